@@ -3,12 +3,11 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { generatedFiles } from "./generatedFiles.ts";
 
-const USAGE = `Writes what is generated: config/crd/*.yaml and docs/reference/api.md, events.md and problems.md from pkg/api,
-docs/reference/bundle-rules.md from pkg/authoring/bundlecheck, docs/reference/catalog-rules.md from pkg/fbc, docs/reference/cli.md from the programs' flags, docs/reference/metrics.md from their metrics, docs/reference/catalogd-api.md from the endpoints
-of catalogd, and what the Helm chart in config/helm has from the rest of config/.
+const USAGE = `Writes generated files: config/crd/*.yaml, docs/reference/{api,bundle-rules,catalog-rules,catalogd-api,cli,events,metrics,problems}.md,
+and the files of the Helm chart in config/helm that derive from config/.
 
-  --root DIR   where to write; the root of the repository by default
-  --check      write nothing, name the files that differ and exit with 1`;
+  --root DIR   folder to write to (default: the root of the repository)
+  --check      print files that are not up to date and exit with 1; write nothing`;
 
 const { values } = parseArgs({
   options: { root: { type: "string" }, check: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },

@@ -1,5 +1,5 @@
 import { LeaderElection, type LeaderElectionInit } from "../../pkg/controller/leaderElection.ts";
-import { electionTimesProblem } from "../../pkg/controller/lease.ts";
+import { findElectionTimesProblem } from "../../pkg/controller/lease.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 import { leaderMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
@@ -58,7 +58,7 @@ export interface Leadership {
 
 /** Returns whether the times are consistent. */
 export function electionTimesFit(flags: LeaderFlags): boolean {
-  return electionTimesProblem(readTimes(flags)) === undefined;
+  return findElectionTimesProblem(readTimes(flags)) === undefined;
 }
 
 /** The error otherwise. */

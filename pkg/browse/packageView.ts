@@ -1,8 +1,8 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
-import { type BundleDetails, bundleDetails, kindOfExample } from "../fbc/summary/bundleDetails.ts";
-import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "../fbc/summary/bundleSummary.ts";
-import type { BundleFacts, PackageFacts } from "../fbc/summary/packageFacts.ts";
-import { type ChannelSummary, messageFor, packageSummary, presentedBy } from "../fbc/summary/packageSummary.ts";
+import { type BundleDetails, readBundleDetails, readExampleKind } from "../fbc/summary/bundleDetails.ts";
+import { type BundleDescription, type BundleSupport, summarizeBundle, type StatedVersion } from "../fbc/summary/bundleSummary.ts";
+import type { BundleData, PackageData } from "../fbc/summary/packageData.ts";
+import { type ChannelSummary, findDeprecationMessage, summarizePackage, findRepresentative } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { listCandidates } from "../resolve/candidates.ts";
@@ -21,16 +21,16 @@ export interface PackageIn {
   readonly name: string;
   readonly metas: readonly Meta[];
   readonly content: PackageContent;
-  readonly facts: PackageFacts;
+  readonly facts: PackageData;
   /** Highest version first. */
-  readonly bundles: readonly BundleFacts[];
+  readonly bundles: readonly BundleData[];
 }
 
 /** Versions that an error names. */
 const MAX_SHOWN = 5;
 
 /** The bundle that a text means: one of that version, with or without release, or of that name. @throws Error that names the versions there are. */
-export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleFacts {
+export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleData {
   const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
   if (found) return found;
@@ -42,7 +42,7 @@ export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text
 }
 
 /** The head of a channel, the newest of several. @throws Error where there is no such channel, naming those there are. */
-function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleFacts | undefined {
+function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleData | undefined {
   const found = facts.channels.find((one) => one.name === channel);
   if (!found)
     throw new Error(
@@ -121,9 +121,9 @@ export interface VersionAsked {
 }
 
 /** The bundle that is asked for, and its meta. @throws Error where there is none. */
-export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleFacts {
+export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleData {
   const bundle =
-    version !== undefined ? bundleMeant(found, version) : channel !== undefined ? headOf(found, channel) : presentedBy(found.facts)?.bundle;
+    version !== undefined ? bundleMeant(found, version) : channel !== undefined ? headOf(found, channel) : findRepresentative(found.facts)?.bundle;
   if (!bundle)
     throw new Error(
       `package "${found.name}" has no ${channel === undefined ? "bundles" : `head in channel "${channel}"`} in catalog ${found.catalog}`,
@@ -132,16 +132,16 @@ export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked
 }
 
 /** What there is to tell of a package and one of its versions. @param others the package in further catalogs. */
-export function packageView(found: PackageIn, bundle: BundleFacts, others: readonly PackageIn[]): PackageView {
+export function packageView(found: PackageIn, bundle: BundleData, others: readonly PackageIn[]): PackageView {
   const { facts, content, metas, catalog } = found;
-  const summary = packageSummary(facts);
+  const summary = summarizePackage(facts);
   const meta = metas.find(({ schema, name }) => schema === "olm.bundle" && name === bundle.name) ?? {
     schema: "",
     package: "",
     name: "",
     blob: {},
   };
-  const { description, support, apis } = bundleSummary(meta);
+  const { description, support, apis } = summarizeBundle(meta);
   const { examples, ...details } = bundleDetailsOf(meta);
   const stated = content.bundles.find(({ name }) => name === bundle.name);
   return {
@@ -165,24 +165,24 @@ export function packageView(found: PackageIn, bundle: BundleFacts, others: reado
       createdAt: bundle.createdAt,
       relatedImages: (stated?.relatedImages ?? []).map(({ image }) => image),
       channels: facts.channels.filter(({ entries }) => entries.includes(bundle.name)).map(({ name }) => name),
-      deprecated: messageFor(facts, "olm.bundle", bundle.name),
+      deprecated: findDeprecationMessage(facts, "olm.bundle", bundle.name),
       ...support,
       providedAPIs: apis.provided,
       requiredAPIs: apis.required,
       requires: stated ? requirementsOf(stated) : [],
     },
     ...details,
-    exampleKinds: examples?.map(kindOfExample),
-    alsoIn: others.map((other) => ({ catalog: other.catalog, version: presentedBy(other.facts)?.bundle.version })),
+    exampleKinds: examples?.map(readExampleKind),
+    alsoIn: others.map((other) => ({ catalog: other.catalog, version: findRepresentative(other.facts)?.bundle.version })),
   };
 }
 
 /** Examples that cannot be read are none here; whoever wants them is told. */
-function bundleDetailsOf(meta: Parameters<typeof bundleDetails>[0]): BundleDetails {
+function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleDetails {
   try {
-    return bundleDetails(meta, { examples: true });
+    return readBundleDetails(meta, { examples: true });
   } catch {
-    return { ...bundleDetails(meta), examples: undefined };
+    return { ...readBundleDetails(meta), examples: undefined };
   }
 }
 
@@ -257,10 +257,10 @@ export function versionRows(all: readonly PackageIn[], channels: readonly string
     .map(({ row }) => row);
 }
 
-function rowOf({ catalog, facts }: PackageIn, bundle: BundleFacts, wanted: readonly string[]): Omit<VersionRow, "installedBy" | "reached"> {
+function rowOf({ catalog, facts }: PackageIn, bundle: BundleData, wanted: readonly string[]): Omit<VersionRow, "installedBy" | "reached"> {
   const own = facts.channels.filter(({ entries }) => entries.includes(bundle.name));
   const shown = own.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
-  const byChannel = own.map(({ name }) => messageFor(facts, "olm.channel", name));
+  const byChannel = own.map(({ name }) => findDeprecationMessage(facts, "olm.channel", name));
   return {
     catalog,
     bundle: bundle.name,
@@ -270,8 +270,8 @@ function rowOf({ catalog, facts }: PackageIn, bundle: BundleFacts, wanted: reado
     headOf: shown.filter(({ heads }) => heads.includes(bundle.name)).map(({ name }) => name),
     createdAt: bundle.createdAt,
     deprecated:
-      messageFor(facts, "olm.bundle", bundle.name) ??
-      messageFor(facts, "olm.package") ??
+      findDeprecationMessage(facts, "olm.bundle", bundle.name) ??
+      findDeprecationMessage(facts, "olm.package") ??
       (byChannel.every((message) => message !== undefined) ? byChannel[0] : undefined),
   };
 }

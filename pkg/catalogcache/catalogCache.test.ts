@@ -121,6 +121,6 @@ test("a folder has another digest as soon as a file has another name or content"
 test("a folder without an object of a catalog is none", async () => {
   using folder = new TempFolder();
   const empty = folder.write("empty", { "README.yaml": "# nothing\n" });
-  await expect(readCatalogMetas(empty).next()).rejects.toThrow("no object of a file-based catalog");
+  await expect(readCatalogMetas(empty).next()).rejects.toThrow("not an object of a file-based catalog");
   expect(existsSync(empty)).toBe(true);
 });

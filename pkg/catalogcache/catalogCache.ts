@@ -3,11 +3,11 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rename, rm, s
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import * as z from "zod";
-import { packageOf } from "../fbc/content.ts";
+import { getPackageName } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
-import { CatalogFacts } from "../fbc/summary/packageFacts.ts";
-import { type HeadSummary, packageSummary } from "../fbc/summary/packageSummary.ts";
-import { type SearchRecord, searchRecord } from "../fbc/summary/search.ts";
+import { CatalogData } from "../fbc/summary/packageData.ts";
+import { type HeadSummary, summarizePackage } from "../fbc/summary/packageSummary.ts";
+import { type SearchRecord, createSearchRecord } from "../fbc/summary/search.ts";
 import type { Meta } from "../fbc/types.ts";
 import { canonicalJson } from "../golang/json.ts";
 
@@ -45,7 +45,7 @@ export class CachedCatalog {
 
   /** Writes the book of these metas, which are read once and not kept, into an empty folder. @returns its size in bytes. */
   static async write(folder: string, metas: AsyncIterable<Meta>): Promise<number> {
-    const facts = new CatalogFacts();
+    const facts = new CatalogData();
     const ranges = new Map<string, Range[]>();
     const file = await open(join(folder, METAS), "wx", 0o600);
     let position = 0;
@@ -60,7 +60,7 @@ export class CachedCatalog {
         facts.add(meta, NO_HASH);
         const line = `${canonicalJson(meta.blob)}\n`;
         const bytes = Buffer.byteLength(line);
-        noteRange(ranges, packageOf(meta), position, bytes);
+        noteRange(ranges, getPackageName(meta), position, bytes);
         position += bytes;
         waitingBytes += bytes;
         waiting.push(line);
@@ -71,7 +71,7 @@ export class CachedCatalog {
       await file.close();
     }
     const lines = facts.packages.map((one): Line => {
-      return { name: one.name, record: searchRecord(one), head: packageSummary(one).head, ranges: ranges.get(one.name) ?? [] };
+      return { name: one.name, record: createSearchRecord(one), head: summarizePackage(one).head, ranges: ranges.get(one.name) ?? [] };
     });
     const index = [{ format: 1, bytes: position } satisfies z.input<typeof Head>, ...lines]
       .map((line) => `${JSON.stringify(line)}\n`)

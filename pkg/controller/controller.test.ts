@@ -34,7 +34,7 @@ function start(reconcile: Reconcile, workers = 1) {
   return { clock, queue, metrics, lines, stop, running, end };
 }
 
-/** What a queue holds after one reconcile that ends as given: when the key comes again, and what was counted and logged. */
+/** Runs one reconcile. Returns the delay until the next one, the counted result, and the log line. */
 async function after(
   reconcile: Reconcile,
 ): Promise<{ againInMs: number | undefined; result: string | undefined; terminal: boolean; line: object }> {
@@ -71,7 +71,7 @@ test.for<[string, Reconcile, { againInMs: number | undefined; result: string; te
     { againInMs: undefined, result: "success", terminal: false, line: { level: 20, msg: "reconciled" } },
   ],
   [
-    "a wish to come back",
+    "a requested delay",
     () => Promise.resolve({ requeueAfterMs: 70 }),
     { againInMs: 70, result: "requeue_after", terminal: false, line: { level: 20, requeueAfterMs: 70 } },
   ],
@@ -91,25 +91,25 @@ test.for<[string, Reconcile, { againInMs: number | undefined; result: string; te
     { againInMs: 5, result: "error", terminal: false, line: { level: 50, msg: "reconcile failed" } },
   ],
   [
-    "something thrown before the first await",
+    "a synchronous error",
     () => {
       throw new TypeError("undefined is not a function");
     },
     { againInMs: 5, result: "error", terminal: false, line: { level: 50 } },
   ],
   [
-    "a server that asks to wait",
+    "an API server that requests a delay",
     () =>
       Promise.reject(new RetryableError("x", "busy", { cause: new KubeError("busy", { status: 429, reason: "", retryAfterMs: 2_000 }) })),
     { againInMs: 2_000, result: "error", terminal: false, line: { retryAfterMs: 2_000 } },
   ],
   [
-    "an error that was costly",
+    "an error that requests a delay",
     () => Promise.reject(wrapError("load: ", new RetryableError("x", "too long", { restMs: 3_000 }))),
     { againInMs: 3_000, result: "error", terminal: false, line: { retryAfterMs: 3_000 } },
   ],
   [
-    "a registry that asks to wait",
+    "a registry that requests a delay",
     () => Promise.reject(new RetryableError("x", "busy", { cause: new RegistryError("too many requests", 429, 2_000) })),
     { againInMs: 2_000, result: "error", terminal: false, line: { retryAfterMs: 2_000 } },
   ],
@@ -120,16 +120,16 @@ test.for<[string, Reconcile, { againInMs: number | undefined; result: string; te
       againInMs: undefined,
       result: "error",
       terminal: true,
-      line: { level: 50, msg: "reconcile failed, not trying again until something changes" },
+      line: { level: 50, msg: "reconcile failed, not retrying until the object changes" },
     },
   ],
-])("%s decides queue, metric and log line", async ([, reconcile, want]) => {
+])("Controller sets queue, metric and log line after %s", async ([, reconcile, want]) => {
   const got = await after(reconcile);
   expect(got).toMatchObject(want);
   expect(got.line).toMatchObject({ controller: "extension", object: "x", reconcileID: expect.stringMatching(/^[0-9a-f-]{36}$/) });
 });
 
-test("a success ends the back-off", async () => {
+test("Controller resets the back-off after a success", async () => {
   const outcomes = ["fail", "fail", "ok", "fail"];
   let runs = 0;
   const { clock, queue, lines, end } = start(() => {
@@ -146,7 +146,7 @@ test("a success ends the back-off", async () => {
   await end();
 });
 
-test("a reconcile that waits for work under way leaves the back-off as it is", async () => {
+test("Controller keeps the back-off when a reconcile is pending", async () => {
   const outcomes = ["fail", "pending", "fail", "pending", "fail"];
   let runs = 0;
   const { queue, lines, end } = start(() =>
@@ -161,7 +161,7 @@ test("a reconcile that waits for work under way leaves the back-off as it is", a
   await end();
 });
 
-test("reconciles that hang give their place to others, and no more run than allowed when they end", async () => {
+test("Controller replaces reconciles that hang, and limits workers when they end", async () => {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock });
   const stop = new AbortController();
@@ -200,7 +200,7 @@ test("reconciles that hang give their place to others, and no more run than allo
     clock.advance(100);
     await settled();
   }
-  expect(most).toBe(10); // the slow ones and the workers
+  expect(most).toBe(10); // slow reconciles and workers
   while (hanging.size > 0) {
     for (const [key, { resolve }] of hanging) {
       hanging.delete(key);
@@ -216,7 +216,7 @@ test("reconciles that hang give their place to others, and no more run than allo
   await running;
 });
 
-test("keys are reconciled side by side, one key never twice at once", async () => {
+test("Controller reconciles keys concurrently, but never one key twice", async () => {
   const running = new Map<string, number>();
   let most = 0;
   let finished = 0;
@@ -238,7 +238,7 @@ test("keys are reconciled side by side, one key never twice at once", async () =
   expect(most).toBe(3);
 });
 
-test("a stop lets the reconcile under way end, takes no other key, and its abort is no error", async () => {
+test("Controller waits for reconciles in progress when it stops, and does not log their abort as an error", async () => {
   const started = Promise.withResolvers<void>();
   const { queue, stop, running, lines } = start(async (key, { signal }) => {
     started.resolve();

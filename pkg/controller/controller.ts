@@ -7,7 +7,10 @@ import type { Logger } from "../telemetry/log.ts";
 import type { ControllerMetrics } from "../telemetry/metrics.ts";
 import type { WorkQueue } from "./workQueue.ts";
 
-/** What one reconcile gets; `log` carries controller, object and reconcileID, `signal` aborts when the program stops. */
+/**
+ * Context of one reconcile. `log` has fields controller, object and reconcileID; `signal` aborts when the program
+ * stops.
+ */
 export interface ReconcileContext {
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -15,25 +18,26 @@ export interface ReconcileContext {
 }
 
 /**
- * What a reconcile wants next: nothing, or to run again after a while. With `isPending` it neither succeeded nor failed yet, so the back-off of the
- * key stays as it is; whoever ends the pending work adds the key.
+ * Outcome of a reconcile: nothing, or a delay until the next one. With `isPending` it has neither succeeded nor failed
+ * yet, so the back-off of the key does not change. The code that ends the pending work adds the key.
  */
 export type ReconcileOutcome = { requeueAfterMs?: number; isPending?: boolean } | undefined;
 
 /**
- * Brings one object to its wanted state. Called with "name" or "namespace/name", for whatever reason, any number of times, never twice at once
- * for one key. A thrown TerminalError is not tried again until the object changes; every other error is, with back-off.
+ * Reconciles one object. Called with "name" or "namespace/name", for any reason, any number of times, but never
+ * concurrently for one key. After a TerminalError the key is not retried until the object changes; after other errors
+ * it is retried with back-off.
  */
 export type Reconcile = (key: string, ctx: ReconcileContext) => Promise<ReconcileOutcome>;
 
-/** What a controller is built from. */
+/** Dependencies and options of a controller. */
 export interface ControllerInit {
   name: string;
   queue: WorkQueue;
   reconcile: Reconcile;
-  /** Keys worked on at once, apart from slow ones. */
+  /** Maximum number of concurrent reconciles, except slow ones. */
   workers: number;
-  /** A reconcile that takes longer is slow: another worker takes its place until it ends. Default 10 s. */
+  /** A reconcile that takes longer is slow: another worker replaces it until it ends. Default 10 s. */
   slowAfterMs?: number;
   clock?: Clock;
   log: Logger;
@@ -41,10 +45,10 @@ export interface ControllerInit {
 }
 
 const SLOW_AFTER_MS = 10_000;
-/** Slow reconciles that are replaced at once, as a multiple of the workers; any more count as workers. */
+/** Maximum number of slow reconciles that are replaced, as a multiple of the workers. Others count as workers. */
 const SLOW_FACTOR = 4;
 
-/** How one reconcile ended, before it becomes queue, metric and log line. */
+/** Result of one reconcile, before it is queued, counted and logged. */
 type Ending =
   | { kind: "success" }
   | { kind: "requeueAfter"; ms: number }
@@ -54,8 +58,8 @@ type Ending =
   | { kind: "stopped" };
 
 /**
- * Takes keys from a queue and reconciles them with a number of workers. A server that hangs makes reconciles slow, such as a catalog or a webhook;
- * they give their place to others, so that it holds up only what needs it.
+ * Takes keys from a queue and reconciles them with a number of workers. Reconciles that are slow, for example because a
+ * catalog or webhook hangs, are replaced by other workers, so that they only delay what depends on them.
  */
 export class Controller {
   readonly #init: ControllerInit;
@@ -70,7 +74,7 @@ export class Controller {
     this.#clock = init.clock ?? systemClock;
   }
 
-  /** Works until `signal` aborts, then lets reconciles under way end and returns. */
+  /** Runs until `signal` aborts, then waits for reconciles in progress. */
   async run(signal: AbortSignal): Promise<void> {
     const { queue, workers, metrics } = this.#init;
     metrics?.workers(workers);
@@ -88,13 +92,13 @@ export class Controller {
     this.#working.add(working);
   }
 
-  /** Works until the queue ends, or until a reconcile was slow and another worker has its place. */
+  /** Works until the queue ends, or until a slow reconcile was replaced by another worker. */
   async #work(signal: AbortSignal): Promise<void> {
     const { queue } = this.#init;
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) if (await this.#reconcileOrReplace(key, signal)) return;
   }
 
-  /** @returns whether the reconcile was slow and another worker was started in its place */
+  /** Reconciles one key. @returns whether the reconcile was slow and another worker has replaced it. */
   async #reconcileOrReplace(key: string, signal: AbortSignal): Promise<boolean> {
     const { queue, workers, slowAfterMs = SLOW_AFTER_MS } = this.#init;
     let isReplaced = false;
@@ -102,7 +106,7 @@ export class Controller {
       if (signal.aborted || this.#slow >= workers * SLOW_FACTOR) return;
       isReplaced = true;
       this.#slow++;
-      this.#log.info({ object: key, seconds: slowAfterMs / 1000, slow: this.#slow }, "reconcile is slow, another one takes its place");
+      this.#log.info({ object: key, seconds: slowAfterMs / 1000, slow: this.#slow }, "reconcile is slow, starting another worker");
       this.#startWorker(signal);
     });
     try {
@@ -121,7 +125,7 @@ export class Controller {
     const log = this.#log.child({ object: key, reconcileID });
     const started = performance.now();
     metrics?.started();
-    const ending = await endingOf(() => reconcile(key, { log, signal, reconcileID }), signal);
+    const ending = await runReconcile(() => reconcile(key, { log, signal, reconcileID }), signal);
     const seconds = (performance.now() - started) / 1000;
     switch (ending.kind) {
       case "success":
@@ -138,12 +142,12 @@ export class Controller {
       case "pending":
         if (ending.ms !== undefined) queue.addAfter(key, ending.ms);
         metrics?.finished("requeue_after", seconds, false);
-        log.debug({ seconds, requeueAfterMs: ending.ms }, "reconcile waits for work under way");
+        log.debug({ seconds, requeueAfterMs: ending.ms }, "reconcile waits for pending work");
         break;
       case "terminal":
         queue.forget(key);
         metrics?.finished("error", seconds, true);
-        log.error({ err: ending.err, seconds }, "reconcile failed, not trying again until something changes");
+        log.error({ err: ending.err, seconds }, "reconcile failed, not retrying until the object changes");
         break;
       case "retry": {
         const retryAfterMs = this.#retry(key, ending.err);
@@ -158,14 +162,14 @@ export class Controller {
     }
   }
 
-  /** Queues a failed key again, after its back-off or, when a server or the error asked for more, after that. */
+  /** Queues a failed key again after its back-off, or later if a server or the error requires it. */
   #retry(key: string, err: unknown): number {
-    const asked = retryAfterMsOf(err) ?? registryWaitOf(err) ?? restMsOf(err) ?? 0;
-    return this.#init.queue.addRateLimited(key, asked);
+    const minDelayMs = retryAfterMsOf(err) ?? registryWaitOf(err) ?? restMsOf(err) ?? 0;
+    return this.#init.queue.addRateLimited(key, minDelayMs);
   }
 }
 
-async function endingOf(reconcile: () => Promise<ReconcileOutcome>, signal: AbortSignal): Promise<Ending> {
+async function runReconcile(reconcile: () => Promise<ReconcileOutcome>, signal: AbortSignal): Promise<Ending> {
   try {
     const outcome = await reconcile();
     const ms = outcome?.requeueAfterMs;

@@ -16,19 +16,19 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** A server with a list and watches that the test feeds. */
+/** Log level of warnings. */
 const WARN = 40;
 
 async function start(options: InformerOptions<KubeObject> = {}) {
-  const script = { list: [] as KubeObject[], resourceVersion: "10", refuse: undefined as Answer | undefined, endAtOnce: false };
+  const script = { list: [] as KubeObject[], resourceVersion: "10", denial: undefined as Answer | undefined, endImmediately: false };
   const watches: ServerResponse[] = [];
   const api = await LoopbackApi.start(({ url }) => {
     if (url === "/apis/g.io/v1") return { json: { resources: [{ name: "things", kind: "Thing", namespaced: false }] } };
-    if (script.refuse) return script.refuse;
+    if (script.denial) return script.denial;
     if (!url.includes("watch=true")) return { json: { items: script.list, metadata: { resourceVersion: script.resourceVersion } } };
     return (response) => {
       response.writeHead(200).flushHeaders();
-      if (script.endAtOnce) return void response.end();
+      if (script.endImmediately) return void response.end();
       return void watches.push(response);
     };
   });
@@ -54,7 +54,7 @@ async function start(options: InformerOptions<KubeObject> = {}) {
     () => api[Symbol.asyncDispose](),
   );
   const send = (type: string, object: object): void => void watches.at(-1)?.write(`${JSON.stringify({ type, object })}\n`);
-  const asked = (): string[] =>
+  const requests = (): string[] =>
     api.log.filter((line) => line.includes("/things")).map((line) => /(resourceVersion=\d+)/.exec(line)?.[1] ?? "list");
   const watching = async (count: number): Promise<void> => {
     await expect
@@ -64,11 +64,11 @@ async function start(options: InformerOptions<KubeObject> = {}) {
       }, SOON)
       .toBe(count);
   };
-  return { script, watches, informer, seen, lines, clock, send, asked, watching, stop, running };
+  return { script, watches, informer, seen, lines, clock, send, requests, watching, stop, running };
 }
 
 test("it lists, then watches from there; bookmarks move it on silently", async () => {
-  const { script, informer, seen, send, asked, watches, watching } = await start();
+  const { script, informer, seen, send, requests, watches, watching } = await start();
   script.list = [thing("a", "9")];
   await informer.synced;
   await watching(1);
@@ -79,13 +79,13 @@ test("it lists, then watches from there; bookmarks move it on silently", async (
   await expect.poll(() => seen, SOON).toEqual(["add a", "add b", "update a", "delete b"]);
   watches.at(-1)?.end();
   await watching(2);
-  expect(asked()).toEqual(["list", "resourceVersion=10", "resourceVersion=20"]);
+  expect(requests()).toEqual(["list", "resourceVersion=10", "resourceVersion=20"]);
   expect(informer.get("a")?.metadata.resourceVersion).toBe("12");
   expect(informer.list()).toHaveLength(1);
 });
 
-test("a broken stream goes on where it broke", async () => {
-  const { watches, send, seen, asked, watching } = await start();
+test("Informer resumes a broken watch", async () => {
+  const { watches, send, seen, requests, watching } = await start();
   await watching(1);
   send("ADDED", thing("a", "15"));
   await expect.poll(() => seen, SOON).toEqual(["add a"]);
@@ -93,30 +93,30 @@ test("a broken stream goes on where it broke", async () => {
   await watching(2);
   send("ADDED", thing("b", "16"));
   await expect.poll(() => seen, SOON).toEqual(["add a", "add b"]);
-  expect(asked()).toEqual(["list", "resourceVersion=10", "resourceVersion=15"]);
+  expect(requests()).toEqual(["list", "resourceVersion=10", "resourceVersion=15"]);
 });
 
-test("an expired resourceVersion leads to a list, and what went missing meanwhile is told", async () => {
-  const { script, send, seen, asked, watching } = await start();
+test("Informer lists again and reports missed changes when the resourceVersion has expired", async () => {
+  const { script, send, seen, requests, watching } = await start();
   script.list = [thing("a", "1"), thing("b", "2")];
   await watching(1);
   script.list = [thing("b", "2"), thing("c", "40")];
   script.resourceVersion = "50";
   send("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" });
   await watching(2);
-  expect(asked()).toEqual(["list", "resourceVersion=10", "list", "resourceVersion=50"]);
+  expect(requests()).toEqual(["list", "resourceVersion=10", "list", "resourceVersion=50"]);
   expect(seen.slice(2)).toEqual(["delete a", "add c"]);
 });
 
 test.for<[string, Answer]>([
-  ["without rights", statusAnswer(403, "Forbidden", "things is forbidden")],
-  ["without a valid credential", statusAnswer(401, "Unauthorized", "Unauthorized")],
-  ["while the server is troubled", statusAnswer(503, "ServiceUnavailable", "etcd")],
-])("%s it keeps what it has, tries on and recovers", async ([, refusal]) => {
+  ["permissions are missing", statusAnswer(403, "Forbidden", "things is forbidden")],
+  ["the credentials are invalid", statusAnswer(401, "Unauthorized", "Unauthorized")],
+  ["the server fails", statusAnswer(503, "ServiceUnavailable", "etcd")],
+])("Informer keeps its objects, retries and recovers when %s", async ([, denial]) => {
   const { script, watches, informer, seen, lines, watching, clock } = await start();
   script.list = [thing("a", "1")];
   await watching(1);
-  script.refuse = refusal;
+  script.denial = denial;
   watches.at(-1)?.destroy();
   await expect
     .poll(() => {
@@ -126,17 +126,17 @@ test.for<[string, Answer]>([
     .toBeGreaterThan(3);
   expect(
     lines.filter(({ msg, level }) => msg === "watch interrupted" && level === WARN).length,
-    "of the same, one in a while",
+    "repeated warnings are suppressed",
   ).toBeLessThan(3);
   expect(informer.get("a")).toBeDefined();
-  script.refuse = undefined;
+  script.denial = undefined;
   script.list = [thing("a", "1"), thing("b", "30")];
   await watching(2);
   expect(seen).toEqual(["add a", "add b"]);
   expect(lines.filter(({ msg }) => msg === "watch resumed")).toHaveLength(1);
 });
 
-test("a handler that throws is logged and stops nobody", async () => {
+test("Informer logs the error of a handler and continues", async () => {
   const { informer, seen, lines, send, watching } = await start();
   informer.onEvent(() => {
     throw new Error("bad handler");
@@ -151,7 +151,7 @@ test("a handler that throws is logged and stops nobody", async () => {
   ]);
 });
 
-test("a handler added later is told what there is", async () => {
+test("Informer calls a new handler with the existing objects", async () => {
   const { script, informer } = await start();
   script.list = [thing("a", "1"), thing("b", "1")];
   await informer.synced;
@@ -160,7 +160,7 @@ test("a handler added later is told what there is", async () => {
   expect(late).toEqual(["add a", "add b"]);
 });
 
-test("objects are stored as transformed, and found by index", async () => {
+test("Informer stores transformed objects and finds them by index", async () => {
   const { script, informer } = await start({ transform: withoutBulk });
   informer.addIndex("label", ({ metadata }) => Object.values(metadata.labels ?? {}));
   const annotations = { "kubectl.kubernetes.io/last-applied-configuration": "{}", kept: "1" };
@@ -172,21 +172,21 @@ test("objects are stored as transformed, and found by index", async () => {
   expect(informer.byIndex("label", "x")).toHaveLength(1);
 });
 
-test("a watch that always ends at once does not spin", async () => {
-  const { script, asked, clock, watching } = await start();
-  script.endAtOnce = true;
-  await expect.poll(asked, SOON).toEqual(["list", "resourceVersion=10"]);
+test("Informer backs off when watches end immediately", async () => {
+  const { script, requests, clock, watching } = await start();
+  script.endImmediately = true;
+  await expect.poll(requests, SOON).toEqual(["list", "resourceVersion=10"]);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(asked()).toHaveLength(2);
+  expect(requests()).toHaveLength(2);
   clock.advance(60_000);
-  await expect.poll(() => asked().length, SOON).toBe(3);
-  script.endAtOnce = false;
+  await expect.poll(() => requests().length, SOON).toBe(3);
+  script.endImmediately = false;
   await watching(1);
 });
 
-test("stopped before its first list, it says so to whoever waits", async () => {
+test("Informer rejects synced when it stops before its first list", async () => {
   const { script, informer, stop, running } = await start();
-  script.refuse = statusAnswer(403, "Forbidden", "no");
+  script.denial = statusAnswer(403, "Forbidden", "no");
   stop.abort(new Error("stopping"));
   await running;
   await expect(informer.synced).rejects.toThrow("stopping");

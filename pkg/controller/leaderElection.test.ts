@@ -9,7 +9,7 @@ import type { LeaseSpec } from "./lease.ts";
 const TIMES = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 const log = createLogger({ component: "test", level: "silent" });
 
-/** A process that takes part: it can be stopped, killed, and suspended with its clock running on. */
+/** A replica that can be stopped, killed, and suspended while its clock continues. */
 class Replica {
   readonly election: LeaderElection;
   readonly terms: unknown[] = [];
@@ -90,7 +90,7 @@ class Scene {
     return this.replicas.get(name)!;
   }
 
-  /** Lets time pass in small steps; never may two lead. */
+  /** Advances the time in small steps, and checks that there is at most one leader. */
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 250) {
       await settle();
@@ -118,7 +118,7 @@ afterEach(async () => {
   }
 });
 
-describe("an election", () => {
+describe("LeaderElection", () => {
   async function withLeader(leader: string, ...followers: string[]): Promise<void> {
     scene = new Scene();
     scene.start(leader);
@@ -130,39 +130,39 @@ describe("an election", () => {
 
   interface Case {
     name: string;
-    /** Runs with "a" leading and "b" and "c" following. */
+    /** Called with "a" leading and "b" and "c" following. */
     when: () => void | Promise<void>;
-    /** Who leads after so many milliseconds; undefined where it may be any of those who follow. */
+    /** The leader after a time in milliseconds; undefined for any of the followers, empty for none. */
     after: readonly (readonly [ms: number, leader: string | undefined])[];
   }
 
-  const somebodyElse: LeaseSpec = { holderIdentity: "x", renewTime: "2099-01-01T00:00:00.000000Z" };
+  const otherHolder: LeaseSpec = { holderIdentity: "x", renewTime: "2099-01-01T00:00:00.000000Z" };
 
   test.for<Case>([
-    { name: "nothing happens: the leader stays, over many lease durations", when: () => undefined, after: [[120_000, "a"]] },
+    { name: "keeps the leader over many lease durations", when: () => undefined, after: [[120_000, "a"]] },
     {
-      name: "a leader that stops releases the Lease, and another one takes it at once",
+      name: "elects another leader immediately when the leader stops",
       when: () => scene.of("a").stop(),
       after: [[250, undefined]],
     },
     {
-      name: "a leader that falls silent is left alone for the lease's duration and no longer",
+      name: "elects another leader after the lease duration when the leader hangs",
       when: () => scene.of("a").suspend(),
       after: [
-        [7_750, "a"], // its deadline, of which it cannot know
+        [7_750, "a"], // before its deadline
         [4_500, ""],
         [3_500, undefined],
       ],
     },
     {
-      name: "errors of the API server are tolerated within the renew deadline",
+      name: "tolerates errors of the API server within the renew deadline",
       when: () => {
         scene.server.state = "failing";
       },
       after: [[7_500, "a"]],
     },
     {
-      name: "without a renewal until the deadline nobody leads, and the Lease is taken up again when the API server answers",
+      name: "has no leader after the renew deadline until the API server responds",
       when: async () => {
         scene.server.state = "failing";
         await scene.pass(60_000);
@@ -172,7 +172,7 @@ describe("an election", () => {
       after: [[20_000, undefined]],
     },
     {
-      name: "an API server that hangs is one that fails",
+      name: "has no leader after the renew deadline when the API server hangs",
       when: async () => {
         scene.server.state = "hanging";
         await scene.pass(12_000);
@@ -181,7 +181,7 @@ describe("an election", () => {
       after: [[1_000, ""]],
     },
     {
-      name: "a deleted Lease is made again by who leads",
+      name: "recreates a deleted Lease by the leader",
       when: () => scene.server.delete(),
       after: [
         [250, "a"],
@@ -189,8 +189,8 @@ describe("an election", () => {
       ],
     },
     {
-      name: "a Lease that was given to somebody else ends the leader's term at once; its duration is waited for, whatever time stands in it",
-      when: () => scene.server.edit(somebodyElse),
+      name: "ends the term immediately when another holder is set, and waits for its duration regardless of its times",
+      when: () => scene.server.edit(otherHolder),
       after: [
         [250, ""],
         [14_000, ""],
@@ -198,7 +198,7 @@ describe("an election", () => {
       ],
     },
     {
-      name: "a Lease that was emptied by hand ends the leader's term, and is left alone for a moment so that two never overlap",
+      name: "ends the term when the holder is removed, and waits so that two leaders never overlap",
       when: () => scene.server.edit({ holderIdentity: "" }),
       after: [
         [1_000, ""],
@@ -206,12 +206,12 @@ describe("an election", () => {
       ],
     },
     {
-      name: "a duration that was edited makes no second leader",
+      name: "elects no second leader when the duration is edited",
       when: () => scene.server.edit({ leaseDurationSeconds: 1 }),
       after: [[30_000, "a"]],
     },
     {
-      name: "an edit of something else is kept, and changes nothing",
+      name: "keeps the leader when another field is edited",
       when: () => scene.server.edit({ strategy: "OldestEmulationVersion" }),
       after: [[30_000, "a"]],
     },
@@ -225,7 +225,7 @@ describe("an election", () => {
     }
   });
 
-  test("a suspended leader does not lead when it runs again, from the first moment, and its work is aborted", async () => {
+  test("does not let a suspended leader continue when it resumes, and aborts its work", async () => {
     await withLeader("a", "b");
     scene.of("a").suspend();
     await scene.pass(30_000);
@@ -240,7 +240,7 @@ describe("an election", () => {
     expect(scene.of("a").metric.at(-1)).toBe(false);
   });
 
-  test("a leader that steps down ends its work and releases the Lease, which it leaves to others while it is not fit, and takes again later", async () => {
+  test("releases the Lease when the leader steps down, and lets it lead again later", async () => {
     await withLeader("a", "b");
     scene.of("b").standBackMs = 60_000;
     scene.of("a").standBackMs = 6_000;
@@ -255,12 +255,12 @@ describe("an election", () => {
     scene.of("a").election.stepDown("again");
     await scene.pass(1_000);
     expect(scene.leaders()).toEqual(["b"]);
-    scene.of("a").election.stepDown("it does not lead, so that nothing happens");
+    scene.of("a").election.stepDown("not the leader");
     await scene.pass(1_000);
     expect([scene.leaders(), scene.of("a").failure]).toEqual([["b"], undefined]);
   });
 
-  test("terms, transitions and times are recorded as client-go does", async () => {
+  test("records terms, transitions and times like client-go", async () => {
     await withLeader("a", "b");
     expect(scene.server.lease?.spec).toEqual({
       holderIdentity: "a",
@@ -281,7 +281,7 @@ describe("an election", () => {
     ]);
   });
 
-  test("who is not fit to lead leaves a free Lease to others for a while, and takes it when nobody else does", async () => {
+  test("leaves a free Lease to other replicas during the stand-back time, then acquires it", async () => {
     await withLeader("a", "b", "c");
     scene.of("b").standBackMs = 6_000;
     scene.of("c").standBackMs = 6_000;
@@ -296,7 +296,7 @@ describe("an election", () => {
     expect(scene.leaders()).toEqual(["b"]);
   });
 
-  test("work that fails ends the election, and releases the Lease", async () => {
+  test("releases the Lease and ends when the leader's work fails", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     const init = { client, namespace: "system", name: "lock", version: "1.2.3", times: TIMES, log, clock: scene.time };
@@ -305,10 +305,10 @@ describe("an election", () => {
     expect(scene.server.lease?.spec?.holderIdentity).toBe("");
     expect(scene.server.lease?.metadata.annotations).toEqual({ "olm.operatorframework.io/version": "1.2.3" });
     const ending = new LeaderElection(init).run(new AbortController().signal, () => Promise.resolve());
-    await expect(ending).rejects.toThrow("the leader's work ended by itself");
+    await expect(ending).rejects.toThrow("the leader's work ended unexpectedly");
   });
 
-  test("work that goes on after a lost term ends the process", async () => {
+  test("throws when the leader's work still runs after a lost term", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     const election = new LeaderElection({
@@ -323,17 +323,17 @@ describe("an election", () => {
     let failure: unknown;
     void election.run(new AbortController().signal, () => new Promise(() => undefined)).catch((err: unknown) => (failure = err));
     await scene.pass(1_000);
-    scene.server.edit(somebodyElse);
+    scene.server.edit(otherHolder);
     await scene.pass(29_000);
     expect(failure).toBeUndefined();
     await scene.pass(2_000);
-    expect(failure).toMatchObject({ message: "the leader's work still goes on 30 s after its term" });
+    expect(failure).toMatchObject({ message: "the leader's work is still running 30 s after its term" });
   });
 
   test.for([
     [{ ...TIMES, renewDeadlineMs: 15_000 }, "leaseDuration must be greater than renewDeadline"],
     [{ ...TIMES, retryPeriodMs: 9_000 }, "renewDeadline must be greater than retryPeriod*JitterFactor"],
-  ] as const)("times that do not fit together are refused: %j", ([times, message]) => {
+  ] as const)("rejects inconsistent times: %j", ([times, message]) => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     expect(() => new LeaderElection({ client, namespace: "system", name: "lock", version: "1.2.3", times, log })).toThrow(message);

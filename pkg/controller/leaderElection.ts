@@ -5,45 +5,52 @@ import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { LeaderMetrics } from "../telemetry/metrics.ts";
-import { type ElectionTimes, electionTimesProblem, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER, waitMs } from "./lease.ts";
+import { type ElectionTimes, findElectionTimesProblem, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER, computeWaitMs } from "./lease.ts";
 
-/** What an election is held with. */
+/** Dependencies and options of an election. */
 export interface LeaderElectionInit {
   client: Pick<Client, "get" | "create" | "replace" | "watch">;
   namespace: string;
   /** Name of the Lease. */
   name: string;
-  /** Version of this program; operators read it in an annotation of the Lease. */
+  /** Version of this program, for an annotation of the Lease. */
   version: string;
   times: ElectionTimes;
   log: Logger;
   metrics?: LeaderMetrics;
-  /** Distinguishes processes; host name and a random part by default. */
+  /** Identifies the process; by default the host name and a random part. */
   identity?: string;
-  /** How long a Lease that is free is left to others first, asked again and again; for those who are not fit to lead yet. Default 0. */
+  /**
+   * Returns how long to leave a free Lease to other replicas first, because this one is not ready to lead. Called
+   * repeatedly. Default 0.
+   */
   standBackMs?: () => number;
   clock?: Clock;
-  /** Milliseconds since the epoch, for the times in the record. */
+  /** Milliseconds since the epoch, for times in the record. */
   now?: () => number;
-  /** From 0 up to 1. */
+  /** Random number from 0 up to 1. */
   random?: () => number;
 }
 
-/** The reason with which a leader's signal aborts when somebody else leads, or may lead soon. */
+/** Reason with which a leader's signal aborts when another process leads, or may lead soon. */
 export class LeadershipLost extends Error {
   override readonly name = "LeadershipLost";
 }
 
-/** A free Lease that is left to others is looked at this often. */
+/** Interval of checks while a free Lease is left to other replicas. */
 const STAND_BACK_LOOK_MS = 500;
-/** Longest pause after a write that came too late, before the next one. */
+/** Maximum delay after a conflicting write. */
 const CONFLICT_MS = 1_000;
-/** Work that does not end within this after a lost term may do harm: the process has to end. */
+/**
+ * Maximum time for the leader's work to end after a lost term. If it exceeds that, the process must end, because its
+ * work may do harm.
+ */
 const STOP_WORK_MS = 30_000;
 
 /**
- * Lets one of several replicas lead, by a Lease. A leader stops at once when a renewal is overdue by its own monotonic clock, or when it sees the
- * Lease in other hands; others take over as soon as they see it released, and after its duration when its holder fell silent.
+ * Elects one of several replicas as leader with a Lease. A leader stops immediately when a renewal is overdue by its
+ * own monotonic clock, or when another process holds the Lease. Other replicas take over when it is released, or after
+ * its duration if the holder does not renew it.
  * @see k8s.io/client-go v0.36 tools/leaderelection
  */
 export class LeaderElection {
@@ -54,12 +61,12 @@ export class LeaderElection {
   readonly #view: LeaseView;
   readonly #watch: LeaseWatch;
   readonly #hold: LeaseHold;
-  /** Ends the term under way and leaves the Lease to others. */
+  /** Ends the current term and leaves the Lease to other replicas. */
   #leave: ((why: string) => void) | undefined;
 
-  /** @throws Error when the times do not fit together. */
+  /** @throws Error if the times are inconsistent. */
   constructor(init: LeaderElectionInit) {
-    const problem = electionTimesProblem(init.times);
+    const problem = findElectionTimesProblem(init.times);
     if (problem !== undefined) throw new Error(problem);
     const { client, namespace, name, version, times, clock = systemClock, now = Date.now } = init;
     this.#init = init;
@@ -72,33 +79,39 @@ export class LeaderElection {
     this.#hold = new LeaseHold({ client, namespace, name, identity: this.identity, version, times, view, log, clock, now });
   }
 
-  /** Whether this process may act as leader at this very moment; false as soon as a renewal is overdue, also when no timer has noticed yet. */
+  /**
+   * Whether this process may act as leader at this moment. False as soon as a renewal is overdue, even before a timer
+   * fires.
+   */
   get leading(): boolean {
     return this.#hold.leftMs > 0;
   }
 
-  /** For clients whose writes are the leader's alone. @throws LeadershipLost while this process does not lead. */
+  /**
+   * Guard for clients that only the leader may write with. @throws LeadershipLost while this process does not lead.
+   */
   readonly mustLead = (): void => {
-    if (!this.leading) throw new LeadershipLost(`not written: another process leads, or may lead soon`);
+    if (!this.leading) throw new LeadershipLost("not written: this process does not lead, or may lose leadership soon");
   };
 
-  /** Who has the Lease, as last seen; empty when nobody has. */
+  /** Last known holder of the Lease; empty if there is none. */
   get holder(): string {
     return this.#view.record?.holderIdentity ?? "";
   }
 
   /**
-   * Ends the term under way, if there is one: its work is aborted, the Lease is released, and the election goes on. Only who says by
-   * `standBackMs` that it is not fit to lead leaves it to others that way.
+   * Ends the current term, if any: aborts its work, releases the Lease, and continues the election. Only a replica
+   * whose `standBackMs` is greater than 0 leaves the Lease to other replicas this way.
    */
   stepDown(why: string): void {
     this.#leave?.(why);
   }
 
   /**
-   * Takes part until `signal` aborts. `lead` is called for each term; it works until its signal aborts and returns once nothing of its work goes on.
-   * After a lost term the election goes on; when `signal` aborts, the Lease is released as soon as `lead` has returned.
-   * @throws what `lead` throws; Error when it returns by itself, or works on after a lost term.
+   * Takes part in the election until `signal` aborts. Calls `lead` for each term, which must run until its signal
+   * aborts and return when all its work has ended. Continues the election after a lost term. When `signal` aborts,
+   * releases the Lease after `lead` has returned.
+   * @throws the error of `lead`. @throws Error if it returns early, or still runs after a lost term.
    */
   async run(signal: AbortSignal, lead: (term: AbortSignal) => Promise<void>): Promise<void> {
     this.#init.metrics?.leading(false);
@@ -112,26 +125,26 @@ export class LeaderElection {
     }
   }
 
-  /** @returns whether the Lease is ours; false only when `signal` aborted. */
+  /** Acquires the Lease. @returns false only if `signal` aborted. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { times, standBackMs = () => 0 } = this.#init;
     const { retryPeriodMs } = times;
     this.#log.info("attempting to acquire leader lease");
-    let told = "";
+    let reported = "";
     let freeSince: number | undefined;
     let known = false;
     while (!signal.aborted) {
       if (!known || !this.#watch.open) known = await this.#hold.refresh(signal);
-      if (this.holder !== "" && this.holder !== told) this.#log.info({ leader: (told = this.holder) }, "new leader elected");
-      const busyMs = waitMs(this.#view.record, this.identity, times) - this.#view.unchangedMs;
+      if (this.holder !== "" && this.holder !== reported) this.#log.info({ leader: (reported = this.holder) }, "new leader elected");
+      const busyMs = computeWaitMs(this.#view.record, this.identity, times) - this.#view.unchangedMs;
       freeSince = busyMs > 0 ? undefined : (freeSince ?? this.#clock.now());
       if (!known) await sleep(this.#clock, this.#jittered(retryPeriodMs), signal);
       else if (freeSince === undefined) await this.#view.pause(Math.min(busyMs, this.#jittered(retryPeriodMs)), signal);
       else if (this.#clock.now() - freeSince < standBackMs()) await this.#view.pause(STAND_BACK_LOOK_MS, signal);
       else {
-        const taken = await this.#hold.write(signal);
-        if (taken === "held") return true;
-        await sleep(this.#clock, this.#jittered(taken === "conflict" ? Math.min(CONFLICT_MS, retryPeriodMs) : retryPeriodMs), signal);
+        const result = await this.#hold.write(signal);
+        if (result === "held") return true;
+        await sleep(this.#clock, this.#jittered(result === "conflict" ? Math.min(CONFLICT_MS, retryPeriodMs) : retryPeriodMs), signal);
       }
     }
     return false;
@@ -157,10 +170,10 @@ export class LeaderElection {
       lost.abort(new LeadershipLost(`no longer the leader: ${why}`));
     };
     const stopped = AbortSignal.any([lost.signal, ended.signal]);
-    const givenUp = AbortSignal.any([lost.signal, left.signal]);
-    const renewing = Promise.all([this.#renew(lose, stopped, lost.signal), this.#heed(lose, stopped)]);
+    const termEnded = AbortSignal.any([lost.signal, left.signal]);
+    const renewing = Promise.all([this.#renew(lose, stopped, lost.signal), this.#watchHolder(lose, stopped)]);
     try {
-      await Promise.race([this.#work(lead, term), this.#overtime(givenUp)]);
+      await Promise.race([this.#work(lead, term), this.#overtime(termEnded)]);
     } finally {
       this.#leave = undefined;
       ended.abort();
@@ -178,17 +191,20 @@ export class LeaderElection {
       if (!term.aborted) throw err;
       this.#log.debug({ reason: messageOf(err) }, "the leader's work ended with an error while stopping");
     }
-    if (!term.aborted) throw new Error("the leader's work ended by itself");
+    if (!term.aborted) throw new Error("the leader's work ended unexpectedly");
   }
 
-  /** Never returns; throws some time after the term was given up. */
-  async #overtime(givenUp: AbortSignal): Promise<never> {
-    await new Promise((resolve) => givenUp.addEventListener("abort", resolve, { once: true }));
+  /** Never returns; throws when the work still runs some time after the end of the term. */
+  async #overtime(termEnded: AbortSignal): Promise<never> {
+    await new Promise((resolve) => termEnded.addEventListener("abort", resolve, { once: true }));
     await new Promise<void>((resolve) => void this.#clock.after(STOP_WORK_MS, resolve));
-    throw new Error(`the leader's work still goes on ${STOP_WORK_MS / 1_000} s after its term`);
+    throw new Error(`the leader's work is still running ${STOP_WORK_MS / 1_000} s after its term`);
   }
 
-  /** Renews until `stopped`; a write under way is waited for then, unless the term was lost, since the release builds on its outcome. */
+  /**
+   * Renews until `stopped`. Then waits for a write in progress, unless the term was lost, because the release depends
+   * on its result.
+   */
   async #renew(lose: (why: string) => void, stopped: AbortSignal, lost: AbortSignal): Promise<void> {
     const { renewDeadlineMs, retryPeriodMs } = this.#init.times;
     const arm = (): (() => void) =>
@@ -215,10 +231,10 @@ export class LeaderElection {
     disarm();
   }
 
-  /** Loses the term as soon as the Lease is seen in other hands. */
-  async #heed(lose: (why: string) => void, stopped: AbortSignal): Promise<void> {
+  /** Ends the term as soon as another process holds the Lease. */
+  async #watchHolder(lose: (why: string) => void, stopped: AbortSignal): Promise<void> {
     while (!stopped.aborted) {
-      if (this.#hold.isTaken) lose(this.holder === "" ? "the lease was emptied" : "the lease has another holder");
+      if (this.#hold.isTaken) lose(this.holder === "" ? "the lease has no holder" : "the lease has another holder");
       else await this.#view.pause(this.#init.times.retryPeriodMs, stopped);
     }
   }

@@ -8,14 +8,14 @@ import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** Kind of the object by which replicas agree on a leader. */
+/** Kind of the object with which replicas elect a leader. */
 export const LEASE = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" } as const;
 
-/** The members of coordination.k8s.io/v1 LeaseSpec that elections use; others survive. */
+/** The fields of coordination.k8s.io/v1 LeaseSpec that elections use; other fields are kept. */
 export interface LeaseSpec {
   holderIdentity?: string;
   leaseDurationSeconds?: number;
-  /** RFC 3339 with six digits behind the second; written for people and never compared with a clock. */
+  /** RFC 3339 with microseconds; for people, never compared with a clock. */
   acquireTime?: string;
   renewTime?: string;
   leaseTransitions?: number;
@@ -27,32 +27,35 @@ export interface Lease extends KubeObject {
   spec?: LeaseSpec;
 }
 
-/** How long an election waits for what; milliseconds. */
+/** Times of an election, in milliseconds. */
 export interface ElectionTimes {
-  /** How long others leave a leader alone that does not renew. */
+  /** Time that other replicas wait for a leader that does not renew. */
   leaseDurationMs: number;
-  /** How long a leader works on after the last renewal that succeeded. */
+  /** Time that a leader continues after its last successful renewal. */
   renewDeadlineMs: number;
-  /** How often a leader renews, and how long anybody waits after a failed attempt. */
+  /** Interval of renewals, and delay after a failed attempt. */
   retryPeriodMs: number;
 }
 
-/** controller-runtime spreads attempts over so much more than the retry period. */
+/** Factor by which controller-runtime spreads attempts beyond the retry period. */
 export const RETRY_JITTER = 1.2;
-/** What a release writes for the duration, which may not be zero. @see k8s.io/client-go v0.36.3 tools/leaderelection, release */
+/**
+ * Duration that a release writes, because it must not be zero. @see k8s.io/client-go v0.36.3 tools/leaderelection,
+ * release
+ */
 const RELEASED_SECONDS = 1;
-/** A holder that says more than this is not waited for any longer. */
+/** Maximum duration in a record that other replicas wait for. */
 const MAX_DURATION_MS = 3_600_000;
 
-/** What is wrong with the times, in client-go's words; undefined when they fit together. */
-export function electionTimesProblem({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ElectionTimes): string | undefined {
+/** Returns the inconsistency of the times, in client-go's words; undefined if there is none. */
+export function findElectionTimesProblem({ leaseDurationMs, renewDeadlineMs, retryPeriodMs }: ElectionTimes): string | undefined {
   if (leaseDurationMs <= renewDeadlineMs) return "leaseDuration must be greater than renewDeadline";
   if (renewDeadlineMs <= RETRY_JITTER * retryPeriodMs) return "renewDeadline must be greater than retryPeriod*JitterFactor";
   return undefined;
 }
 
-/** The record with which `identity` takes the Lease, or renews it when it has it. @param now RFC 3339 with six digits. */
-function heldBy(identity: string, before: LeaseSpec | undefined, leaseDurationMs: number, now: string): LeaseSpec {
+/** Returns the record with which `identity` acquires or renews the Lease. @param now RFC 3339 with microseconds. */
+function buildRecord(identity: string, before: LeaseSpec | undefined, leaseDurationMs: number, now: string): LeaseSpec {
   const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1_000);
   if (!before) return { holderIdentity: identity, leaseDurationSeconds, acquireTime: now, renewTime: now, leaseTransitions: 0 };
   const ours = before.holderIdentity === identity;
@@ -67,29 +70,30 @@ function heldBy(identity: string, before: LeaseSpec | undefined, leaseDurationMs
   };
 }
 
-/** The record that says that nobody leads any more. */
-function released(before: LeaseSpec, now: string): LeaseSpec {
+/** Returns the record of a released Lease. */
+function buildReleasedRecord(before: LeaseSpec, now: string): LeaseSpec {
   return { ...before, holderIdentity: "", leaseDurationSeconds: RELEASED_SECONDS, acquireTime: now, renewTime: now };
 }
 
 /**
- * How long `identity` has to leave the Lease alone, counted from when it saw the record change last; 0 or less once it may take it.
+ * Returns how long `identity` must wait for the Lease after the last change of the record; 0 or less if it may acquire
+ * it.
  *
- * | the record                    | may be taken after |
- * | none was ever seen            | nothing |
- * | held by `identity`            | nothing |
- * | released                      | nothing |
- * | without holder, not released  | the retry period: it was emptied by hand, and who held it notices meanwhile |
- * | held by somebody              | the holder's duration or our own, whichever is longer, so that a duration edited by hand makes no second leader |
+ * | the record                    | wait |
+ * | never seen                    | none |
+ * | held by `identity`            | none |
+ * | released                      | none |
+ * | without holder, not released  | the retry period: the Lease was edited, and its previous holder must notice first |
+ * | held by another process       | the longer of the holder's duration and our own, so that an edited duration cannot cause a second leader |
  */
-export function waitMs(record: LeaseSpec | undefined, identity: string, { leaseDurationMs, retryPeriodMs }: ElectionTimes): number {
+export function computeWaitMs(record: LeaseSpec | undefined, identity: string, { leaseDurationMs, retryPeriodMs }: ElectionTimes): number {
   const { holderIdentity: holder = "", leaseDurationSeconds = 0 } = record ?? {};
   if (!record || holder === identity) return 0;
   if (holder === "") return leaseDurationSeconds === RELEASED_SECONDS ? 0 : retryPeriodMs;
   return Math.max(leaseDurationMs, Math.min(leaseDurationSeconds * 1_000, MAX_DURATION_MS));
 }
 
-/** What reading and writing a Lease needs. */
+/** Dependencies of reading and writing a Lease. */
 export interface LeaseHoldInit {
   client: Pick<Client, "get" | "create" | "replace">;
   namespace: string;
@@ -101,44 +105,52 @@ export interface LeaseHoldInit {
   view: LeaseView;
   log: Logger;
   clock: Clock;
-  /** Milliseconds since the epoch, for the times in the record. */
+  /** Milliseconds since the epoch, for times in the record. */
   now: () => number;
 }
 
-/** How a write ended; after a conflict, the view is what the API server says. */
+/** Result of a write. After a conflict, the view contains the state of the API server. */
 export type LeaseWrite = "held" | "conflict" | "failed";
 
 const RELEASE_TRIES = 3;
 const RELEASE_TIMEOUT_MS = 5_000;
 
-/** One process's hold of a Lease. Each write is bound to the version that was seen, so of two that take it at once one gets it. */
+/**
+ * The hold of one process on a Lease. Each write requires the resourceVersion that was read, so only one of two
+ * concurrent writes succeeds.
+ */
 export class LeaseHold {
   readonly #init: LeaseHoldInit;
-  /** When the request of the last write that succeeded was sent; undefined while it is not held. */
+  /** Time at which the request of the last successful write was sent; undefined while the Lease is not held. */
   #since: number | undefined;
 
   constructor(init: LeaseHoldInit) {
     this.#init = init;
   }
 
-  /** How long the hold may still be relied on, by our own clock; 0 or less when it may not, and as soon as the Lease is seen in other hands. */
+  /**
+   * How long the hold is still valid by our own clock; 0 or less if it is not, or if another process holds the Lease.
+   */
   get leftMs(): number {
     const { clock, times } = this.#init;
     return this.#since === undefined || this.isTaken ? 0 : this.#since + times.renewDeadlineMs - clock.now();
   }
 
-  /** Whether somebody else has the Lease, or emptied it. A deleted one is nobody's. */
+  /** Whether another process holds the Lease, or it was edited to have no holder. A deleted Lease is not taken. */
   get isTaken(): boolean {
     const { view, identity } = this.#init;
     return view.lease !== undefined && view.lease.spec?.holderIdentity !== identity;
   }
 
-  /** Writes that this process holds the Lease, from now on or still. What `signal` aborts is not relied on, though it may have been written. */
+  /**
+   * Acquires or renews the Lease. After `signal` aborts, the result is not used, although the Lease may have been
+   * written.
+   */
   async write(signal: AbortSignal): Promise<LeaseWrite> {
     const { client, namespace, name, identity, version, times, view, log, clock, now } = this.#init;
     const lease = view.lease;
     const annotations = { ...lease?.metadata.annotations, [ANNOTATION_PROGRAM_VERSION]: version };
-    const spec = heldBy(identity, lease?.spec, times.leaseDurationMs, microTime(now()));
+    const spec = buildRecord(identity, lease?.spec, times.leaseDurationMs, microTime(now()));
     const sentAt = clock.now();
     try {
       using deadline = this.#deadline(signal);
@@ -158,7 +170,7 @@ export class LeaseHold {
     }
   }
 
-  /** Asks the API server for the Lease. @returns whether it answered. */
+  /** Reads the Lease. @returns whether the API server responded. */
   async refresh(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name, view, log } = this.#init;
     try {
@@ -171,12 +183,14 @@ export class LeaseHold {
     }
   }
 
-  /** From now on the Lease does not count as held, whatever stands in it. */
+  /** Stops treating the Lease as held, regardless of its record. */
   drop(): void {
     this.#since = undefined;
   }
 
-  /** Lets others take over at once. Those who cannot be told find out after the lease's duration. */
+  /**
+   * Releases the Lease so that other replicas take over immediately. If that fails, they take over after its duration.
+   */
   async release(): Promise<void> {
     const { client, identity, view, log, now } = this.#init;
     this.drop();
@@ -185,7 +199,7 @@ export class LeaseHold {
       const lease = view.lease;
       if (lease?.spec?.holderIdentity !== identity) return;
       try {
-        view.set(await client.replace<Lease>({ ...lease, ...LEASE, spec: released(lease.spec, microTime(now())) }, { signal }));
+        view.set(await client.replace<Lease>({ ...lease, ...LEASE, spec: buildReleasedRecord(lease.spec, microTime(now())) }, { signal }));
         log.info("released the lease");
         return;
       } catch (err) {
@@ -200,54 +214,54 @@ export class LeaseHold {
   }
 }
 
-/** metav1.MicroTime. */
+/** Formats metav1.MicroTime. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }
 
 /**
- * What this process saw of the Lease, and when by its own clock. The clocks of others, and so the times in the record, say nothing: a record that
- * changed is a sign of life, whatever stands in it.
+ * The Lease as this process last read it, and when by its own clock. Times in the record come from other clocks and are
+ * ignored: any change of the record proves that its holder is alive.
  */
 export class LeaseView {
   readonly #clock: Clock;
   #lease: Lease | undefined;
   #record: LeaseSpec | undefined;
   #changedAt = 0;
-  #news = Promise.withResolvers<void>();
+  #changed = Promise.withResolvers<void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The object as last seen; undefined while there is none. */
+  /** The last known object; undefined if it does not exist. */
   get lease(): Lease | undefined {
     return this.#lease;
   }
 
-  /** The record as last seen; stays when the object is deleted, since who held it may not know of that yet. */
+  /** The last known record. Kept when the object is deleted, because its holder may not know that yet. */
   get record(): LeaseSpec | undefined {
     return this.#record;
   }
 
-  /** Milliseconds since the record was first seen as it is. */
+  /** Milliseconds since the last change of the record. */
   get unchangedMs(): number {
     return this.#clock.now() - this.#changedAt;
   }
 
-  /** Waits, at most until something about the Lease changes. */
+  /** Waits for a time, or until the Lease changes. */
   async pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const over = Promise.withResolvers<void>();
-    const end = (): void => over.resolve();
+    const finished = Promise.withResolvers<void>();
+    const end = (): void => finished.resolve();
     const cancel = this.#clock.after(ms, end);
     signal.addEventListener("abort", end, { once: true });
-    await Promise.race([over.promise, this.#news.promise]);
+    await Promise.race([finished.promise, this.#changed.promise]);
     cancel();
     signal.removeEventListener("abort", end);
   }
 
-  /** Takes in the API server's own answer about the object. */
+  /** Updates the view with a response of the API server. */
   set(lease: Lease | undefined): void {
     const before = this.#lease;
     this.#lease = lease;
@@ -256,25 +270,25 @@ export class LeaseView {
       this.#changedAt = this.#clock.now();
     }
     if (before?.metadata.resourceVersion === lease?.metadata.resourceVersion) return;
-    const news = this.#news;
-    this.#news = Promise.withResolvers();
-    news.resolve();
+    const changed = this.#changed;
+    this.#changed = Promise.withResolvers();
+    changed.resolve();
   }
 
-  /** Takes in an event of a watch, unless it is older than what is known already. */
+  /** Updates the view with a watch event, unless it is older. */
   takeEvent(type: "ADDED" | "MODIFIED" | "DELETED", lease: Lease): void {
     if (isOlder(lease, this.#lease)) return;
     this.set(type === "DELETED" ? undefined : lease);
   }
 }
 
-/** Versions of one resource are numbers that grow; what is none is not compared. */
+/** Compares resourceVersions as numbers; false if one is not a number. */
 function isOlder(one: Lease, other: Lease | undefined): boolean {
   const [a, b] = [one, other].map((lease) => lease?.metadata.resourceVersion ?? "");
   return /^\d+$/.test(a ?? "") && /^\d+$/.test(b ?? "") && BigInt(a ?? "") < BigInt(b ?? "");
 }
 
-/** What following a Lease needs. */
+/** Dependencies of watching a Lease. */
 export interface LeaseWatchInit {
   client: Pick<Client, "watch">;
   namespace: string;
@@ -288,8 +302,8 @@ const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 15_000;
 
 /**
- * Keeps the view of a Lease up to date by a watch, so that a release is noticed at once. Each watch begins with the present state, so none is
- * missed between two of them but a deletion, which whoever writes next is told of.
+ * Keeps the view of a Lease current with a watch, to notice a release immediately. Each watch starts with the current
+ * state, so that only a deletion between two watches can be missed; the next write then fails.
  */
 export class LeaseWatch {
   readonly #init: LeaseWatchInit;
@@ -299,12 +313,12 @@ export class LeaseWatch {
     this.#init = init;
   }
 
-  /** Whether changes arrive by themselves now. */
+  /** Whether the watch is open. */
   get open(): boolean {
     return this.#open;
   }
 
-  /** Follows until `signal` aborts; never throws. */
+  /** Runs until `signal` aborts; never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#init;
     const backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);

@@ -27,7 +27,7 @@ async function follow(prepare: (kind: WatchedKind) => void = () => undefined) {
   return { kind, object, states, later };
 }
 
-test("an object is followed as it comes, changes and goes", async () => {
+test("OptionalObject reports when an object is created, changed and deleted", async () => {
   const { kind, object, states } = await follow();
   expect(object.state).toEqual({ kind: "absent" });
   kind.put({ metadata: { name: "one" }, spec: { a: 1 } });
@@ -39,8 +39,8 @@ test("an object is followed as it comes, changes and goes", async () => {
   expect(states).toEqual(["absent", "present", "present", "absent"]);
 });
 
-test("a kind that is not served is asked for once a minute at most, and found when it is", async () => {
-  const { kind, object, later } = await follow((made) => (made.served = false));
+test("OptionalObject checks at most once a minute for a kind that is not served, and finds it later", async () => {
+  const { kind, object, later } = await follow((kind) => (kind.served = false));
   expect(object.state).toEqual({ kind: "notServed" });
   await later(30_000);
   expect(kind.calls).toEqual(["discover"]);
@@ -52,8 +52,8 @@ test("a kind that is not served is asked for once a minute at most, and found wh
   expect(object.state.kind).toBe("present");
 });
 
-test("a kind that goes is gone only when it is still gone some seconds later", async () => {
-  const { kind, object, states, later } = await follow((made) => made.put({ metadata: { name: "one" } }));
+test("OptionalObject reports a missing kind only after some seconds", async () => {
+  const { kind, object, states, later } = await follow((kind) => kind.put({ metadata: { name: "one" } }));
   kind.served = false;
   kind.endWatches();
   await later(2_000);
@@ -63,8 +63,8 @@ test("a kind that goes is gone only when it is still gone some seconds later", a
   expect(states).toEqual(["present", "notServed"]);
 });
 
-test("a kind that is away for a moment, as while an API server starts, was never gone", async () => {
-  const { kind, states, later } = await follow((made) => made.put({ metadata: { name: "one" } }));
+test("OptionalObject ignores a short absence of a kind, as during a start of the API server", async () => {
+  const { kind, states, later } = await follow((kind) => kind.put({ metadata: { name: "one" } }));
   kind.served = false;
   kind.endWatches();
   await later(2_000);
@@ -73,8 +73,8 @@ test("a kind that is away for a moment, as while an API server starts, was never
   expect(states).toEqual(["present"]);
 });
 
-test("broken connections leave what is known; a refusal does not", async () => {
-  const { kind, object, later } = await follow((made) => made.put({ metadata: { name: "one" } }));
+test("OptionalObject keeps its state after broken connections, but not after denials", async () => {
+  const { kind, object, later } = await follow((kind) => kind.put({ metadata: { name: "one" } }));
   kind.refusal = new Error("connect ECONNREFUSED");
   kind.endWatches(new Error("other side closed"));
   for (let i = 0; i < 5; i++) await later(30_000);
@@ -87,9 +87,9 @@ test("broken connections leave what is known; a refusal does not", async () => {
   expect(object.state.kind).toBe("present");
 });
 
-// An API server that has just started knows no roles for a moment.
-test.for([true, false])("a refusal that passes is no news, whether the kind is served (%s) or not", async (served) => {
-  const { kind, states, later } = await follow((made) => (made.served = served));
+// An API server that has just started has not loaded roles yet.
+test.for([true, false])("OptionalObject ignores a transient denial when the kind is served: %s", async (served) => {
+  const { kind, states, later } = await follow((kind) => (kind.served = served));
   const before = [...states];
   kind.refusal = refusal(403, "Forbidden", "things is forbidden");
   kind.endWatches(new Error("other side closed"));
@@ -100,8 +100,8 @@ test.for([true, false])("a refusal that passes is no news, whether the kind is s
   expect(states).toEqual(before);
 });
 
-test("before the first answer it says what went wrong", async () => {
-  const { kind, object, later } = await follow((made) => (made.refusal = new Error("connect ECONNREFUSED")));
+test("OptionalObject reports the last error before the first response", async () => {
+  const { kind, object, later } = await follow((kind) => (kind.refusal = new Error("connect ECONNREFUSED")));
   expect(object.state).toEqual({ kind: "unknown", because: "connect ECONNREFUSED" });
   kind.refusal = undefined;
   await later(1_000);

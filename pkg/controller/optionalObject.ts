@@ -8,35 +8,39 @@ import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { Informer, withoutBulk } from "./informer.ts";
 
-/** What is known of one object of a kind that a cluster need not have. */
+/** State of an object whose kind the cluster may not serve. */
 export type ObjectState<T extends KubeObject = KubeObject> =
-  /** The API server has not answered yet; `because` is what it failed with last. */
+  /** The API server has not responded yet; `because` is the last error. */
   | { readonly kind: "unknown"; readonly because?: string }
   | { readonly kind: "notServed" }
   | { readonly kind: "absent" }
   | { readonly kind: "present"; readonly object: T }
-  /** The API server refuses to show it. */
+  /** The API server denies access. */
   | { readonly kind: "unreadable"; readonly because: string };
 
-/** How an object that may not exist is looked for. */
+/** Options of OptionalObject. */
 export interface OptionalObjectOptions {
   log: Logger;
   clock?: Clock;
-  /** How often a kind that is not served is looked for, with up to a third of jitter. Default 45 s. */
+  /** Interval of checks for a kind that is not served, with up to a third of jitter. Default 45 s. */
   recheckMs?: number;
 }
 
 const RECHECK_MS = 45_000;
-/** A kind that was served must be missing for longer than an API server needs to serve its CRDs again after a restart. */
+/** A served kind must be missing for longer than an API server needs to serve its CRDs again after a restart. */
 const CONFIRM_MS = 5_000;
-/** An API server that has just started refuses everything until it knows the roles: so often in a row that is not believed of what was readable. */
-const DOUBTED_REFUSALS = 3;
+/**
+ * An API server that has just started denies everything until it has loaded the roles. So many consecutive denials do
+ * not count for an object that was readable before.
+ */
+const IGNORED_REFUSALS = 3;
 const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * Follows one cluster-scoped object by name. The kind may appear and go at any time: while it is not served one small request asks for it
- * now and then, once it is there is a watch. What it was told last stays true while connections are broken.
+ * Watches one cluster-scoped object by name. Its kind may appear and disappear at any time: while it is not served, a
+ * small request checks for it at an interval; afterwards a watch is open. Keeps the last known state while connections
+ * are broken.
  */
 export class OptionalObject<T extends KubeObject = KubeObject> {
   readonly #client: Pick<Client, "list" | "watch" | "resourceFor">;
@@ -46,7 +50,7 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
   readonly #log: Logger;
   readonly #handlers: (() => void)[] = [];
   #state: ObjectState<T> = { kind: "unknown" };
-  /** In a row. */
+  /** Number of consecutive denials. */
   #refusals = 0;
 
   constructor(client: Pick<Client, "list" | "watch" | "resourceFor">, ref: ObjectRef, options: OptionalObjectOptions) {
@@ -66,14 +70,14 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
     this.#handlers.push(handler);
   }
 
-  /** Follows until `signal` aborts; never throws. Call once. */
+  /** Runs until `signal` aborts; never throws. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS);
     while (!signal.aborted) {
       try {
         await this.#client.resourceFor(this.#ref);
         backoff.reset();
-        await this.#followWhileServed(signal);
+        await this.#watchWhileServed(signal);
         await sleep(this.#clock, CONFIRM_MS, signal);
       } catch (err) {
         if (err instanceof KindNotServed) {
@@ -81,17 +85,17 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
           this.#set({ kind: "notServed" });
           await sleep(this.#clock, this.#recheckMs * (1 + Math.random() / 3), signal);
         } else {
-          this.#failed(err);
+          this.#handleError(err);
           await sleep(this.#clock, backoff.next(), signal);
         }
       }
     }
   }
 
-  async #followWhileServed(signal: AbortSignal): Promise<void> {
+  async #watchWhileServed(signal: AbortSignal): Promise<void> {
     const { name } = this.#ref;
     const gone = new AbortController();
-    const look = (): void => {
+    const update = (): void => {
       const object = informer.get(name);
       this.#set(object ? { kind: "present", object } : { kind: "absent" });
     };
@@ -102,26 +106,28 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
         fieldSelector: `metadata.name=${name}`,
         transform: withoutBulk,
         clock: this.#clock,
-        listed: look,
-        failed: (err, during) => {
+        onList: update,
+        onError: (err, during) => {
           if (err instanceof KindNotServed) gone.abort();
-          else if (during === "list") this.#failed(err);
+          else if (during === "list") this.#handleError(err);
         },
       },
       this.#log,
     );
     informer.onEvent(() => {
-      if (informer.hasSynced) look();
+      if (informer.hasSynced) update();
     });
     await informer.run(AbortSignal.any([signal, gone.signal]));
   }
 
-  /** Only refusals, and more of them than a start of the API server explains, make what was known before worthless. */
-  #failed(err: unknown): void {
+  /**
+   * Handles an error. Only denials discard the known state, and only more of them than after a start of the API server.
+   */
+  #handleError(err: unknown): void {
     const because = messageOf(err);
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
     const isKnown = this.#state.kind !== "unknown" && this.#state.kind !== "unreadable";
-    if (isKnown && this.#refusals <= DOUBTED_REFUSALS) return;
+    if (isKnown && this.#refusals <= IGNORED_REFUSALS) return;
     if (isForbidden(err)) this.#set({ kind: "unreadable", because });
     else if (this.#state.kind === "unknown") this.#set({ kind: "unknown", because });
   }
@@ -139,33 +145,33 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
   }
 }
 
-/** What is read of a setting of the cluster, whoever reads it. */
+/** A setting of the cluster. */
 export interface SettingReader<T> {
-  /** As last seen. */
+  /** Returns the last known value. */
   current(): T;
   /** Calls `handler` after every change of `current`. */
   onChange(handler: () => void): void;
-  /** Resolves when `current` is an answer of the API server, or when there was none for some seconds. */
+  /** Resolves when `current` is based on a response of the API server, or when there was none for some seconds. */
   readonly synced: Promise<void>;
 }
 
-/** Which object holds a setting, and how it is read. */
+/** Options of OptionalSetting. */
 export interface OptionalSettingOptions<T> {
   client: Pick<Client, "list" | "watch" | "resourceFor">;
-  /** The object that holds the setting. */
+  /** The object that contains the setting. */
   ref: ObjectRef;
-  /** What the state of that object says. */
+  /** Returns the setting for a state of that object. */
   from: (state: ObjectState) => T;
-  /** The setting for a line of the log, without secrets. */
+  /** Formats the setting for a log line, without secrets. */
   describe: (setting: T) => string;
   log: Logger;
   clock?: Clock;
 }
 
-/** For so long nothing goes on without an answer; then the setting is what `from` makes of not knowing. */
+/** Maximum wait for a response; then the setting is the value of `from` for an unknown state. */
 const ANSWER_MS = 10_000;
 
-/** A setting that one object of the cluster holds, of a kind that it need not have; followed for as long as it runs. */
+/** A setting of the cluster in one object, whose kind the cluster may not serve. Updated while it runs. */
 export class OptionalSetting<T> implements SettingReader<T> {
   readonly synced: Promise<void>;
   readonly #object: OptionalObject;
@@ -184,7 +190,7 @@ export class OptionalSetting<T> implements SettingReader<T> {
     this.#object = new OptionalObject(client, ref, { log, clock });
     this.#current = from(this.#object.state);
     this.synced = this.#sync.promise;
-    this.#object.onChange(() => this.#look());
+    this.#object.onChange(() => this.#update());
   }
 
   current(): T {
@@ -195,10 +201,10 @@ export class OptionalSetting<T> implements SettingReader<T> {
     this.#handlers.push(handler);
   }
 
-  /** Follows until `signal` aborts; never throws. Call once. */
+  /** Runs until `signal` aborts; never throws. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const stopWaiting = this.#clock.after(ANSWER_MS, () => {
-      if (this.#object.state.kind === "unknown") this.#log.warn({ reason: this.#text }, "cluster setting not known, going on without it");
+      if (this.#object.state.kind === "unknown") this.#log.warn({ reason: this.#text }, "cluster setting unknown, continuing without it");
       this.#sync.resolve();
     });
     await this.#object.run(signal);
@@ -206,7 +212,7 @@ export class OptionalSetting<T> implements SettingReader<T> {
     this.#sync.resolve();
   }
 
-  #look(): void {
+  #update(): void {
     const { state } = this.#object;
     const before = canonicalJson(this.#current);
     this.#current = this.#options.from(state);

@@ -6,18 +6,18 @@ import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import { compareText } from "../text/compare.ts";
 import { Informer, type ListerWatcher, withoutBulk } from "./informer.ts";
 
-/** A Secret by its place. */
+/** Namespace and name of a Secret. */
 export interface SecretName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What pull secrets are read with. */
+/** Dependencies and options of PullSecrets. */
 export interface PullSecretsOptions {
   client: ListerWatcher;
-  /** The one for everybody, wherever it is. */
+  /** The global pull secret, in any namespace. */
   globalSecret: SecretName | undefined;
-  /** Whose `imagePullSecrets` count; undefined outside of a cluster. */
+  /** ServiceAccount whose `imagePullSecrets` are used; undefined outside of a cluster. */
   serviceAccount: ServiceAccountName | undefined;
   log: Logger;
   states: GaugeMetric;
@@ -25,14 +25,14 @@ export interface PullSecretsOptions {
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 const ACCOUNT = { apiVersion: "v1", kind: "ServiceAccount" } as const;
-/** Secrets of a ServiceAccount beyond this many are passed over: each costs a watch. */
+/** Maximum number of Secrets of a ServiceAccount, because each needs a watch. Others are ignored. */
 const MAX_SECRETS = 64;
 
-/** How a Secret that was asked for is: `unknown` until the API server has told, and as long as it refuses to. */
+/** State of a configured Secret: `unknown` until the API server responds, and while it denies access. */
 const STATES = ["used", "missing", "unreadable", "unknown"] as const;
 type State = (typeof STATES)[number];
 
-/** Pull secrets by how they are. */
+/** Registers a gauge with the number of pull secrets by state. */
 export function pullSecretStates(metrics: Metrics): GaugeMetric {
   return metrics.gauge({
     name: "pull_secrets",
@@ -42,12 +42,12 @@ export function pullSecretStates(metrics: Metrics): GaugeMetric {
   });
 }
 
-/** One Secret that is followed. */
+/** A watched Secret. */
 interface Followed {
   readonly informer: Informer<SecretObject>;
   readonly stop: AbortController;
-  /** The API server has answered once, be it with a refusal. */
-  asked: boolean;
+  /** Whether the API server has responded once, including a denial. */
+  hasResponse: boolean;
   state: State;
 }
 
@@ -55,9 +55,10 @@ type AccountObject = KubeObject & { imagePullSecrets?: { name?: string }[] };
 type SecretObject = KubeObject & { data?: Record<string, string> };
 
 /**
- * The registry credentials in the cluster: of the global pull secret, then of the `imagePullSecrets` of one ServiceAccount in their order; a
- * later one takes the place of an earlier one for the same registry. Exactly these Secrets are followed, and what changes counts from the next
- * pull on. What is missing or unreadable is told in the log and as a metric, without its content, and the rest is used. Nothing is written to disk.
+ * The registry credentials in the cluster: of the global pull secret, then of the `imagePullSecrets` of one
+ * ServiceAccount in their order. Later ones override earlier ones for the same registry. Watches exactly these Secrets;
+ * changes apply to the next pull. Reports missing and unreadable ones in the log and as a metric, without their
+ * content, and uses the others. Writes nothing to disk.
  * @see operator-controller df2c201d internal/shared/controllers/pull_secret_controller.go
  */
 export class PullSecrets implements CredentialSource {
@@ -66,7 +67,7 @@ export class PullSecrets implements CredentialSource {
   readonly #account: Informer<AccountObject> | undefined;
   readonly #settled = Promise.withResolvers<void>();
   readonly #listeners: (() => void)[] = [];
-  #accountAsked = false;
+  #hasAccountResponse = false;
   #entries: AuthFile = new Map();
   #signal: AbortSignal | undefined;
 
@@ -74,21 +75,21 @@ export class PullSecrets implements CredentialSource {
     this.#options = options;
     const { client, serviceAccount: account, log } = options;
     if (!account) return;
-    const asked = (): void => {
-      this.#accountAsked = true;
+    const update = (): void => {
+      this.#hasAccountResponse = true;
       this.#update();
     };
     const selection = { namespace: account.namespace, fieldSelector: `metadata.name=${account.name}` };
     this.#account = new Informer<AccountObject>(
       client,
       ACCOUNT,
-      { ...selection, transform: withoutBulk, listed: asked, failed: asked },
+      { ...selection, transform: withoutBulk, onList: update, onError: update },
       log,
     );
     this.#account.onEvent(() => this.#update());
   }
 
-  /** What is known now. The first time it waits until the API server has told of every Secret, or refused to. */
+  /** Returns the current credentials. The first call waits until the API server has responded for every Secret. */
   async entries(signal: AbortSignal): Promise<AuthFile> {
     const aborted = Promise.withResolvers<never>();
     const abort = (): void => aborted.reject(signal.reason);
@@ -102,12 +103,12 @@ export class PullSecrets implements CredentialSource {
     }
   }
 
-  /** Calls `listener` whenever credentials came, changed or went. */
+  /** Calls `listener` after each change of credentials. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Follows the Secrets until `signal` aborts. Call once. */
+  /** Watches the Secrets until `signal` aborts. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     this.#update();
@@ -121,22 +122,22 @@ export class PullSecrets implements CredentialSource {
 
   #update(): void {
     if (!this.#signal || this.#signal.aborted) return;
-    const wanted = this.#wanted();
-    this.#follow(wanted, this.#signal);
-    const files = wanted.map((name) => this.#fileOf(keyOf(name)));
+    const names = this.#listNames();
+    this.#watch(names, this.#signal);
+    const files = names.map((name) => this.#readFile(keyOf(name)));
     this.#report();
-    const asked = (!this.#account || this.#accountAsked) && [...this.#followed.values()].every((secret) => secret.asked);
+    const hasResponses = (!this.#account || this.#hasAccountResponse) && [...this.#followed.values()].every((secret) => secret.hasResponse);
     const entries = mergedEntries(files);
-    const changed = textOf(entries) !== textOf(this.#entries);
+    const changed = serialize(entries) !== serialize(this.#entries);
     this.#entries = entries;
-    if (asked) this.#settled.resolve();
+    if (hasResponses) this.#settled.resolve();
     if (!changed) return;
     this.#options.log.info({ registries: entries.size }, "pull credentials changed");
     for (const listener of this.#listeners) listener();
   }
 
-  /** In the order in which later ones override earlier ones. */
-  #wanted(): SecretName[] {
+  /** Returns the configured Secrets in ascending precedence. */
+  #listNames(): SecretName[] {
     const { globalSecret, serviceAccount } = this.#options;
     const account = serviceAccount && this.#account?.get(serviceAccount.name, serviceAccount.namespace);
     const names = (account?.imagePullSecrets ?? []).flatMap(({ name }) => (name ? [name] : []));
@@ -144,22 +145,22 @@ export class PullSecrets implements CredentialSource {
     return globalSecret ? [globalSecret, ...own] : own;
   }
 
-  /** Begins to follow what is wanted, and ends it for the rest. */
-  #follow(wanted: readonly SecretName[], signal: AbortSignal): void {
-    const keys = new Set(wanted.map(keyOf));
+  /** Starts watches of these Secrets, and ends all others. */
+  #watch(secrets: readonly SecretName[], signal: AbortSignal): void {
+    const keys = new Set(secrets.map(keyOf));
     for (const [key, { stop }] of this.#followed) {
       if (keys.has(key)) continue;
       stop.abort();
       this.#followed.delete(key);
     }
-    for (const { namespace, name } of wanted) {
+    for (const { namespace, name } of secrets) {
       const key = keyOf({ namespace, name });
       if (this.#followed.has(key)) continue;
       const stop = new AbortController();
-      const asked = (): void => {
+      const update = (): void => {
         const followed = this.#followed.get(key);
         if (followed?.stop !== stop) return;
-        followed.asked = true;
+        followed.hasResponse = true;
         this.#update();
       };
       const selection = { namespace, fieldSelector: `metadata.name=${name}` };
@@ -167,28 +168,28 @@ export class PullSecrets implements CredentialSource {
       const informer = new Informer<SecretObject>(
         client,
         SECRET,
-        { ...selection, transform: withoutBulk, listed: asked, failed: asked },
+        { ...selection, transform: withoutBulk, onList: update, onError: update },
         log,
       );
       informer.onEvent(() => this.#update());
-      this.#followed.set(key, { informer, stop, asked: false, state: "unknown" });
+      this.#followed.set(key, { informer, stop, hasResponse: false, state: "unknown" });
       void informer.run(AbortSignal.any([signal, stop.signal]));
     }
   }
 
-  /** What a Secret holds; its state becomes known with that, and is told once. */
-  #fileOf(key: string): AuthFile {
+  /** Returns the credentials in a Secret. Logs a change of its state once. */
+  #readFile(key: string): AuthFile {
     const followed = this.#followed.get(key);
     if (!followed?.informer.hasSynced) return new Map();
     const [secret] = followed.informer.list();
-    const file = secret && entriesOf(secret);
+    const file = secret && parseEntries(secret);
     const state = secret === undefined ? "missing" : file === undefined ? "unreadable" : "used";
     if (state !== followed.state) {
       const { log } = this.#options;
       followed.state = state;
       if (state === "used") log.info({ secret: key }, "pull secret is used");
-      else if (state === "missing") log.warn({ secret: key }, "pull secret does not exist, going on without it");
-      else log.warn({ secret: key }, "pull secret holds no docker configuration in .dockerconfigjson or .dockercfg, going on without it");
+      else if (state === "missing") log.warn({ secret: key }, "pull secret does not exist, continuing without it");
+      else log.warn({ secret: key }, "pull secret contains no docker configuration in .dockerconfigjson or .dockercfg, continuing without it");
     }
     return file ?? new Map();
   }
@@ -199,8 +200,8 @@ export class PullSecrets implements CredentialSource {
   }
 }
 
-/** The credentials in a Secret; undefined when there are none to be read. */
-function entriesOf({ data = {} }: SecretObject): AuthFile | undefined {
+/** Returns the credentials in a Secret; undefined if it contains none or they are malformed. */
+function parseEntries({ data = {} }: SecretObject): AuthFile | undefined {
   const { ".dockerconfigjson": config, ".dockercfg": cfg } = data;
   const text = config ?? cfg;
   if (text === undefined) return undefined;
@@ -211,6 +212,6 @@ function keyOf({ namespace, name }: SecretName): string {
   return `${namespace}/${name}`;
 }
 
-function textOf(entries: AuthFile): string {
+function serialize(entries: AuthFile): string {
   return JSON.stringify([...entries].sort(([a], [b]) => compareText(a, b)));
 }

@@ -11,7 +11,7 @@ const untilAborted: Task = (signal) =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-test("a stop ends all tasks, and that is no error", async () => {
+test("runUntilStopped returns when all tasks have ended after a stop", async () => {
   const stop = new AbortController();
   const ended: string[] = [];
   const task =
@@ -27,7 +27,7 @@ test("a stop ends all tasks, and that is no error", async () => {
   expect(ended.sort()).toEqual(["a", "b"]);
 });
 
-test("the failure of one task stops the others and is thrown", async () => {
+test("runUntilStopped stops the other tasks and throws when one fails", async () => {
   let stopped = false;
   const other: Task = async (signal) => {
     await untilAborted(signal);
@@ -38,12 +38,12 @@ test("the failure of one task stops the others and is thrown", async () => {
   expect(stopped).toBe(true);
 });
 
-test("a task that ends by itself is a failure", async () => {
+test("runUntilStopped throws when a task ends early", async () => {
   const tasks = { short: () => Promise.resolve(), untilAborted };
-  await expect(runUntilStopped({ tasks, signal: new AbortController().signal, log })).rejects.toThrow("short ended by itself");
+  await expect(runUntilStopped({ tasks, signal: new AbortController().signal, log })).rejects.toThrow("short ended unexpectedly");
 });
 
-test("a task that does not end is named after the time of grace", async () => {
+test("runUntilStopped names a task that does not end in time", async () => {
   const tasks = { deaf: () => new Promise<void>(() => {}), untilAborted };
   await expect(runUntilStopped({ tasks, signal: AbortSignal.abort(), log, graceMs: 20 })).rejects.toThrow(
     "still running 20 ms after the stop: deaf",
@@ -65,8 +65,8 @@ const PROGRAM = `
   clearInterval(alive);
   console.log("ended well");`;
 
-/** Runs a program, sends it signals one after the other once it works, and gives its exit code and output. */
-async function signalled(signals: NodeJS.Signals[], ...args: string[]): Promise<{ code: number | null; output: string }> {
+/** Runs a program, sends it signals in sequence, and returns its exit code and output. */
+async function runWithSignals(signals: NodeJS.Signals[], ...args: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ["--input-type=module", "-e", PROGRAM, "--", ...args], { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -80,12 +80,12 @@ async function signalled(signals: NodeJS.Signals[], ...args: string[]): Promise<
   return { code, output };
 }
 
-test.for<NodeJS.Signals>(["SIGTERM", "SIGINT"])("%s lets the work end and the process exit with 0", async (signal) => {
-  const { code, output } = await signalled([signal]);
+test.for<NodeJS.Signals>(["SIGTERM", "SIGINT"])("stopOnSignals lets the work end and the process exit with 0 after %s", async (signal) => {
+  const { code, output } = await runWithSignals([signal]);
   expect([code, output]).toEqual([0, expect.stringContaining("ended well")]);
 });
 
-test("a second signal ends a process that does not stop", async () => {
-  const { code, output } = await signalled(["SIGTERM", "SIGINT"], "deaf");
+test("stopOnSignals ends the process after a second signal", async () => {
+  const { code, output } = await runWithSignals(["SIGTERM", "SIGINT"], "deaf");
   expect([code, output]).toEqual([1, expect.not.stringContaining("ended well")]);
 });

@@ -1,26 +1,29 @@
 import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** A long-running part of a program; it returns soon after `signal` aborts. */
+/** A long-running part of a program. Returns soon after `signal` aborts. */
 export type Task = (signal: AbortSignal) => Promise<void>;
 
 /** Options of `runUntilStopped`. */
 export interface RunInit {
-  /** Parts by name; they start together. */
+  /** Tasks by name; they start together. */
   tasks: Readonly<Record<string, Task>>;
-  /** Stops everything when it aborts; see `stopOnSignals`. */
+  /** Stops all tasks when it aborts; see `stopOnSignals`. */
   signal: AbortSignal;
   log: Logger;
-  /** Longest wait for the parts to end after a stop. Default 25 s, under the 30 s a Pod is given. */
+  /** Maximum wait for tasks to end after a stop. Default 25 s, less than the 30 s that Pods get. */
   graceMs?: number;
 }
 
 const GRACE_MS = 25_000;
 
-/** Set by a parent that started the program with a pipe as standard input: the program stops when the pipe closes, however the parent ended. */
+/**
+ * Environment variable that a parent sets if standard input is a pipe. The program then stops when the pipe closes,
+ * even if the parent crashes.
+ */
 export const STOP_WITH_STDIN = "OLMV1_STOP_WITH_STDIN";
 
-/** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Returns a signal that aborts at the first SIGTERM or SIGINT. A second one ends the process immediately. */
 export function stopOnSignals(log: Logger): AbortSignal {
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -36,14 +39,14 @@ export function stopOnSignals(log: Logger): AbortSignal {
       log.info("stopping: standard input was closed");
       stop.abort(new Error("standard input was closed"));
     });
-    process.stdin.unref(); // it is watched, not waited for: a program that is done must be able to end
+    process.stdin.unref(); // must not keep the process alive
   }
   return stop.signal;
 }
 
 /**
- * Runs all tasks until `signal` aborts or one of them fails or ends early; then stops the others and waits for them for a while.
- * @throws the failure of the first task that failed; Error when one ended early or did not end in time.
+ * Runs all tasks until `signal` aborts, or one of them fails or ends early; then stops the others and waits for them.
+ * @throws the error of the first task that failed. @throws Error if a task ended early or did not end in time.
  */
 export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }: RunInit): Promise<void> {
   const failed = new AbortController();
@@ -53,7 +56,7 @@ export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }
   const ends = Object.entries(tasks).map(async ([name, task]) => {
     try {
       await task(all);
-      if (!all.aborted) throw new Error(`${name} ended by itself`);
+      if (!all.aborted) throw new Error(`${name} ended unexpectedly`);
     } catch (err) {
       if (!all.aborted) {
         failure = err;

@@ -11,32 +11,32 @@ const pod = (name: string, resourceVersion: string, more: { uid?: string; node?:
 });
 const nodeOf = (object: KubeObject): string[] => [(object["spec"] as { nodeName: string }).nodeName];
 const names = (objects: readonly KubeObject[]): string[] => objects.map(({ metadata }) => metadata.name).sort();
-const told = (events: readonly { type: string; object: KubeObject }[]): string[] =>
+const describe = (events: readonly { type: string; object: KubeObject }[]): string[] =>
   events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
-test("a store tells what changed, and nothing when nothing did", () => {
+test("Store returns an event for each change, and none without one", () => {
   const store = new Store();
-  expect(told(store.put(pod("a", "1")))).toEqual(["add a"]);
+  expect(describe(store.put(pod("a", "1")))).toEqual(["add a"]);
   expect(store.put(pod("a", "1"))).toEqual([]);
   expect(store.put(pod("a", "2"))).toMatchObject([{ type: "update", old: { metadata: { resourceVersion: "1" } } }]);
   expect(store.delete("ns/a")).toMatchObject({ type: "delete", object: { metadata: { resourceVersion: "2" } } });
   expect(store.delete("ns/a")).toBeUndefined();
 });
 
-test("an object made again under its name is a delete and an add", () => {
+test("Store.put returns a delete and an add when an object was recreated", () => {
   const store = new Store();
   store.put(pod("a", "1", { uid: "first" }));
-  expect(told(store.put(pod("a", "2", { uid: "second" })))).toEqual(["delete a", "add a"]);
+  expect(describe(store.put(pod("a", "2", { uid: "second" })))).toEqual(["delete a", "add a"]);
 });
 
-test("replacing everything tells the difference", () => {
+test("Store.replace returns the differences", () => {
   const store = new Store();
   store.replace([pod("a", "1"), pod("b", "1"), pod("c", "1")]);
-  expect(told(store.replace([pod("b", "1"), pod("c", "2"), pod("d", "1")]))).toEqual(["delete a", "update c", "add d"]);
+  expect(describe(store.replace([pod("b", "1"), pod("c", "2"), pod("d", "1")]))).toEqual(["delete a", "update c", "add d"]);
   expect(names(store.list())).toEqual(["b", "c", "d"]);
 });
 
-test("an index follows adds, changes and deletes, and covers what was there before it", () => {
+test("Store updates indexes, and indexes existing objects", () => {
   const store = new Store();
   store.put(pod("a", "1"));
   store.addIndex("node", nodeOf);
@@ -48,7 +48,7 @@ test("an index follows adds, changes and deletes, and covers what was there befo
   expect(() => store.byIndex("zone", "x")).toThrow('no index "zone"');
 });
 
-test("the key of an object has its namespace, if it has one", () => {
+test("keyOf contains the namespace if the object has one", () => {
   expect(keyOf(pod("a", "1"))).toBe("ns/a");
   expect(keyOf({ apiVersion: "v1", kind: "Node", metadata: { name: "n" } })).toBe("n");
 });
@@ -56,7 +56,7 @@ test("the key of an object has its namespace, if it has one", () => {
 test.for<[number, number[]]>([
   [0, [50, 100, 200, 400, 500, 500]],
   [1, [100, 200, 400, 800, 1_000, 1_000]],
-])("pauses double up to the maximum; with luck %s they are %j", ([luck, want]) => {
+])("Backoff doubles delays up to the maximum; with random value %s they are %j", ([luck, want]) => {
   const backoff = new Backoff(100, 1_000, () => luck);
   expect(want.map(() => backoff.next())).toEqual(want);
   backoff.reset();

@@ -22,7 +22,7 @@ function write(seen: Phase[], end?: Ended<Phase>): Step<Read, Read, Phase> {
   return { name: "Write", run: (phase, ctx) => (ctx.log.info("ran"), seen.push(phase), Promise.resolve(end ?? phase)) };
 }
 
-test("a story gives each step the phase that the one before returned, and its name to the log", async () => {
+test("Story passes each step the phase of the previous one and logs the step's name", async () => {
   const seen: Phase[] = [];
   const story = Story.from<Began, Phase>().step(read()).step(write(seen));
   expect(await story.run(BEGAN, context())).toEqual({ kind: "done", phase: READ });
@@ -31,10 +31,10 @@ test("a story gives each step the phase that the one before returned, and its na
 });
 
 test.for<[what: string, end: Ended<Phase>, want: object]>([
-  ["stops it", stop(READ, { requeueAfterMs: 5 }), { kind: "stopped", phase: READ, result: { requeueAfterMs: 5 }, writesStatus: true }],
-  ["stops it without a time", stop(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: true }],
-  ["leaves the object", leave(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
-])("a step that %s ends the story in the phase that it names", async ([, end, want]) => {
+  ["stops", stop(READ, { requeueAfterMs: 5 }), { kind: "stopped", phase: READ, result: { requeueAfterMs: 5 }, writesStatus: true }],
+  ["stops without a delay", stop(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: true }],
+  ["leaves", leave(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
+])("Story ends in the phase of a step that %s", async ([, end, want]) => {
   const seen: Phase[] = [];
   const story = Story.from<Began, Phase>()
     .step(read(() => Promise.resolve(end)))
@@ -46,14 +46,14 @@ test.for<[what: string, end: Ended<Phase>, want: object]>([
 test.for<[why: string, run: Step<Began, Read, Phase>["run"], phase: Phase]>([
   ["throws", () => Promise.reject(THROWN), BEGAN],
   [
-    "throws at once",
+    "throws synchronously",
     () => {
       throw THROWN;
     },
     BEGAN,
   ],
-  ["fails in a phase of its own", () => Promise.resolve(fail<Phase>(READ, THROWN)), READ],
-])("a story fails with the step's name for logs, and what happened for conditions, when a step %s", async ([, run, phase]) => {
+  ["fails in another phase", () => Promise.resolve(fail<Phase>(READ, THROWN)), READ],
+])("Story fails with a StepError when a step %s", async ([, run, phase]) => {
   const seen: Phase[] = [];
   const outcome = await Story.from<Began, Phase>().step(read(run)).step(write(seen)).run(BEGAN, context());
   if (outcome.kind !== "failed") throw new Error(`the story ended as ${outcome.kind}`);
@@ -65,7 +65,7 @@ test.for<[why: string, run: Step<Began, Read, Phase>["run"], phase: Phase]>([
 
 const THROWN = new TerminalError("Blocked", "invalid");
 
-test("the timer of a story gets every step that ran, and whether it failed", async () => {
+test("Story calls its timer for every step with the result", async () => {
   const timed: unknown[] = [];
   const timer = (step: string, seconds: number, hasFailed: boolean): void => void timed.push([step, seconds >= 0, hasFailed]);
   await Story.from<Began, Phase>()
@@ -78,7 +78,7 @@ test("the timer of a story gets every step that ran, and whether it failed", asy
   ]);
 });
 
-test("no step begins after a stop", async () => {
+test("Story runs no step after its signal aborts", async () => {
   const aborting = new AbortController();
   const seen: Phase[] = [];
   const story = Story.from<Began, Phase>()

@@ -1,23 +1,26 @@
 import { messageOf } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** When to reconcile again; undefined if nothing but a change asks for it. `isPending`: work outside of the reconcile has not ended yet. */
+/**
+ * Delay until the next reconcile; undefined if only a change triggers it. `isPending`: work outside of the reconcile
+ * has not ended yet.
+ */
 export type StepResult = { requeueAfterMs?: number; isPending?: boolean } | undefined;
 
-/** What every step gets besides its phase. */
+/** Context of a step, in addition to its phase. */
 export interface StepContext {
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * One named stage of a reconcile: it takes the phase that it needs and returns the next one, or ends the reconcile. The name appears in logs and
- * metrics.
- * @typeParam P every phase of the program; a step can end the reconcile in any of them.
+ * One named stage of a reconcile. Takes the phase that it needs, and returns the next one or ends the reconcile. Its
+ * name appears in logs and metrics.
+ * @typeParam P all phases of the program; a step can end the reconcile in any of them.
  */
 export interface Step<In extends P, Out extends P, P> {
   readonly name: string;
-  /** @throws what keeps the step from its phase: the reconcile fails in phase `In`. */
+  /** @throws the error with which the reconcile fails in phase `In`. */
   run(phase: In, context: StepContext): Promise<Out | Ended<P>>;
 }
 
@@ -25,7 +28,9 @@ type End =
   | { readonly kind: "stopped"; readonly result: StepResult; readonly writesStatus: boolean }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** What a step returns to end the reconcile: the phase that was reached, and how it ended. Made by `stop`, `leave` and `fail`. */
+/**
+ * Returned by a step to end the reconcile: the reached phase, and how it ended. Created by `stop`, `leave` and `fail`.
+ */
 export class Ended<P> {
   readonly phase: P;
   readonly end: End;
@@ -36,22 +41,28 @@ export class Ended<P> {
   }
 }
 
-/** Ends the reconcile without an error; its status is written. */
+/** Ends the reconcile without an error and writes the status. */
 export function stop<P>(phase: P, result: StepResult = {}): Ended<P> {
   return new Ended(phase, { kind: "stopped", result, writesStatus: true });
 }
 
-/** Ends the reconcile without an error and without a status: the object is gone or was changed, or the next reconcile knows more very soon. */
+/**
+ * Ends the reconcile without an error and without writing the status, because the object is gone or changed, or another
+ * reconcile follows soon.
+ */
 export function leave<P>(phase: P, result: StepResult = {}): Ended<P> {
   return new Ended(phase, { kind: "stopped", result, writesStatus: false });
 }
 
-/** Ends the reconcile with an error in a phase that says more than the one that the step began with. */
+/** Ends the reconcile with an error, in another phase than that at the start of the step. */
 export function fail<P>(phase: P, error: unknown): Ended<P> {
   return new Ended(phase, { kind: "failed", error });
 }
 
-/** A step's failure; `cause` is what it threw, which conditions show. This text with the step's name is for logs. */
+/**
+ * Error of a step. `cause` is the original error, which conditions show; the message with the name of the step is for
+ * logs.
+ */
 export class StepError extends Error {
   override readonly name = "StepError";
   readonly step: string;
@@ -62,16 +73,16 @@ export class StepError extends Error {
   }
 }
 
-/** The phase that a reconcile reached, and how it ended: after the last step, by a step, or with an error. */
+/** The reached phase and the end of a reconcile: after the last step, by a step, or with an error. */
 export type StoryOutcome<P> =
   | { readonly kind: "done"; readonly phase: P }
   | { readonly kind: "stopped"; readonly phase: P; readonly result: StepResult; readonly writesStatus: boolean }
   | { readonly kind: "failed"; readonly phase: P; readonly error: StepError };
 
-/** Gets how long a step took, in seconds, and whether it failed. */
+/** Called with the duration of a step in seconds, and whether it failed. */
 export type StepTimer = (step: string, seconds: number, hasFailed: boolean) => void;
 
-/** Tells the end of a reconcile from a phase that the next step takes. */
+/** Distinguishes the end of a reconcile from a phase for the next step. */
 class Over<P> {
   readonly outcome: Exclude<StoryOutcome<P>, { kind: "done" }>;
 
@@ -82,7 +93,9 @@ class Over<P> {
 
 type Run<First, Last, P> = (first: First, context: StepContext, timer: StepTimer) => Promise<Last | Over<P>>;
 
-/** The steps of a reconcile in their order: each takes the phase that the one before returns, which the compiler checks. */
+/**
+ * The steps of a reconcile in order. Each takes the phase that the previous one returns, which the compiler checks.
+ */
 export class Story<First extends P, Last extends P, P> {
   /** The names of the steps. */
   readonly steps: readonly string[];
@@ -93,12 +106,12 @@ export class Story<First extends P, Last extends P, P> {
     this.#run = run;
   }
 
-  /** Returns a story without steps that begins with phase `First`. */
+  /** Returns a story without steps that starts with phase `First`. */
   static from<First extends P, P>(): Story<First, First, P> {
     return new Story<First, First, P>([], (first) => Promise.resolve(first));
   }
 
-  /** Returns the story with one more step at its end. */
+  /** Returns the story with one more step. */
   step<Next extends P>(step: Step<Last, Next, P>): Story<First, Next, P> {
     return new Story<First, Next, P>([...this.steps, step.name], async (first, context, timer) => {
       const phase = await this.#run(first, context, timer);
@@ -109,7 +122,7 @@ export class Story<First extends P, Last extends P, P> {
   /**
    * Runs the steps in order until one ends the reconcile or throws.
    * @param timer called after every step.
-   * @throws the signal's reason when it aborts between steps, and nothing else.
+   * @throws the signal's reason if it aborts between steps, and nothing else.
    */
   async run(first: First, context: StepContext, timer: StepTimer = () => undefined): Promise<StoryOutcome<P>> {
     const last = await this.#run(first, context, timer);

@@ -8,13 +8,13 @@ function start(options: ConstructorParameters<typeof WorkQueue>[0] = {}): { queu
   return { queue: new WorkQueue({ clock, ...options }), clock };
 }
 
-test("a key stands in the queue once however often it is added", async () => {
+test("WorkQueue contains a key once when it is added several times", async () => {
   const { queue } = start();
   for (const key of ["a", "b", "a", "a"]) queue.add(key);
   expect([queue.length, await queue.get(), await queue.get(), queue.length]).toEqual([2, "a", "b", 0]);
 });
 
-test("a key is not handed out while it is worked on, and once more after that when it was added meanwhile", async () => {
+test("WorkQueue does not return a key that is being worked on, and queues it again after done", async () => {
   const { queue } = start();
   queue.add("a");
   await queue.get();
@@ -27,7 +27,7 @@ test("a key is not handed out while it is worked on, and once more after that wh
   expect(queue.length).toBe(0);
 });
 
-test("whoever waits gets the next key", async () => {
+test("WorkQueue gives the next key to the first waiting caller", async () => {
   const { queue } = start();
   const [first, second] = [queue.get(), queue.get()];
   queue.add("a");
@@ -35,7 +35,7 @@ test("whoever waits gets the next key", async () => {
   expect([await first, await second]).toEqual(["a", "b"]);
 });
 
-test("the back-off of a key is 5 ms · 2ⁿ, at most 1,000 s, until it is forgotten", () => {
+test("WorkQueue backs off by 5 ms · 2ⁿ, at most 1,000 s, until forget", () => {
   const { queue } = start();
   const delays = Array.from({ length: 20 }, () => queue.addRateLimited("a"));
   expect(delays).toEqual(Array.from({ length: 20 }, (_, n) => Math.min(5 * 2 ** n, 1_000_000)));
@@ -44,14 +44,14 @@ test("the back-off of a key is 5 ms · 2ⁿ, at most 1,000 s, until it is forgot
   expect(queue.addRateLimited("a")).toBe(5);
 });
 
-test("the back-off's bounds can be chosen, and a server's wish lengthens it", () => {
+test("WorkQueue uses configured bounds of the back-off, and longer minimum delays", () => {
   const { queue } = start({ baseDelayMs: 100, maxDelayMs: 250 });
   expect([queue.addRateLimited("a"), queue.addRateLimited("a"), queue.addRateLimited("a"), queue.addRateLimited("a", 9_000)]).toEqual([
     100, 200, 250, 9_000,
   ]);
 });
 
-test("of several delays for one key the shortest holds, and the key comes once", () => {
+test("WorkQueue uses the shortest of several delays for a key", () => {
   const { queue, clock } = start();
   queue.addAfter("a", 100);
   queue.addAfter("a", 10);
@@ -63,7 +63,7 @@ test("of several delays for one key the shortest holds, and the key comes once",
   expect(clock.pending).toBe(0);
 });
 
-test("shutting down drops what waits and releases who waits", async () => {
+test("WorkQueue drops queued keys and releases waiting callers on shutDown", async () => {
   const { queue, clock } = start();
   queue.add("busy");
   expect(await queue.get()).toBe("busy");
@@ -77,7 +77,7 @@ test("shutting down drops what waits and releases who waits", async () => {
   expect([await waiting, await queue.get(), queue.length, clock.pending]).toEqual([undefined, undefined, 0, 0]);
 });
 
-test("depth, adds, retries and durations are reported", async () => {
+test("WorkQueue reports depth, adds, retries and durations", async () => {
   const seen: string[] = [];
   const metrics = {
     depth: (n: number) => void seen.push(`depth ${n}`),
@@ -102,7 +102,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   key: fc.constantFrom("a", "b", "c"),
 });
 
-test("no key is ever worked on twice at once, and none that was added is lost", async () => {
+test("WorkQueue never returns a key twice concurrently and never loses one", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 60 }), async (acts) => {
       const { queue, clock } = start();

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from "../async/clock.ts";
 import type { QueueMetrics } from "../telemetry/metrics.ts";
 
-/** How long failing keys wait, and what counts them. */
+/** Options of a work queue. */
 export interface WorkQueueOptions {
-  /** Delay of a key's first rate-limited add; doubles with each one until `forget`. Default 5 ms. */
+  /** Delay of the first rate-limited add of a key; doubles with each one until `forget`. Default 5 ms. */
   baseDelayMs?: number;
-  /** Longest such delay. Default 1,000 s. */
+  /** Maximum delay. Default 1,000 s. */
   maxDelayMs?: number;
   clock?: Clock;
   metrics?: QueueMetrics;
@@ -17,8 +17,8 @@ interface Delayed {
 }
 
 /**
- * Keys to work on. A key stands in it once however often it is added, and is never handed out while somebody works on it: what is added
- * meanwhile comes after `done`. Order is first in, first out.
+ * A queue of keys to work on. A key is in it at most once, and is never handed out while it is being worked on: if it
+ * is added meanwhile, it is queued after `done`. Order is first in, first out.
  * @see k8s.io/client-go v0.36.3 util/workqueue
  */
 export class WorkQueue {
@@ -26,12 +26,12 @@ export class WorkQueue {
   readonly #maxDelayMs: number;
   readonly #clock: Clock;
   readonly #metrics: QueueMetrics | undefined;
-  /** Ready keys with the time they became so, in order. */
+  /** Ready keys in order, with the time at which they became ready. */
   readonly #ready = new Map<string, number>();
   readonly #working = new Map<string, { since: number; again: boolean }>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
-  readonly #takers: ((key: string | undefined) => void)[] = [];
+  readonly #waiting: ((key: string | undefined) => void)[] = [];
   #stopped = false;
 
   constructor({ baseDelayMs = 5, maxDelayMs = 1_000_000, clock = systemClock, metrics }: WorkQueueOptions = {}) {
@@ -41,12 +41,12 @@ export class WorkQueue {
     this.#metrics = metrics;
   }
 
-  /** Keys ready to be taken; neither those being worked on nor delayed ones. */
+  /** Number of ready keys, without delayed ones and those being worked on. */
   get length(): number {
     return this.#ready.size;
   }
 
-  /** Adds a key; does nothing when it is ready already or after `shutDown`. */
+  /** Adds a key. Does nothing if it is ready, or after `shutDown`. */
   add(key: string): void {
     if (this.#stopped || this.#ready.has(key)) return;
     const working = this.#working.get(key);
@@ -56,7 +56,7 @@ export class WorkQueue {
     else this.#push(key);
   }
 
-  /** Adds a key later; of several delays for one key the shortest holds. */
+  /** Adds a key after a delay. Of several delays for one key, the shortest applies. */
   addAfter(key: string, ms: number): void {
     if (this.#stopped) return;
     if (ms <= 0) return this.add(key);
@@ -74,7 +74,7 @@ export class WorkQueue {
 
   /**
    * Adds a key after its back-off: base · 2ⁿ for the n-th time since `forget`, at most the maximum.
-   * @param atLeastMs delays longer than the back-off would, when a server asked for it.
+   * @param atLeastMs minimum delay, for example requested by a server.
    * @returns the delay in milliseconds.
    */
   addRateLimited(key: string, atLeastMs = 0): number {
@@ -86,20 +86,20 @@ export class WorkQueue {
     return delay;
   }
 
-  /** Ends a key's back-off; it says nothing about what is queued. */
+  /** Resets the back-off of a key. Does not change the queue. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** The next key, as soon as there is one; undefined after `shutDown`. Every key taken must be given to `done`. */
+  /** Returns the next key as soon as one is ready; undefined after `shutDown`. Call `done` for every key. */
   get(): Promise<string | undefined> {
     if (this.#stopped) return Promise.resolve(undefined);
     const taken = this.#take();
     if (taken !== undefined) return Promise.resolve(taken);
-    return new Promise((resolve) => this.#takers.push(resolve));
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Ends the work on a key; it comes again when it was added meanwhile. */
+  /** Ends the work on a key. Queues it again if it was added meanwhile. */
   done(key: string): void {
     const working = this.#working.get(key);
     if (!working) return;
@@ -108,20 +108,20 @@ export class WorkQueue {
     if (working.again && !this.#stopped) this.#push(key);
   }
 
-  /** Drops everything that waits and lets every `get` return undefined; keys being worked on are not disturbed. */
+  /** Drops all queued keys, and lets every `get` return undefined. Does not affect keys being worked on. */
   shutDown(): void {
     this.#stopped = true;
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#ready.clear();
     this.#metrics?.depth(0);
-    for (const taker of this.#takers.splice(0)) taker(undefined);
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
   #push(key: string): void {
     this.#ready.set(key, this.#clock.now());
-    const taker = this.#takers.shift();
-    if (taker) taker(this.#take());
+    const resolve = this.#waiting.shift();
+    if (resolve) resolve(this.#take());
     else this.#metrics?.depth(this.#ready.size);
   }
 
@@ -139,20 +139,20 @@ export class WorkQueue {
 }
 
 /**
- * One alarm a key: of several times that are asked for, the earliest holds until it rings, and the later ones are given up: who is rung asks
- * again for what is not due yet. A delay of a work queue for another purpose takes the place of none.
+ * One timer per key. Of several requested times, the earliest applies, and later ones are dropped: the callback must
+ * request them again. Unlike delays of a work queue, these timers are independent of other requests for the key.
  */
 export class KeyedTimers {
   readonly #clock: Clock;
-  readonly #ring: (key: string) => void;
+  readonly #callback: (key: string) => void;
   readonly #set = new Map<string, { at: number; cancel: () => void }>();
 
-  constructor(clock: Clock, ring: (key: string) => void) {
+  constructor(clock: Clock, callback: (key: string) => void) {
     this.#clock = clock;
-    this.#ring = ring;
+    this.#callback = callback;
   }
 
-  /** Rings for `key` after so many milliseconds, or sooner where that was asked for before. */
+  /** Fires for `key` after a delay in milliseconds, or earlier if that was requested before. */
   set(key: string, inMs: number): void {
     const at = this.#clock.now() + inMs;
     const before = this.#set.get(key);
@@ -160,12 +160,12 @@ export class KeyedTimers {
     before?.cancel();
     const cancel = this.#clock.after(inMs, () => {
       this.#set.delete(key);
-      this.#ring(key);
+      this.#callback(key);
     });
     this.#set.set(key, { at, cancel });
   }
 
-  /** Takes back what was asked for, for all keys. */
+  /** Cancels all timers. */
   clear(): void {
     for (const { cancel } of this.#set.values()) cancel();
     this.#set.clear();

@@ -6,23 +6,23 @@ import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 
-/** The two programs, with the names of what they leave on a cluster. */
+/** The two programs and the names of their objects on the cluster. */
 export const PROGRAMS = [
   { program: "catalogd", lease: "catalogd-operator-lock" },
   { program: "operator-controller", lease: "9c4404e7.operatorframework.io" },
 ] as const;
 export type ProgramName = (typeof PROGRAMS)[number]["program"];
 
-/** What there is of one program; undefined for what is not there. */
+/** The state of one program; undefined for missing objects. */
 export interface ProgramSnapshot {
   readonly program: ProgramName;
   readonly deployment: Answer<KubeObject | undefined>;
   readonly lease: Answer<KubeObject | undefined>;
-  /** The Secrets that may hold its certificate, by name. */
+  /** The Secrets that may contain its certificate, by name. */
   readonly secrets: ReadonlyMap<string, Answer<KubeObject | undefined>>;
 }
 
-/** Everything that is looked at. */
+/** The state of the cluster that the checks use. */
 export interface ClusterSnapshot {
   readonly namespace: string;
   /** The API server's clock, milliseconds since the epoch. */
@@ -49,7 +49,7 @@ export const POLICIES = [
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG };
 const SERVICE_MONITOR = { apiVersion: "monitoring.coreos.com/v1", kind: "ServiceMonitor" };
 
-/** Reads all of it. @throws Error when the API server cannot be reached, or knows nobody by these credentials. */
+/** Reads the snapshot. @throws Error if the API server is unreachable or does not accept the credentials */
 export async function readSnapshot(client: Client, namespace: string, signal: AbortSignal): Promise<ClusterSnapshot> {
   const answer = await client.request("GET", "/version", { signal });
   const { gitVersion = "" } = (await json(answer.body)) as { gitVersion?: string };
@@ -83,7 +83,7 @@ export function policyKey({ kind, name }: { kind: string; name: string }): strin
   return `${kind} ${name}`;
 }
 
-/** What a read gives, `absent` where the kind is not served; a refusal is no error. */
+/** Returns the result of a read, `absent` if the kind is not served; a forbidden read is not an error. */
 async function answered<T, A>(read: () => Promise<T>, absent: A): Promise<Answer<T | A>> {
   try {
     return { value: await read() };
@@ -98,23 +98,23 @@ async function byName<T>(names: readonly string[], read: (name: string) => Promi
   return new Map(await Promise.all(names.map(async (name) => [name, await read(name)] as const)));
 }
 
-/** How a check came out; `unknown`: you may not see what it takes. */
+/** The result of a check; `unknown`: you may not read what it needs. */
 export type FindingStatus = "ok" | "warning" | "problem" | "unknown";
 
-/** What one check found. */
+/** The result of one check. */
 export interface DoctorFinding {
-  /** What was looked at, such as `Deployment catalogd-controller-manager`. */
+  /** The checked object, such as `Deployment catalogd-controller-manager`. */
   readonly check: string;
   readonly status: FindingStatus;
   readonly message: string;
-  /** What to do next; commands as they are typed. */
+  /** The suggested action; commands are complete. */
   readonly next?: string;
 }
 
-/** What was read of the cluster, or why it could not be. */
+/** The result of a read, or why it is forbidden. */
 type Answer<T> = { readonly value: T } | { readonly refused: string };
 
-/** The findings about something that was read; one finding where it could not be. */
+/** Returns the findings about a read object; a single finding if reading it is forbidden. */
 export function about<T>(check: string, answer: Answer<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
   if ("value" in answer) return judge(answer.value);
   return [{ check, status: "unknown", message: `cannot check: ${answer.refused}`, next: "ask a cluster administrator" }];

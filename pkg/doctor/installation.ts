@@ -12,14 +12,14 @@ interface Schema {
   items?: Schema;
 }
 
-/** The check of its version, which everybody may see. */
+/** The check of the server's version, which every user may read. */
 const API_SERVER = "API server";
 const LEAST_MINOR = 30;
 const APPLY = "kubectl apply -k config, or helm upgrade with the chart of this olmv1";
-/** Names of fields that a message has. */
+/** Maximum number of fields listed in a message. */
 const NAMED_MAX = 5;
 
-/** Whether the API server is recent enough. */
+/** Checks whether the API server is recent enough. */
 export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFinding[] {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(serverVersion) ?? [];
   const isRecent = Number(major) > 1 || Number(minor) >= LEAST_MINOR;
@@ -30,8 +30,8 @@ export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFindin
 }
 
 /**
- * Whether the definitions are there, served, and know every field that this olmv1 knows.
- * @param wanted the definitions of this olmv1, by name.
+ * Checks whether the definitions exist, are served, and contain every field of this olmv1.
+ * @param wanted definitions of this olmv1, by name
  */
 export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: ReadonlyMap<string, KubeObject>): DoctorFinding[] {
   return [...definitions].flatMap(([name, answer]) => {
@@ -41,7 +41,7 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: Reado
       const { conditions } = (live["status"] ?? {}) as { conditions?: Condition[] };
       const established = findCondition(conditions, "Established");
       if (established?.status !== "True") {
-        const message = `it is not served: ${established?.message ?? "it was made a moment ago"}`;
+        const message = `it is not served: ${established?.message ?? "it was just created"}`;
         return [{ check, status: "problem", message, next: `kubectl describe crd ${name}` }];
       }
       const known = new Set(fieldsOf(schemaOf(live)));
@@ -58,7 +58,7 @@ function schemaOf(crd: KubeObject | undefined): Schema {
   return versions.find(({ name }) => name === "v1")?.schema?.openAPIV3Schema ?? {};
 }
 
-/** Paths of fields, parents before what they hold. */
+/** Returns paths of fields, parents before their children. */
 function fieldsOf({ properties = {}, items }: Schema, path = ""): string[] {
   const own = Object.entries(properties).flatMap(([name, schema]) => {
     const field = path === "" ? name : `${path}.${name}`;
@@ -67,21 +67,21 @@ function fieldsOf({ properties = {}, items }: Schema, path = ""): string[] {
   return items ? [...own, ...fieldsOf(items, `${path}[]`)] : own;
 }
 
-/** What its absence means; `isNeeded` where it is a part of every installation. */
+/** The meaning of a missing policy; `isNeeded` if every installation has it. */
 const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFinding, "status" | "message" | "next">>> = {
   "operator-controller-dependencies": {
     status: "problem",
-    message: "it does not exist: operator-controller could create and delete any extension",
+    message: "it does not exist: operator-controller can create and delete any extension",
     next: "kubectl apply -k config",
   },
   "clusterextension-service-accounts": {
     status: "warning",
-    message: "it does not exist: whoever may write an extension may have it act as any ServiceAccount that operator-controller may",
+    message: "it does not exist: users who may write an extension can use any ServiceAccount that operator-controller can impersonate",
     next: "kubectl apply -f config/samples/service-accounts.yaml",
   },
   "clustercatalog-name-label": {
     status: "ok",
-    message: "it does not exist: catalogd labels catalogs with their names itself, a moment later",
+    message: "it does not exist: catalogd adds the name labels of catalogs instead, shortly after they are created",
   },
 };
 
@@ -91,14 +91,14 @@ function absent(check: string, name: (typeof POLICIES)[number]["name"], namespac
   return { check, ...found, ...(todo === undefined ? {} : { next: todo }) };
 }
 
-/** The sample speaks of operator-controller's own ServiceAccount, by its namespace. */
+/** The sample contains the namespace of operator-controller's own ServiceAccount. */
 function inNamespace(next: string | undefined, namespace: string): string | undefined {
   const [, sample] = /^kubectl apply -f (config\/samples\/\S+)$/.exec(next ?? "") ?? [];
   if (sample === undefined || namespace === SYSTEM_NAMESPACE) return next;
   return `sed s/${SYSTEM_NAMESPACE}/${namespace}/ ${sample} | kubectl apply -f -`;
 }
 
-/** Whether the admission policies are in force. */
+/** Checks whether the admission policies are in force. */
 export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorFinding[] {
   return POLICIES.flatMap((ref): DoctorFinding[] => {
     const check = policyKey(ref);
@@ -108,43 +108,43 @@ export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorF
   });
 }
 
-/** Whether somebody collects metrics. */
+/** Checks whether metrics are collected. */
 export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
   return about(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
-    if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the programs serve them all the same" }];
+    if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the programs still serve metrics" }];
     const names = found.map(({ metadata }) => metadata.name).filter((name) => name === "catalogd" || name === "operator-controller");
-    if (names.length === 2) return [{ check, status: "ok", message: "collected by ServiceMonitors, if Prometheus may get them" }];
-    const message = `no ServiceMonitor in namespace ${namespace}: nobody is told when catalogs or extensions fail`;
+    if (names.length === 2) return [{ check, status: "ok", message: "collected through ServiceMonitors, if Prometheus has permission" }];
+    const message = `no ServiceMonitor in namespace ${namespace}: no alerts when catalogs or extensions fail`;
     return [{ check, status: "warning", message, next: "kubectl apply -k config/prometheus" }];
   });
 }
 
-/** Whether there are catalogs, each is served, and what came of the last look for new content. */
+/** Checks whether there are catalogs, whether each is served, and the result of its last poll. */
 export function checkCatalogs({ catalogs, now }: ClusterSnapshot): DoctorFinding[] {
   return about("catalogs", catalogs, (all): DoctorFinding[] => {
     if (all.length > 0) return all.map((catalog) => catalogFinding(catalog, now));
     const next = "kubectl apply -f config/samples/clustercatalog.yaml";
-    return [{ check: "catalogs", status: "warning", message: "there is none, so that nothing can be installed", next }];
+    return [{ check: "catalogs", status: "warning", message: "no ClusterCatalog exists, so nothing can be installed", next }];
   });
 }
 
 function catalogFinding({ metadata, spec, status }: ClusterCatalog, now: number): DoctorFinding {
   const check = `ClusterCatalog ${metadata.name}`;
   const next = `kubectl describe clustercatalog ${metadata.name}`;
-  if (spec.availabilityMode === "Unavailable") return { check, status: "ok", message: "not served, as its spec says" };
+  if (spec.availabilityMode === "Unavailable") return { check, status: "ok", message: "not served, as configured in its spec" };
   const serving = findCondition(status?.conditions, "Serving");
   const progressing = findCondition(status?.conditions, "Progressing");
   if (serving?.status !== "True") {
-    const why = progressing?.message ?? serving?.message ?? "catalogd has not looked at it yet";
+    const why = progressing?.message ?? serving?.message ?? "catalogd has not reconciled it yet";
     return { check, status: "problem", message: `it is not served: ${why}`, next };
   }
-  const content = `content of ${ageText(status?.lastUnpacked, now)} ago`;
+  const content = `content from ${ageText(status?.lastUnpacked, now)} ago`;
   if (progressing && progressing.reason !== "Succeeded")
     return { check, status: "warning", message: `served, with ${content}, but not updated: ${progressing.message}`, next };
   const valid = findCondition(status?.conditions, "Valid");
   if (valid?.status === "False")
-    return { check, status: "warning", message: `served, with ${content} and errors in it: ${valid.message}`, next };
+    return { check, status: "warning", message: `served, with ${content}, but the content has errors: ${valid.message}`, next };
   const minutes = spec.source.image?.pollIntervalMinutes;
-  return { check, status: "ok", message: `served, with ${content}${minutes === undefined ? "" : `, looked up every ${minutes} min`}` };
+  return { check, status: "ok", message: `served, with ${content}${minutes === undefined ? "" : `, polled every ${minutes} min`}` };
 }

@@ -5,7 +5,7 @@ import { assessCertificates } from "../certificates/rotation.ts";
 import { certificateHostNames, servingSecretName, servingSecretOf } from "../certificates/servingCertificate.ts";
 import { about, type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot } from "./clusterSnapshot.ts";
 
-/** What is read of a Deployment. */
+/** The used parts of a Deployment. */
 interface Deployment {
   spec?: { replicas?: number; template?: { spec?: { containers?: { image?: string; args?: string[] }[] } } };
   status?: { readyReplicas?: number; updatedReplicas?: number; conditions?: Condition[] };
@@ -17,19 +17,19 @@ interface LeaseSpec {
   renewTime?: string;
 }
 
-/** A program's Deployment; undefined where there is none that may be seen. */
+/** Returns a program's Deployment; undefined if it does not exist or may not be read. */
 function deploymentOf({ deployment }: ProgramSnapshot): Deployment | undefined {
   return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
 }
 
-/** Whether as many replicas of each program are ready as there are to be, and all of the same version. */
+/** Checks whether all replicas of each program are ready and have the same version. */
 export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, version: string): DoctorFinding[] {
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
     return about(check, facts.deployment, (): DoctorFinding[] => {
       const leader = deploymentOf(facts) ? undefined : currentLeader(facts, now);
       if (leader === undefined) return [deploymentFinding(check, deploymentOf(facts), namespace)];
-      const message = `it does not exist, because ${leader} runs ${facts.program} outside of the cluster, as olmv1 dev does`;
+      const message = `it does not exist, because ${leader} runs ${facts.program} outside the cluster, as olmv1 dev does`;
       return [{ check, status: "ok", message }];
     });
   });
@@ -43,12 +43,12 @@ function deploymentFinding(check: string, deployment: Deployment | undefined, na
       check,
       status: "problem",
       message,
-      next: "name its namespace with --system-namespace, or install it: kubectl apply -k config",
+      next: "set its namespace with --system-namespace, or install it: kubectl apply -k config",
     };
   }
   const { spec: { replicas = 1 } = {}, status: { readyReplicas = 0, updatedReplicas = 0, conditions } = {} } = deployment;
   const next = `kubectl -n ${namespace} describe ${check.toLowerCase().replace(" ", "/")}`;
-  if (replicas === 0) return { check, status: "problem", message: "it is scaled to 0: nothing runs", next };
+  if (replicas === 0) return { check, status: "problem", message: "it is scaled to 0: no replica runs", next };
   if (readyReplicas < replicas) {
     const failure = conditions?.find(({ type, status }) => type === "ReplicaFailure" && status === "True");
     const stuck = failure ?? conditions?.find(({ type, status }) => type === "Progressing" && status === "False");
@@ -56,12 +56,12 @@ function deploymentFinding(check: string, deployment: Deployment | undefined, na
     return { check, status: readyReplicas === 0 || stuck ? "problem" : "warning", message, next };
   }
   if (updatedReplicas < replicas)
-    return { check, status: "warning", message: `${updatedReplicas} of ${replicas} replicas are of the last update`, next };
+    return { check, status: "warning", message: `${updatedReplicas} of ${replicas} replicas are updated`, next };
   if (findCondition(conditions, "Available")?.status === "False") return { check, status: "problem", message: "it is not available", next };
   return { check, status: "ok", message: replicas === 1 ? "1 replica is ready" : `all ${replicas} replicas are ready` };
 }
 
-/** Only tags that are versions say one. */
+/** Only tags that are versions are compared. */
 function checkVersions(programs: readonly ProgramSnapshot[], version: string): DoctorFinding[] {
   const images = programs.flatMap((facts) => deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
   if (images.length < 2) return [];
@@ -69,14 +69,14 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
   const [first = "", second = ""] = images;
   if (first !== second) {
     const message = `the programs run different images: ${images.join(" and ")}`;
-    return [{ check, status: "warning", message, next: "give both Deployments the same image: they are one product" }];
+    return [{ check, status: "warning", message, next: "use the same image in both Deployments" }];
   }
   const tag = /:v?(\d+\.\d+\.\d+[^:/@]*)$/.exec(first)?.[1];
   if (tag === undefined)
-    return [{ check, status: "ok", message: `both programs run ${first}, whose tag tells no version; this olmv1 is ${version}` }];
+    return [{ check, status: "ok", message: `both programs run ${first}, whose tag is not a version; this olmv1 is ${version}` }];
   if (tag === version) return [{ check, status: "ok", message: `programs and this olmv1 are ${version}` }];
-  const message = `the programs are ${tag}, this olmv1 is ${version}: it may know other fields and rules than they`;
-  return [{ check, status: "warning", message, next: `take the olmv1 of ${first}, or update the programs` }];
+  const message = `the programs are ${tag}, but this olmv1 is ${version}: their fields and rules may differ`;
+  return [{ check, status: "warning", message, next: `use the olmv1 of ${first}, or update the programs` }];
 }
 
 /** Returns the identity of the leader of a program if it renews its Lease in time. */
@@ -86,13 +86,13 @@ function currentLeader({ lease }: ProgramSnapshot, now: number): string | undefi
   return holderIdentity !== "" && now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 ? holderIdentity : undefined;
 }
 
-/** Whether each program has a leader that renews its Lease. */
+/** Checks whether each program has a leader that renews its Lease. */
 export function checkLeases({ programs, now, namespace }: ClusterSnapshot): DoctorFinding[] {
   return programs.flatMap((facts) => {
     const check = `leader of ${facts.program}`;
     const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
     if (!args.some((arg) => arg.startsWith("--leader-elect"))) return [];
-    // Where there is no Deployment either, that is told already.
+    // If the Deployment does not exist either, that is already reported.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
     return about(check, facts.lease, (live): DoctorFinding[] => [
@@ -103,22 +103,22 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Doct
 
 function leaseFinding(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
   const next = `kubectl -n ${namespace} logs deployment/${check.replace("leader of ", "")}-controller-manager`;
-  if (!lease) return { check, status: "problem", message: "nobody has ever led", next };
+  if (!lease) return { check, status: "problem", message: "no leader has been elected yet", next };
   const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease;
-  if (holderIdentity === "") return { check, status: "problem", message: "nobody leads since the last one stopped", next };
+  if (holderIdentity === "") return { check, status: "problem", message: "no current leader: the last one has stopped", next };
   const silentS = Math.max(Math.round((now - Date.parse(renewTime)) / 1_000), 0);
   if (!(silentS <= leaseDurationSeconds)) {
-    const message = `${holderIdentity} has not renewed its Lease for ${silentS} s, of ${leaseDurationSeconds} s that it holds`;
+    const message = `${holderIdentity} has not renewed its Lease for ${silentS} s; it expires after ${leaseDurationSeconds} s`;
     return { check, status: "problem", message, next };
   }
   return { check, status: "ok", message: `${holderIdentity}, renewed ${silentS} s ago` };
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** A server renews its own thirty days before the end; somebody else may do so later. */
+/** A server renews its own certificate thirty days before its end; other providers may do so later. */
 const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
 
-/** Whether the certificates that the programs serve with hold, for how long, and for the names of their Services. */
+/** Checks whether the serving certificates of the programs are valid, for how long, and for the names of their Services. */
 export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
   return facts.programs.flatMap((program) => checkOne(program, facts));
 }
@@ -130,10 +130,10 @@ function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): 
   const isOwn = args.includes("--serving-certificates=self-managed");
   if (!isOwn && !args.some((arg) => arg.startsWith("--tls-cert"))) {
     const message =
-      program === "catalogd" ? "catalogs are served by plain HTTP, metrics to everybody" : "metrics are served by plain HTTP, to everybody";
-    return [
-      { check: `certificate of ${program}`, status: "warning", message, next: "--serving-certificates=self-managed, as config has it" },
-    ];
+      program === "catalogd"
+        ? "catalogs are served over plain HTTP, and metrics without authentication"
+        : "metrics are served over plain HTTP, without authentication";
+    return [{ check: `certificate of ${program}`, status: "warning", message, next: "--serving-certificates=self-managed, as in config" }];
   }
   const name = isOwn ? `${program}-serving-cert` : `${program}-cert`;
   const check = `certificate of ${program}`;
@@ -158,31 +158,35 @@ function certificateFinding(check: string, secret: KubeObject | undefined, place
       status: "problem",
       message,
       next: isOwn
-        ? "apply the manifests again: they have it, without content"
-        : `whoever makes it has to: cert-manager, the service CA or you`,
+        ? "apply the manifests again: they contain it without data"
+        : `its provider must create it: cert-manager, the service CA or you`,
     };
   }
   const fault = isOwn ? ownFault(secret, program, namespace) : undefined;
   if (fault !== undefined) return { check, status: "problem", message: `Secret ${name}: ${fault}`, next };
   const data = (secret["data"] ?? {}) as Record<string, string>;
   const certificate = parsed(Buffer.from(data["tls.crt"] ?? "", "base64").toString());
-  if (!certificate) return { check, status: "problem", message: `Secret ${name} holds no certificate in tls.crt`, next };
+  if (!certificate) return { check, status: "problem", message: `Secret ${name} has no certificate in tls.crt`, next };
   const host = `${program}-service.${namespace}.svc`;
   if (certificate.checkHost(host) === undefined)
-    return { check, status: "problem", message: `it is not for ${host}, but for ${certificate.subjectAltName ?? "nobody"}`, next };
+    return { check, status: "problem", message: `it is not valid for ${host}, only for ${certificate.subjectAltName ?? "no name"}`, next };
   const end = certificate.validToDate;
   const days = Math.floor((end.getTime() - now) / DAY_MS);
   const until = end.toISOString().slice(0, 10);
-  if (end.getTime() <= now) return { check, status: "problem", message: `it has ended on ${until}`, next };
+  if (end.getTime() <= now) return { check, status: "problem", message: `it expired on ${until}`, next };
   if (days < OVERDUE_DAYS[isOwn ? "self-managed" : "files"])
-    return { check, status: "warning", message: `it ends on ${until}, in ${days} days, and has not been renewed`, next };
-  return { check, status: "ok", message: `${isOwn ? "made by the program" : "made by others"}, holds until ${until}, ${days} days` };
+    return { check, status: "warning", message: `it expires on ${until}, in ${days} days, and has not been renewed`, next };
+  return {
+    check,
+    status: "ok",
+    message: `${isOwn ? "issued by the program" : "issued by another provider"}, valid until ${until}, ${days} days`,
+  };
 }
 
-/** What keeps a program from its own certificate. */
+/** Returns why a program cannot use its own certificate. */
 function ownFault(secret: KubeObject, program: Place["program"], namespace: string): string | undefined {
   const found = servingSecretOf(secret, servingSecretName(program, namespace));
-  if (found.kind === "foreign") return `somebody else's, ${program} does not write into it: ${found.because}`;
+  if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.because}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
   const state = assessCertificates(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;

@@ -7,13 +7,13 @@ import { Schema } from "./content.ts";
 
 const AT_END = /\.v?(\d+\.\d+\.\d+(?:[-+].*)?)$/;
 
-/** A bundle's version, as it is written and, where it can be read, what it means. */
+/** The version of a bundle: its text and, if valid, its parsed form. */
 export interface BundleVersion {
   readonly text: string;
   readonly parsed: VersionRelease | undefined;
 }
 
-/** The version that `text` is, with an explicit release where there is one; a text that is none is kept as it is. */
+/** Parses a version with an optional explicit release. Keeps the text if it is invalid. */
 export function bundleVersion(text: string, release?: string): BundleVersion {
   try {
     return { text, parsed: parseVersionRelease(text, release) };
@@ -22,7 +22,7 @@ export function bundleVersion(text: string, release?: string): BundleVersion {
   }
 }
 
-/** The version in a bundle's first property `olm.package`, and its release as it is written; undefined for a bundle without that property. */
+/** Reads the version and the unparsed release in the first property `olm.package` of a bundle; undefined without that property. */
 export function ownVersion(bundle: Readonly<JsonObject>): (BundleVersion & { readonly release: string | undefined }) | undefined {
   const property = objectMembers(bundle, "properties").find((one) => textMember(one, "type") === Schema.package);
   const value = property && objectMember(property, "value");
@@ -30,25 +30,25 @@ export function ownVersion(bundle: Readonly<JsonObject>): (BundleVersion & { rea
   return value && { ...bundleVersion(textMember(value, "version"), release), release };
 }
 
-/** The version that a bundle's name ends with, as in `foo.v1.2.0`: all that is known of a bundle that the catalog no longer has. */
+/** Reads the version at the end of a bundle name, such as `foo.v1.2.0`. It is the only known version of a bundle that is no longer in the catalog. */
 export function versionInName(name: string): BundleVersion | undefined {
   const text = name.length > 1_024 ? undefined : AT_END.exec(name)?.[1];
   return text === undefined ? undefined : bundleVersion(text);
 }
 
-/** Negative where `a` is the older one; what is not known is the oldest. */
+/** Compares versions. Unknown versions are the oldest. */
 export function compareKnownVersions(a: VersionRelease | undefined, b: VersionRelease | undefined): number {
   if (!a || !b) return Number(a !== undefined) - Number(b !== undefined);
   return compareVersionRelease(a, b);
 }
 
-/** Tells whether a bundle's version is in a skipRange; none is in a text that is no range. */
+/** Returns a function that reports whether a version is in a skipRange. An invalid range contains no version. */
 export function rangeTest(text: string): (version: BundleVersion | undefined) => boolean {
   const range = rangeFrom(text);
   return (version) => range !== undefined && version?.parsed !== undefined && range.contains(version.parsed.version);
 }
 
-/** The range in a text; undefined where there is none. */
+/** Parses a version range; undefined if it is invalid. */
 export function rangeFrom(text: string): SortedRange | undefined {
   try {
     return parseRange(text);
@@ -57,26 +57,26 @@ export function rangeFrom(text: string): SortedRange | undefined {
   }
 }
 
-/** A bundle among those of its package. */
+/** A bundle with the values that determine its order in its package. */
 export interface Orderable {
   readonly bundle: { readonly name: string };
-  /** Undefined where it cannot be read. */
+  /** Undefined if the version is missing or invalid. */
   readonly version: VersionRelease | undefined;
   readonly deprecated: boolean;
-  /** Place of the first channel that has the bundle, as `channelRanks` counts. */
+  /** Returns the rank of the first channel that contains the bundle, see `channelRanks`. */
   rank(): number;
 }
 
-/** Returns the place of each bundle's first channel: the default channel comes first, then channels by name. */
+/** Returns a function for the rank of the first channel of a bundle. The default channel is first, followed by the others sorted by name. */
 export function channelRanks(
   defaultChannel: string | undefined,
   channels: readonly { readonly name: string; readonly entries: readonly string[] }[],
 ): (bundle: string) => number {
   let ranks: Map<string, number> | undefined;
-  return (bundle) => (ranks ??= ranksOf(defaultChannel, channels)).get(bundle) ?? Number.POSITIVE_INFINITY;
+  return (bundle) => (ranks ??= computeRanks(defaultChannel, channels)).get(bundle) ?? Number.POSITIVE_INFINITY;
 }
 
-function ranksOf(
+function computeRanks(
   defaultChannel: string | undefined,
   channels: readonly { readonly name: string; readonly entries: readonly string[] }[],
 ): Map<string, number> {
@@ -91,8 +91,8 @@ function ranksOf(
 }
 
 /**
- * Orders bundles: highest version, then highest release first; without a version last. Of equal ones that of the default channel comes first, then
- * that of the channel whose name comes first; the bundle's name decides what is left.
+ * Compares bundles: highest version and release first, bundles without a version last. Bundles with the same version are ordered by the rank of their
+ * first channel, then by name.
  */
 export function compareNewestFirst(a: Orderable, b: Orderable): number {
   const byVersion = a.version && b.version ? compareVersionRelease(b.version, a.version) : Number(!a.version) - Number(!b.version);
@@ -102,16 +102,16 @@ export function compareNewestFirst(a: Orderable, b: Orderable): number {
   return compareText(a.bundle.name, b.bundle.name);
 }
 
-/** Returns the latest version: the first in the order of `compareNewestFirst`, deprecated or not. */
-export function latestOf<T extends Orderable>(bundles: readonly T[]): T | undefined {
+/** Returns the bundle with the latest version in the order of `compareNewestFirst`, even if it is deprecated. */
+export function findLatest<T extends Orderable>(bundles: readonly T[]): T | undefined {
   return firstOf(bundles, compareNewestFirst);
 }
 
 /**
- * Returns the default version to install, which resolution chooses where nothing limits it: not deprecated before deprecated, then the first in the
- * order of `compareNewestFirst`. Channels do not limit it.
+ * Returns the bundle that is installed by default, which resolution selects without restrictions. Prefers bundles that are not deprecated, then the
+ * order of `compareNewestFirst`. Considers all channels.
  */
-export function defaultOf<T extends Orderable>(bundles: readonly T[]): T | undefined {
+export function findDefault<T extends Orderable>(bundles: readonly T[]): T | undefined {
   return firstOf(bundles, (a, b) => Number(a.deprecated) - Number(b.deprecated) || compareNewestFirst(a, b));
 }
 
@@ -119,7 +119,7 @@ function firstOf<T>(all: readonly T[], compare: (a: T, b: T) => number): T | und
   return all.reduce<T | undefined>((best, next) => (best === undefined || compare(best, next) > 0 ? next : best), undefined);
 }
 
-/** What the place of a bundle in a channel depends on. */
+/** An entry of an upgrade graph. */
 export interface GraphEntry {
   readonly name: string;
   readonly replaces?: string | undefined;
@@ -127,8 +127,8 @@ export interface GraphEntry {
 }
 
 /**
- * The bundles of a channel that nothing in it replaces or skips, sorted; `skipRange` does not count. A sound channel has exactly one. A channel
- * whose entries all follow each other in a circle has none.
+ * Returns the entries of a channel that no other entry replaces or skips, sorted. Ignores `skipRange`. A valid channel has exactly one head, and a
+ * channel that is a cycle has none.
  * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head
  */
 export function channelHeads(entries: readonly GraphEntry[]): string[] {

@@ -18,8 +18,8 @@ import type {
 const MAX_LISTED = 10;
 
 /**
- * One decoded document as a meta: schema, package and name are found whatever the case of their keys.
- * @throws Error when it is no object, when two keys differ only in case, or when one of the three is no string.
+ * Converts a decoded document to a meta. The keys of schema, package and name are case-insensitive.
+ * @throws Error if it is not an object, if two keys differ only in case, or if one of the three values is not a string.
  * @see operator-registry v1.73.0 alpha/declcfg/declcfg.go, Meta.UnmarshalJSON
  */
 export function metaFrom(value: unknown): Meta {
@@ -30,7 +30,7 @@ export function metaFrom(value: unknown): Meta {
   return { schema: text(blob, names.get("schema")), package: text(blob, names.get("package")), name: text(blob, names.get("name")), blob };
 }
 
-/** What JSON calls the kind of `value`, with its article. */
+/** Returns the JSON type of a value with its article. */
 export function describeKind(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "a list";
@@ -38,20 +38,20 @@ export function describeKind(value: unknown): string {
   return typeof value === "bigint" ? "a number" : `a ${typeof value}`;
 }
 
-/** That `value` is not what was expected, such as "a string". */
+/** Formats the error of a value of the wrong type. @param expected such as "a string". */
 export function wrongKind(value: unknown, expected: string): string {
-  return `expected ${expected}, got ${shownKind(value)}${expected === "a string" ? quoteHint(value) : ""}`;
+  return `expected ${expected}, got ${formatKind(value)}${expected === "a string" ? quoteHint(value) : ""}`;
 }
 
-function shownKind(value: unknown): string {
+function formatKind(value: unknown): string {
   return isPlain(value) ? `${describeKind(value)}: ${value}` : describeKind(value);
 }
 
-/** What to do about text that has become something else since it stands in YAML without quotes. */
+/** Returns a hint for unquoted YAML text that was parsed as another type. */
 function quoteHint(value: unknown): string {
   if (!isPlain(value)) return "";
-  const why = typeof value === "boolean" ? "yes, no, on and off are booleans" : "1.10 is the number 1.1, and 1.0 is 1";
-  return `; put it in quotes: without them ${why} in YAML`;
+  const reason = typeof value === "boolean" ? "yes, no, on and off are booleans" : "1.10 is the number 1.1, and 1.0 is 1";
+  return `; put it in quotes: without them ${reason} in YAML`;
 }
 
 function isPlain(value: unknown): value is number | bigint | boolean {
@@ -83,20 +83,20 @@ function text(blob: JsonObject, key: string | undefined): string {
   if (key === undefined) return "";
   const value = blob[key];
   if (typeof value === "string") return value;
-  throw new Error(`expected value for key ${goQuote(key)} to be a string, got ${shownKind(value)}${quoteHint(value)}`);
+  throw new Error(`expected value for key ${goQuote(key)} to be a string, got ${formatKind(value)}${quoteHint(value)}`);
 }
 
-/** The schemas that OLM knows; objects of all others are kept and served but mean nothing to it. */
+/** The schemas that OLM defines. Objects of other schemas are kept and served, but have no meaning for OLM. */
 export const Schema = { package: "olm.package", channel: "olm.channel", bundle: "olm.bundle", deprecations: "olm.deprecations" } as const;
 
 /**
- * What each package of a catalog consists of, in the catalog's order; key "" holds what names no package.
- * @throws Error `parse bundle: …` and the like when a known member has the wrong kind; `object '…' is missing root schema field`.
+ * Groups objects by package, in the order of the catalog. Key "" contains objects without a package.
+ * @throws Error such as `parse bundle: …` if a known field has the wrong type; `object '…' is missing root schema field`.
  */
 export function packageContentsFrom(metas: Iterable<Meta>): Map<string, PackageContent> {
   const contents = new Map<string, PackageContent>();
   for (const meta of metas) {
-    const name = packageOf(meta);
+    const name = getPackageName(meta);
     let content = contents.get(name);
     if (!content) contents.set(name, (content = emptyContent()));
     addMeta(content, meta);
@@ -104,15 +104,15 @@ export function packageContentsFrom(metas: Iterable<Meta>): Map<string, PackageC
   return contents;
 }
 
-/** What the package `name` consists of; metas of other packages are passed over unread. @throws Error as `packageContentsFrom` does. */
+/** Reads the objects of one package. Does not check objects of other packages. @throws Error like `packageContentsFrom`. */
 export function packageContent(metas: Iterable<Meta>, name: string): PackageContent {
   const content = emptyContent();
-  for (const meta of metas) if (packageOf(meta) === name) addMeta(content, meta);
+  for (const meta of metas) if (getPackageName(meta) === name) addMeta(content, meta);
   return content;
 }
 
-/** The package that a meta belongs to; empty when it names none. */
-export function packageOf(meta: Meta): string {
+/** Returns the package of a meta; empty if it has none. */
+export function getPackageName(meta: Meta): string {
   return meta.schema === Schema.package ? meta.name : meta.package;
 }
 

@@ -11,37 +11,36 @@ import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";
 
 /** Limits of decoding. */
 export interface DecodeOptions {
-  /** A document of more bytes than this is refused; the largest real one has 1.3 MB. Default 64 MiB. */
+  /** Maximum size of a document in bytes. The largest real one has 1.3 MB. Default: 64 MiB. */
   maxDocumentBytes?: number;
-  /** A JSON object of more values than this is refused before it is parsed. Default 2,000,000. */
+  /** Maximum values of a JSON object, checked before it is parsed. Default: 2,000,000. */
   maxValues?: number;
-  /** A buffer to use, for callers that decode many streams one after another. */
+  /** A buffer to reuse for several consecutive streams. */
   buffer?: ByteQueue;
-  /** Is told of each document that holds nothing: comments, null, white space. */
+  /** Called for each empty document: only comments, null or white space. */
   onEmpty?: (place: ContentPlace) => void;
 }
 
-/** So many bytes decide between JSON and YAML. */
+/** Bytes that determine whether a stream is JSON or YAML. */
 const GUESS_BYTES = 4_096;
 const DEFAULT_MAX_DOCUMENT_BYTES = 64 * 1024 * 1024;
 const JSON_START = /^[\t-\r \u0085\p{Z}]*\{/u;
-/** White space as Go's unicode.IsSpace has it. */
+/** White space according to Go's unicode.IsSpace. */
 const SPACE = /^[\t-\r \u0085\p{Z}]$/u;
 const NULL = Buffer.from("null");
-/** Go looks at so many bytes to find the next character. */
+/** Bytes that Go reads to find the next character. */
 const STEP_BYTES = 4;
 const EXPONENT = /\d[eE]\+?\d/;
-/** From so many digits on a number without exponent exceeds float64. */
+/** Digits of the smallest number without exponent that exceeds float64. */
 const MANY_DIGITS = 309;
 const NEWLINE = 0x0a;
 const UTF16 = "invalid UTF-8: this is UTF-16, as its first bytes say; save it as UTF-8";
 
 /**
- * The metas in a stream of bytes: YAML documents, JSON objects one after another, or JSON Lines. One document at a time is in memory.
- * Documents that hold nothing (comments, null) are passed over. In JSON the number of property olm.maxOpenShiftVersion keeps its text, which
- * `canonicalJson` writes again; in YAML it is a number like others, as for Go.
+ * Decodes a stream of YAML documents, concatenated JSON objects, or JSON Lines. Keeps one document at a time in memory. Skips empty documents.
+ * In JSON, a number in property olm.maxOpenShiftVersion keeps its text for `canonicalJson`. In YAML, it is an ordinary number, like in Go.
  * @param file names the stream in errors.
- * @throws ContentError with file, document, line and reason; metas before the fault were yielded.
+ * @throws ContentError with file, document, line and reason, after yielding the metas before the error.
  */
 export async function* decodeMetas(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -54,7 +53,7 @@ export async function* decodeMetas(
 }
 
 /**
- * The decoder behind `decodeMetas` for callers that have bytes at hand: `push` them piece by piece, then `end`; take all that each call yields.
+ * Implements `decodeMetas` for callers that push bytes. Call `push` for each chunk and then `end`, and consume all metas that each call yields.
  * @see k8s.io/apimachinery v0.36.3 pkg/util/yaml/decoder.go, YAMLOrJSONDecoder
  */
 export class MetaDecoder {
@@ -65,12 +64,12 @@ export class MetaDecoder {
   readonly #maxValues: number;
   readonly #json: JsonObjectScanner;
   readonly #yaml = new YamlSplitter();
-  /** "space": white space before YAML, after what is not JSON. */
+  /** "space": skips white space before YAML, after the stream turned out not to be JSON. */
   #format: "unknown" | "json" | "space" | "yaml" = "unknown";
   #document = 0;
-  /** Lines consumed before the queue's first byte. */
+  /** Lines consumed before the first byte of the queue. */
   #lines = 0;
-  /** Why the stream is not JSON after all; told when it is not YAML either. */
+  /** Error of the JSON decoder. Thrown if the stream is not YAML either. */
   #notJson: ContentError | undefined;
 
   constructor(file: string, options: DecodeOptions = {}) {
@@ -116,7 +115,7 @@ export class MetaDecoder {
         if (this.#mayBeNull(bytes, scan.start)) {
           if (bytes.length < scan.start + NULL.length && !atEnd) return;
           if (bytes.length >= scan.start + NULL.length) {
-            this.#empty(scan.line + 1);
+            this.#reportEmpty(scan.line + 1);
             this.#consume(scan.start + NULL.length, scan.line);
             this.#json.reset();
             continue;
@@ -147,8 +146,8 @@ export class MetaDecoder {
     return bytes.compare(NULL, 0, length, start, start + length) === 0;
   }
 
-  /** Notes a document that holds nothing, on a line counted from the queue's first. */
-  #empty(line: number): void {
+  /** Reports an empty document. @param line counted from the first line of the queue. */
+  #reportEmpty(line: number): void {
     this.#document++;
     this.#onEmpty?.({ file: this.#file, document: this.#document, line: this.#lines + line });
   }
@@ -157,7 +156,7 @@ export class MetaDecoder {
     const text = withoutHalves(written);
     try {
       const value: unknown = JSON.parse(text);
-      if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number that is no float64");
+      if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number exceeds float64");
       return withNumberTokens(value, text);
     } catch (err) {
       this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: messageOf(err) });
@@ -165,7 +164,7 @@ export class MetaDecoder {
     }
   }
 
-  /** After at most one object the rest is tried as YAML, since `{a: b}` and `{"a": 1}\n---` are YAML; later it is a fault. */
+  /** Falls back to YAML after at most one object, because `{a: b}` and `{"a": 1}\n---` are YAML. Throws the error after more objects. */
   #giveUpJson(scan: Scan, fault: { line: number; reason: string }): void {
     const error = this.#error(this.#document + 1, scan.line + fault.line, fault.reason);
     if (this.#document > 1) throw error;
@@ -173,7 +172,7 @@ export class MetaDecoder {
     this.#format = "space";
   }
 
-  /** Passes white space up to the first newline, with it. Like Go's decoder, it needs four bytes at each step, or what follows is not YAML. */
+  /** Skips white space up to and including the first newline. Like Go's decoder, requires four bytes at each step to continue with YAML. */
   #skipSpace(atEnd: boolean): void {
     const bytes = this.#queue.bytes;
     let end = 0;
@@ -212,9 +211,9 @@ export class MetaDecoder {
 
   #parseYaml(text: string, first: number): unknown {
     try {
-      // Go's reader ends every line with a newline, the last one too.
+      // Go's reader ends every line with a newline, including the last one.
       const value = parseFirstYamlDocument(text.endsWith("\n") ? text : `${text}\n`, { maxInteger: 0n });
-      if (value === null) this.#empty(first - this.#lines);
+      if (value === null) this.#reportEmpty(first - this.#lines);
       return value;
     } catch (err) {
       if (this.#notJson) throw this.#notJson;
@@ -253,7 +252,7 @@ function isUtf16(bytes: Buffer): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }
 
-/** Whether the JSON `text` may contain a number beyond float64, which a Go program refuses. Looks at each character at most twice. */
+/** Reports whether a JSON text may contain a number that exceeds float64, which Go rejects. Reads each character at most twice. */
 function mayOverflow(text: string): boolean {
   if (EXPONENT.test(text)) return true;
   for (let at = MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {

@@ -6,29 +6,29 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const NEWLINE = 0x0a;
-/** Deeper nesting than this is refused instead of exhausting the stack of whoever walks the object. */
+/** Maximum nesting depth. Protects recursive code from exhausting its stack. */
 export const MAX_DEPTH = 1_000;
-/** More values in one object than this are refused: they take far more memory than text. Real objects have some ten thousand. */
+/** Maximum values in one object. Values take much more memory than text. Real objects have about ten thousand. */
 export const MAX_VALUES = 2_000_000;
 
-/** What stands next in a stream of JSON objects. Offsets count from the start of the bytes given. */
+/** The next item in a stream of JSON objects. Offsets count from the start of the given bytes. */
 export type Scan =
   /** An object from `start` to `end`; `line` is the number of newlines before it, `lines` those before its end. */
   | { readonly kind: "object"; readonly start: number; readonly end: number; readonly line: number; readonly lines: number }
-  /** Something that cannot begin an object. */
+  /** A character that cannot begin an object. */
   | { readonly kind: "other"; readonly start: number; readonly line: number }
-  /** An object begins at `start` and does not end. */
+  /** An incomplete object that begins at `start`. */
   | { readonly kind: "partial"; readonly start: number; readonly line: number }
-  /** The object that begins at `start` nests deeper than MAX_DEPTH. */
+  /** The object that begins at `start` is nested deeper than MAX_DEPTH. */
   | { readonly kind: "deep"; readonly start: number; readonly line: number }
-  /** The object that begins at `start` holds more values than allowed. */
+  /** The object that begins at `start` contains too many values. */
   | { readonly kind: "many"; readonly start: number; readonly line: number }
-  /** Nothing but white space. */
+  /** Only white space. */
   | { readonly kind: "nothing"; readonly line: number };
 
 /**
- * Finds the end of the next object in a growing piece of a JSON stream by its braces and quotes; what is between them is not checked.
- * It remembers how far it has looked, so looking again after more bytes arrived costs only the new bytes.
+ * Finds the end of the next object in a growing part of a JSON stream by its braces and quotes. Does not check the content between them.
+ * Remembers its position, so that a scan after more bytes arrived reads only the new bytes.
  */
 export class JsonObjectScanner {
   #position = 0;
@@ -37,16 +37,16 @@ export class JsonObjectScanner {
   #lines = 0;
   #startLine = 0;
   #inString = false;
-  /** Commas and opening brackets: one stands before every value but the first. */
+  /** Number of commas and opening brackets. Every value except the first follows one. */
   #values = 0;
   readonly #maxValues: number;
 
-  /** @param maxValues of one object. */
+  /** @param maxValues maximum values of one object. */
   constructor(maxValues: number = MAX_VALUES) {
     this.#maxValues = maxValues;
   }
 
-  /** @param bytes all unconsumed bytes; the same ones as before, perhaps more. */
+  /** Scans for the next item. @param bytes all unconsumed bytes: the bytes of the previous call and possibly more. */
   scan(bytes: Uint8Array): Scan {
     if (this.#start < 0) {
       this.#skipSpace(bytes);
@@ -58,17 +58,17 @@ export class JsonObjectScanner {
     const ended = this.#toEnd(bytes);
     if (this.#depth > MAX_DEPTH) return { kind: "deep", start: this.#start, line: this.#startLine };
     if (this.#values > this.#maxValues) return { kind: "many", start: this.#start, line: this.#startLine };
-    return ended ? this.#found() : { kind: "partial", start: this.#start, line: this.#startLine };
+    return ended ? this.#takeObject() : { kind: "partial", start: this.#start, line: this.#startLine };
   }
 
-  /** Forgets what was looked at, for bytes that begin elsewhere. */
+  /** Resets the position, for bytes with another start. */
   reset(): void {
     this.#position = 0;
     this.#start = -1;
     this.#lines = 0;
   }
 
-  #found(): Scan {
+  #takeObject(): Scan {
     const found: Scan = { kind: "object", start: this.#start, end: this.#position, line: this.#startLine, lines: this.#lines };
     this.#position = 0;
     this.#start = -1;
@@ -92,7 +92,7 @@ export class JsonObjectScanner {
       if (this.#inString) {
         const close = closingQuote(bytes, position);
         if (close < 0) {
-          position = bytes.length - (trailingBackslashes(bytes, position, bytes.length) % 2); // pairs are escapes of their own
+          position = bytes.length - (trailingBackslashes(bytes, position, bytes.length) % 2); // a pair of backslashes is an escaped backslash
           break;
         }
         this.#inString = false;
@@ -124,7 +124,7 @@ export class JsonObjectScanner {
   }
 }
 
-/** The first quote from `from` on that no backslash escapes; -1 when there is none. `from` must not be inside an escape. */
+/** Finds the first unescaped quote at or after `from`; -1 if there is none. `from` must not be inside an escape. */
 function closingQuote(bytes: Uint8Array, from: number): number {
   for (let quote = bytes.indexOf(QUOTE, from); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1)) {
     if (trailingBackslashes(bytes, from, quote) % 2 === 0) return quote;
@@ -132,7 +132,7 @@ function closingQuote(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** How many backslashes stand in a row before `end`, not looking before `from`. */
+/** Counts the consecutive backslashes directly before `end`, back to `from`. */
 function trailingBackslashes(bytes: Uint8Array, from: number, end: number): number {
   let first = end;
   while (first > from && bytes[first - 1] === BACKSLASH) first--;
@@ -142,23 +142,26 @@ function trailingBackslashes(bytes: Uint8Array, from: number, end: number): numb
 const SEPARATOR = Buffer.from("---");
 const LINE_SEPARATOR = Buffer.from("\n---");
 
-/** What stands next in a stream of YAML documents. */
+/** The next item in a stream of YAML documents. */
 export type Split =
-  /** A document of the bytes before `end`; the next one begins at `next`. */
+  /** A document that consists of the bytes before `end`. The next one begins at `next`. */
   | { readonly kind: "document"; readonly end: number; readonly next: number }
-  /** A separator line at `start` with something behind the dashes. */
+  /** A separator line at `start` with content after the dashes. */
   | { readonly kind: "separator"; readonly start: number; readonly rest: string };
 
 /**
- * Splits YAML at lines that begin with `---`, which cannot stand inside a document. A separator with nothing before it belongs to the
- * document that follows.
- * It remembers how far it has looked, so looking again after more bytes arrived costs only the new bytes.
+ * Splits YAML at lines that begin with `---`, which a document cannot contain. A separator without content before it belongs to the next document.
+ * Remembers its position, so that a call after more bytes arrived reads only the new bytes.
  * @see k8s.io/apimachinery v0.36.3 pkg/util/yaml/decoder.go, YAMLReader
  */
 export class YamlSplitter {
   #from = 0;
 
-  /** @param bytes all unconsumed bytes, beginning with a line; the same ones as before, perhaps more. @returns undefined when more are needed. */
+  /**
+   * Returns the next document or invalid separator.
+   * @param bytes all unconsumed bytes, from the start of a line: the bytes of the previous call and possibly more.
+   * @returns undefined if more bytes are needed.
+   */
   next(bytes: Buffer, atEnd: boolean): Split | undefined {
     for (;;) {
       const start = this.#separator(bytes);
@@ -190,7 +193,7 @@ export class YamlSplitter {
   }
 }
 
-/** How many of the first `end` bytes are newlines. */
+/** Counts the newlines in the first `end` bytes. */
 export function newlinesIn(bytes: Buffer, end: number): number {
   let count = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) count++;
@@ -199,13 +202,13 @@ export function newlinesIn(bytes: Buffer, end: number): number {
 
 const START_BYTES = 64 * 1024;
 
-/** Bytes that arrived and are not consumed yet, in one piece. Appending and consuming cost as much as the bytes themselves. */
+/** A contiguous queue of received bytes. Appending and consuming take time in proportion to the bytes. */
 export class ByteQueue {
   #buffer = Buffer.allocUnsafeSlow(START_BYTES);
   #start = 0;
   #end = 0;
 
-  /** What is there, as a view that the next `append` makes invalid. */
+  /** The bytes in the queue, as a view that the next `append` invalidates. */
   get bytes(): Buffer {
     return this.#buffer.subarray(this.#start, this.#end);
   }
@@ -227,13 +230,13 @@ export class ByteQueue {
     this.#end += chunk.byteLength;
   }
 
-  /** Drops everything; the memory is kept for what comes next. */
+  /** Removes all bytes. Keeps the memory for reuse. */
   clear(): void {
     this.#start = 0;
     this.#end = 0;
   }
 
-  /** Drops the first `count` bytes. */
+  /** Removes the first `count` bytes. */
   consume(count: number): void {
     this.#start += count;
   }

@@ -1,41 +1,41 @@
 import { ContentError } from "./types.ts";
 import { Wildmatch } from "./wildmatch.ts";
 
-/** The name of files that say which files of a catalog are not part of it. */
+/** Name of files that exclude files from a catalog. */
 export const INDEX_IGNORE = ".indexignore";
 
-/** The text of one `.indexignore`. `dir` is its folder below the catalog's root with slashes, "" for the root. */
+/** An `.indexignore` file. `dir` is its folder relative to the root of the catalog, with slashes; "" for the root. */
 export interface IgnoreFile {
   dir: string;
   text: string;
 }
 
-/** Limits of a catalog's `.indexignore` files together. */
+/** Limits for all `.indexignore` files of a catalog together. */
 export interface IgnoreLimits {
   patterns: number;
-  /** Characters of one pattern. */
+  /** Maximum characters of a pattern. */
   patternLength: number;
-  /** How often a character of a path is compared with one of a pattern. */
+  /** Maximum comparisons of a character of a path with one of a pattern. */
   comparisons: number;
 }
 
-/** Room for far more than anybody writes: the comparisons take some seconds. */
+/** Far above realistic use. The comparisons take a few seconds. */
 const IGNORE_LIMITS: IgnoreLimits = { patterns: 10_000, patternLength: 4_096, comparisons: 500_000_000 };
 
 interface Rule {
   negative: boolean;
-  /** Only a folder is meant, and with it what is below. */
+  /** Matches only folders and their content. */
   foldersOnly: boolean;
-  /** The pattern is about one name at any depth, not about a path. */
+  /** Matches a name at any depth instead of a path. */
   anyDepth: boolean;
   pattern: Wildmatch;
 }
 
 /**
- * Tells whether a file, by its path below the catalog's root with slashes, is ignored. Patterns are those of git's ignore files and count from
- * their file's folder; the last pattern that matches the file or a folder above it decides, those of deeper folders after those of outer ones.
- * Unlike git, and as in Go, a pattern with `!` takes back files below an ignored folder too.
- * @throws ContentError for a pattern beyond the limits, with its line; from the function given, when matching takes more comparisons than allowed.
+ * Returns a function that reports whether a file is ignored, by its path relative to the root of the catalog. Patterns have the syntax of gitignore
+ * and are relative to the folder of their file. The last pattern that matches the file or a parent folder counts; patterns in inner folders take
+ * precedence. Unlike git, but like Go, a pattern with `!` also includes files in an ignored folder.
+ * @throws ContentError with the line of a pattern that exceeds the limits. The returned function throws if matching takes too many comparisons.
  * @see https://git-scm.com/docs/gitignore
  * @see https://github.com/joelanford/ignore
  */
@@ -43,9 +43,9 @@ export function indexIgnore(files: readonly IgnoreFile[], limits: IgnoreLimits =
   const rules = new Map<string, Rule[]>();
   let patterns = 0;
   for (const file of files) {
-    const ofFile = rulesOf(file, limits.patternLength);
+    const ofFile = parseRules(file, limits.patternLength);
     patterns += ofFile.length;
-    if (patterns > limits.patterns) throw new Error(`the ${INDEX_IGNORE} files have more than ${limits.patterns} patterns; write fewer`);
+    if (patterns > limits.patterns) throw new Error(`the ${INDEX_IGNORE} files have more than ${limits.patterns} patterns; use fewer`);
     rules.set(file.dir, ofFile.toReversed());
   }
   let comparisons = 0;
@@ -53,7 +53,7 @@ export function indexIgnore(files: readonly IgnoreFile[], limits: IgnoreLimits =
     comparisons += more;
     if (comparisons <= limits.comparisons) return;
     throw new Error(
-      `matching files with the patterns of ${INDEX_IGNORE} takes more than ${limits.comparisons} comparisons; write fewer or shorter ones`,
+      `matching files with the patterns of ${INDEX_IGNORE} takes more than ${limits.comparisons} comparisons; use fewer or shorter patterns`,
     );
   };
   return (path) => {
@@ -68,7 +68,7 @@ export function indexIgnore(files: readonly IgnoreFile[], limits: IgnoreLimits =
   };
 }
 
-function rulesOf({ dir, text }: IgnoreFile, maxLength: number): Rule[] {
+function parseRules({ dir, text }: IgnoreFile, maxLength: number): Rule[] {
   const rules: Rule[] = [];
   for (const [i, line] of text
     .replace(/^\ufeff/, "")
@@ -79,13 +79,13 @@ function rulesOf({ dir, text }: IgnoreFile, maxLength: number): Rule[] {
       const file = dir === "" ? INDEX_IGNORE : `${dir}/${INDEX_IGNORE}`;
       throw new ContentError({ file, line: i + 1 }, `a pattern of more than ${maxLength} characters`);
     }
-    const rule = ruleOf(withoutTrailingSpaces(line.replace(/\r$/, "").replace(/\0.*$/s, "")));
+    const rule = parseRule(trimTrailingSpaces(line.replace(/\r$/, "").replace(/\0.*$/s, "")));
     if (rule) rules.push(rule);
   }
   return rules;
 }
 
-function ruleOf(line: string): Rule | undefined {
+function parseRule(line: string): Rule | undefined {
   const negative = line.startsWith("!");
   const whole = negative ? line.slice(1) : line;
   const foldersOnly = whole.endsWith("/");
@@ -95,8 +95,8 @@ function ruleOf(line: string): Rule | undefined {
   return { negative, foldersOnly, anyDepth, pattern: new Wildmatch(path.startsWith("/") ? path.slice(1) : path) };
 }
 
-/** Spaces at the end mean nothing unless a backslash stands before them. */
-function withoutTrailingSpaces(line: string): string {
+/** Removes trailing spaces, except a space after a backslash. */
+function trimTrailingSpaces(line: string): string {
   let end = line.length;
   while (line[end - 1] === " ") end--;
   if (end === line.length) return line;
@@ -105,16 +105,16 @@ function withoutTrailingSpaces(line: string): string {
   return line.slice(0, (end - backslashes) % 2 === 0 ? end : end + 1);
 }
 
-/** Whether the rule is about the file at `path`, which consists of `names`, or about a folder above it. */
+/** Reports whether a rule matches the file at `path` or a parent folder. @param names the segments of `path`. */
 function matches({ pattern, foldersOnly, anyDepth }: Rule, path: string, names: readonly string[], count: (more: number) => void): boolean {
   count(pattern.cost(path.length));
-  if (!anyDepth) return meansFile(pattern.reach(path), foldersOnly);
+  if (!anyDepth) return includesFile(pattern.reach(path), foldersOnly);
   const last = foldersOnly ? names.length - 1 : names.length;
   for (let i = 0; i < last; i++) if (pattern.reach(names[i] ?? "") === "itself") return true;
   return false;
 }
 
-function meansFile(reach: "above" | "itself" | "no", foldersOnly: boolean): boolean {
+function includesFile(reach: "above" | "itself" | "no", foldersOnly: boolean): boolean {
   return reach === "above" || (reach === "itself" && !foldersOnly);
 }
 

@@ -1,22 +1,22 @@
 import type { JsonObject } from "../api/k8s.ts";
 
-/** One object of a file-based catalog as it came: `blob` holds all its members, also those of unknown schemas. */
+/** An object of a file-based catalog. `blob` contains all its fields, including unknown ones. */
 export interface Meta {
-  /** Such as "olm.bundle". Empty where the object names none: it can be stored and served, but nothing typed can be made of it. */
+  /** Such as "olm.bundle". Empty if the object has none: it can be stored and served, but has no typed form. */
   schema: string;
-  /** As the object says it, so empty for schema olm.package, whose `name` is the package. */
+  /** Value of the field; empty for schema olm.package, whose `name` is the package. */
   package: string;
-  /** Empty where the object names none. */
+  /** Empty if the object has none. */
   name: string;
   blob: JsonObject;
 }
 
-/** A meta and where it stands. */
+/** A meta and its location. */
 export interface PlacedMeta extends Meta {
   place: ContentPlace;
 }
 
-/** A typed statement about a package or bundle; the shape of `value` depends on `type`. */
+/** A property of a package or bundle. `type` determines the form of `value`. */
 export interface Property {
   type: string;
   value: unknown;
@@ -31,12 +31,12 @@ export interface FbcPackage {
   properties?: Property[];
 }
 
-/** One node of a channel's upgrade graph; `name` is a bundle's name, edges point at what this entry can follow. */
+/** An entry of a channel. `name` is the name of a bundle, and the edges refer to bundles that it upgrades. */
 export interface ChannelEntry {
   name: string;
   replaces?: string;
   skips?: string[];
-  /** A range in blang's language, unparsed. */
+  /** An unparsed version range in the syntax of blang/semver. */
   skipRange?: string;
 }
 
@@ -57,13 +57,13 @@ export interface FbcBundle {
   relatedImages?: { name?: string; image: string }[];
 }
 
-/** What a deprecation entry is about: `name` is absent for schema olm.package. */
+/** The target of a deprecation. `name` is absent for schema olm.package. */
 export interface DeprecationReference {
   schema: string;
   name?: string;
 }
 
-/** One entry of an olm.deprecations object. */
+/** An entry of an olm.deprecations object. */
 export interface DeprecationEntry {
   reference: DeprecationReference;
   message: string;
@@ -75,19 +75,19 @@ export interface FbcDeprecations {
   entries: DeprecationEntry[];
 }
 
-/** All that one catalog says about one package; lists are in the catalog's order. */
+/** The objects of a package in one catalog. Lists are in the order of the catalog. */
 export interface PackageContent {
   package?: FbcPackage;
   channels: FbcChannel[];
   bundles: FbcBundle[];
   deprecations: FbcDeprecations[];
-  /** How many objects of other schemas the package has. */
+  /** Number of objects of other schemas. */
   others: number;
 }
 
-/** Where in a catalog something is wrong. */
+/** A location in a catalog. */
 export interface ContentPlace {
-  /** Path below the catalog's root, with slashes. */
+  /** Path relative to the root of the catalog, with slashes. */
   file: string;
   /** Counts from 1 within the file. */
   document?: number | undefined;
@@ -95,7 +95,7 @@ export interface ContentPlace {
   line?: number | undefined;
 }
 
-/** A part of a catalog cannot be read; the text names file, document, line and reason. */
+/** A part of a catalog cannot be read. The message contains file, document, line and reason. */
 export class ContentError extends Error {
   readonly place: ContentPlace;
   readonly reason: string;
@@ -108,7 +108,7 @@ export class ContentError extends Error {
   }
 }
 
-/** Such as `a/catalog.yaml: document 3, line 40`. */
+/** Formats a location, such as `a/catalog.yaml: document 3, line 40`. */
 export function formatContentPlace({ file, document, line }: ContentPlace): string {
   const at = [document === undefined ? "" : `document ${document}`, line === undefined ? "" : `line ${line}`];
   return [file, at.filter((part) => part !== "").join(", ")].filter((part) => part !== "").join(": ");

@@ -1,7 +1,7 @@
-/** How far a pattern reaches: a folder above the path, the path itself, or neither. */
+/** The match of a pattern: a parent folder of the path, the path itself, or neither. */
 export type Reach = "above" | "itself" | "no";
 
-/** Takes one character. */
+/** Matches one character. */
 type CharTest = (char: string) => boolean;
 
 /** One step of a pattern. */
@@ -11,47 +11,47 @@ type Token =
   | { readonly kind: "star" }
   /** Any number of characters. */
   | { readonly kind: "stars" }
-  /** Either nothing, and then `folders` behind it is skipped, or what `folders` takes. */
+  /** The next step `folders` is optional. */
   | { readonly kind: "maybe" }
   /** Any number of characters, then a slash. */
   | { readonly kind: "folders" };
 
 /**
- * One pattern of git's wildmatch for paths: `*`, `?` and `[…]` do not take a slash, `**` does where it fills a segment, a backslash makes the
- * next character plain. What is broken (`[a`, a backslash at the end) matches nothing. `?` and `[…]` take a character, as gitignore(5) and Go
- * have it, where git takes a byte.
+ * A pattern of git's wildmatch for paths. `*`, `?` and `[…]` do not match a slash, `**` does if it is a whole segment, and a backslash escapes the
+ * next character. Invalid patterns (`[a`, a backslash at the end) match nothing. `?` and `[…]` match a character like gitignore(5) and Go, not a byte
+ * like git.
  *
- * All ways to match are followed at once, so a path costs at most its length times that of the pattern.
+ * Follows all possible matches in parallel, so that the cost is at most the length of the path times the length of the pattern.
  * @see https://github.com/git/git/blob/v2.47.0/wildmatch.c
  */
 export class Wildmatch {
-  /** What the path begins with, literally. */
+  /** Literal prefix of the path. */
   readonly #prefix: string;
-  /** What follows; undefined when nothing can. */
+  /** Steps after the prefix; undefined if the pattern is invalid. */
   readonly #tokens: readonly Token[] | undefined;
 
   constructor(pattern: string) {
     const special = pattern.search(/[*?[\\]/);
     this.#prefix = special < 0 ? pattern : pattern.slice(0, special);
-    this.#tokens = tokensOf(Array.from(pattern.slice(this.#prefix.length)));
+    this.#tokens = parseTokens(Array.from(pattern.slice(this.#prefix.length)));
   }
 
-  /** How many steps `reach` takes at most for a path of so many characters. */
+  /** Returns the maximum number of steps of `reach` for a path with so many characters. */
   cost(characters: number): number {
     return 1 + (this.#tokens?.length ?? 0) * characters;
   }
 
-  /** Whether the pattern matches a folder above `path`, or else `path`. */
+  /** Reports whether the pattern matches a parent folder of `path`, or else `path` itself. */
   reach(path: string): Reach {
     if (!this.#tokens || !path.startsWith(this.#prefix)) return "no";
-    if (this.#tokens.length > 0) return reachOf(this.#tokens, path.slice(this.#prefix.length));
+    if (this.#tokens.length > 0) return runTokens(this.#tokens, path.slice(this.#prefix.length));
     if (path.length === this.#prefix.length) return "itself";
     return path[this.#prefix.length] === "/" ? "above" : "no";
   }
 }
 
-/** Runs all ways through `tokens` side by side: what is in `states` waits for the next character. */
-function reachOf(tokens: readonly Token[], text: string): Reach {
+/** Follows all paths through `tokens` in parallel. `states` contains the positions before the next character. */
+function runTokens(tokens: readonly Token[], text: string): Reach {
   let states = new States(tokens);
   let next = new States(tokens);
   states.add(0);
@@ -74,7 +74,7 @@ function step(token: Token | undefined, state: number, char: string, next: State
   } else if (token?.kind === "stars" || (token?.kind === "star" && char !== "/")) next.add(state);
 }
 
-/** A set of places in a pattern; a place from where one can go on without a character brings those behind it along. */
+/** A set of positions in a pattern. Adding a position also adds the positions that it reaches without a character. */
 class States {
   readonly list: number[] = [];
   readonly #tokens: readonly Token[];
@@ -106,14 +106,14 @@ class States {
   }
 }
 
-/** The steps of a pattern; undefined when it is broken. */
-function tokensOf(chars: readonly string[]): Token[] | undefined {
+/** Parses the steps of a pattern; undefined if it is invalid. */
+function parseTokens(chars: readonly string[]): Token[] | undefined {
   const tokens: Token[] = [];
   for (let at = 0; at < chars.length; ) {
     const char = chars[at];
     if (char === "*") at = addStars(chars, at, tokens);
     else if (char === "[") {
-      const set = classAt(chars, at + 1);
+      const set = parseSet(chars, at + 1);
       if (!set) return undefined;
       tokens.push({ kind: "one", takes: (c) => c !== "/" && set.takes(c) });
       at = set.end;
@@ -127,14 +127,14 @@ function tokensOf(chars: readonly string[]): Token[] | undefined {
   return tokens;
 }
 
-/** Adds the step of the asterisks at `from`; returns where the pattern goes on. */
+/** Adds the step for the asterisks at `from`. Returns the position after them. */
 function addStars(chars: readonly string[], from: number, tokens: Token[]): number {
   let end = from;
   while (chars[end] === "*") end++;
   const slash = chars[end] === "/";
-  const fills =
+  const isWholeSegment =
     (from === 0 || chars[from - 1] === "/") && (end === chars.length || slash || (chars[end] === "\\" && chars[end + 1] === "/"));
-  if (end - from === 1 || !fills) tokens.push({ kind: "star" });
+  if (end - from === 1 || !isWholeSegment) tokens.push({ kind: "star" });
   else if (slash) {
     tokens.push({ kind: "maybe" }, { kind: "folders" });
     return end + 1;
@@ -157,16 +157,16 @@ const POSIX_CLASSES: Readonly<Record<string, RegExp>> = {
   xdigit: /^[0-9A-Fa-f]$/,
 };
 
-/** The set whose characters begin at `from`, behind the bracket; undefined when it does not end or names an unknown class. */
-function classAt(chars: readonly string[], from: number): { takes: CharTest; end: number } | undefined {
+/** Parses the set after an opening bracket; undefined if it does not end or contains an unknown class. */
+function parseSet(chars: readonly string[], from: number): { takes: CharTest; end: number } | undefined {
   const negated = chars[from] === "!" || chars[from] === "^";
   const tests: CharTest[] = [];
-  /** The character before, when a range may begin with it. */
+  /** The previous character, if it can begin a range. */
   let before: string | undefined;
   let at = negated ? from + 1 : from;
   do {
     let char = chars[at];
-    const named = char === "[" && chars[at + 1] === ":" ? classNameAt(chars, at + 2) : undefined;
+    const named = char === "[" && chars[at + 1] === ":" ? parseClassName(chars, at + 2) : undefined;
     if (named) {
       const pattern = Object.hasOwn(POSIX_CLASSES, named.name) ? POSIX_CLASSES[named.name] : undefined;
       if (!pattern) return undefined;
@@ -188,8 +188,8 @@ function classAt(chars: readonly string[], from: number): { takes: CharTest; end
   return { takes: (c) => tests.some((test) => test(c)) !== negated, end: at + 1 };
 }
 
-/** The name of the class `[:name:]` that begins at `from`, and where the set goes on; undefined when it is no such class. */
-function classNameAt(chars: readonly string[], from: number): { name: string; end: number } | undefined {
+/** Parses the name of a class `[:name:]` at `from` and the position after it; undefined if it is not a class. */
+function parseClassName(chars: readonly string[], from: number): { name: string; end: number } | undefined {
   const bracket = chars.indexOf("]", from);
   if (bracket <= from || chars[bracket - 1] !== ":") return undefined;
   return { name: chars.slice(from, bracket - 1).join(""), end: bracket + 1 };

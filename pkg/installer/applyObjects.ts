@@ -4,16 +4,16 @@ import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
 
-/** Field manager of everything that the command line applies. */
+/** Field manager for everything that the command line applies. */
 export const CLI_MANAGER = "olmv1";
 
-/** What became of an object. */
+/** The result of applying an object. */
 export interface AppliedObject {
   readonly object: KubeObject;
-  readonly verb: "created" | "configured" | "unchanged" | "not tried";
+  readonly verb: "created" | "configured" | "unchanged" | "not validated";
 }
 
-/** An object was refused after others had been applied. */
+/** Thrown if an object is denied after others were applied. */
 export class ApplyFailed extends Error {
   readonly done: readonly AppliedObject[];
 
@@ -24,10 +24,10 @@ export class ApplyFailed extends Error {
 }
 
 /**
- * Applies objects in their order by server-side apply; fields that others own are not taken from them.
- * @param tell is called with each object once it is there.
- * @param dryRun only asks the API server; what stands in a namespace that does not exist yet cannot be tried.
- * @throws ApplyFailed that says which object was refused and why, and knows what was applied before.
+ * Applies objects in order by server-side apply, without taking over fields of other managers.
+ * @param tell called after each object is applied
+ * @param dryRun only validates on the API server; objects in a namespace that does not exist yet cannot be validated
+ * @throws ApplyFailed with the denied object, the reason, and the objects applied before
  */
 export async function applyObjects(
   client: Pick<Client, "get" | "apply">,
@@ -43,7 +43,7 @@ export async function applyObjects(
       done.push({ object: after, verb: before === undefined ? "created" : isSame ? "unchanged" : "configured" });
     } catch (err) {
       if (!dryRun || !isNotFound(err)) throw new ApplyFailed(refusal(object, err), done, { cause: err });
-      done.push({ object, verb: "not tried" });
+      done.push({ object, verb: "not validated" });
     }
     const last = done.at(-1);
     if (last) tell(last);
@@ -52,11 +52,11 @@ export async function applyObjects(
 }
 
 function refusal(object: KubeObject, err: unknown): string {
-  const advice = isConflict(err) ? "; somebody else has set these fields: nothing is taken from them" : "";
+  const advice = isConflict(err) ? "; another manager owns these fields: none are taken over" : "";
   return `apply ${describeObject(object)}: ${messageOf(err)}${advice}`;
 }
 
-/** As kubectl tells it, such as `role.rbac.authorization.k8s.io/x created`; with the namespace where it has one. */
+/** Formats the result as kubectl does, such as `role.rbac.authorization.k8s.io/x created`; with the namespace if it has one. */
 export function appliedLine({ object, verb }: AppliedObject, dryRun?: "client" | "server"): string {
   const group = groupOf(object.apiVersion);
   const { name, namespace } = object.metadata;
@@ -64,8 +64,8 @@ export function appliedLine({ object, verb }: AppliedObject, dryRun?: "client" |
   return `${object.kind.toLowerCase()}${group === "" ? "" : `.${group}`}/${name} ${verb}${where}${dryRun === undefined ? "" : ` (${dryRun} dry run)`}`;
 }
 
-/** What is told when not everything could be applied. @param goOn says how to go on, or back; left out where nothing was applied. */
+/** Formats a partial failure. @param goOn how to continue or roll back; omitted if nothing was applied */
 export function unfinishedText({ message, done }: ApplyFailed, goOn: string): string {
   const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => appliedLine(one));
-  return made.length === 0 ? `${message}; nothing was changed` : `${message}; before that: ${made.join(", ")}; ${goOn}`;
+  return made.length === 0 ? `${message}; nothing was changed` : `${message}; applied before: ${made.join(", ")}; ${goOn}`;
 }

@@ -4,7 +4,7 @@ import { type BundleRights, formatPermissionsDiff, rightsDiff, rulesFor } from "
 
 const NOTHING = { clusterRules: [], namespaceRules: new Map<string, never>(), unknownKinds: [] };
 
-/** A bundle with one CRD of these versions, the last of which is stored. */
+/** Returns the permissions for a bundle with one CRD of these versions, of which the last is stored. */
 function rights(version: string, ...versions: string[]): BundleRights {
   const crd: KubeObject = {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -19,8 +19,8 @@ function rights(version: string, ...versions: string[]): BundleRights {
 const OLD = rights("1.9.0", "v1alpha1", "v1");
 const NEW = rights("1.10.0", "v1");
 
-// S0-048: a stored version has to be taken from the CRD's status before it may go
-test("versions between which a CRD loses a stored version need the right to take it out, in whatever order they are named", () => {
+// S0-048: a stored version must be removed from the CRD's status before it can be removed from the spec
+test("rulesFor includes patching CRD status when a stored version is removed between bundles, in any order", () => {
   const right = {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions/status"],
@@ -32,7 +32,7 @@ test("versions between which a CRD loses a stored version need the right to take
   expect(rulesFor([NEW]).clusterRules).toEqual([]);
 });
 
-test("a comparison counts that right to what the upgrade adds, not to what going back takes away", () => {
+test("rightsDiff lists that permission for an upgrade, but not for the reverse", () => {
   const line =
     'Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[as.example.com] Verbs:[patch]';
   expect(formatPermissionsDiff(rightsDiff([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);

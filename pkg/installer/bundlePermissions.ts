@@ -16,42 +16,42 @@ import { renderBundle } from "../render/render.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 
-/** An object that configuration is read from. */
+/** An object that contains configuration values. */
 export type SourceName = Pick<ValuesSource, "kind" | "name">;
 
-/** How an extension is to have the bundles. */
+/** How the bundles are installed. */
 export interface BundleOptions {
   namespace?: string;
   serviceAccount?: string;
-  /** One is `watchNamespace` of the configuration, several are `watchNamespaces`. */
+  /** One namespace becomes `watchNamespace` of the configuration, several become `watchNamespaces`. */
   watchNamespace?: readonly string[];
-  /** ConfigMaps that `trustedCA` of the configuration creates. */
+  /** ConfigMaps that `trustedCA` in the configuration creates. */
   trustedCaConfigMap?: readonly string[];
-  /** `spec.config.inline` as a whole, in place of what the two above say about it. */
+  /** The whole `spec.config.inline`; replaces what the two fields above would set. */
   config?: JsonObject | undefined;
   strategy: RoleStrategy;
   crdPolicy: CrdPolicy;
-  /** With auto the rights do for whichever provider operator-controller may choose. */
+  /** With auto, the permissions are sufficient for every provider that operator-controller may choose. */
   webhookCertProvider: WebhookCertProvider;
   aggregateUserRoles?: boolean;
-  /** What spec.config.valuesFrom names. */
+  /** The sources in spec.config.valuesFrom. */
   valuesFrom?: readonly SourceName[];
 }
 
-/** Everything about rights that is in one bundle. */
+/** The permissions of one bundle. */
 export interface BundleRights {
-  /** Of the ClusterServiceVersion. */
+  /** Name of the ClusterServiceVersion. */
   name: string;
   installer: Installer;
-  /** What the installer needs. */
+  /** The installer's permissions. */
   needed: RequiredRules;
-  /** What the bundle's roles give to its own ServiceAccounts. */
+  /** The permissions that the bundle's roles grant to its own ServiceAccounts. */
   given: RequiredRules;
   /** ClusterRoles for the users of its APIs. */
   userRoles: KubeObject[];
-  /** Of the ClusterServiceVersion. */
+  /** Version of the ClusterServiceVersion. */
   version: string;
-  /** As they are installed. */
+  /** As installed. */
   objects: readonly KubeObject[];
 }
 
@@ -59,8 +59,8 @@ const SUGGESTED = "operatorframework.io/suggested-namespace";
 
 /**
  * Reads the bundles one after another.
- * @param installer for all of them; default: the options', completed from the first bundle.
- * @throws Error that names the bundle. Kinds of which the resource is not known are told on standard error.
+ * @param installer installer for all of them; default: from the options, completed from the first bundle
+ * @throws Error that names the bundle. Kinds with an unknown resource are reported on standard error.
  */
 export async function bundleRights(
   terminal: { readonly err: (text: string) => void },
@@ -75,7 +75,7 @@ export async function bundleRights(
       const bundle = await reader.bundle(source);
       const rights = rightsOf(bundle, options, installer ?? found[0]?.installer ?? installerOf(bundle, options));
       for (const { apiVersion, kind } of rights.needed.unknownKinds)
-        terminal.err(`olmv1: ${source}: kind ${kind} (${apiVersion}) is not known here: the rules for it are missing below\n`);
+        terminal.err(`olmv1: ${source}: unknown kind ${kind} (${apiVersion}): the rules below do not include it\n`);
       found.push(rights);
     } catch (err) {
       throw wrapError(`${source}: `, err);
@@ -84,18 +84,18 @@ export async function bundleRights(
   return found;
 }
 
-/** What an installer needs for all of these bundles and for upgrades from each to the later ones. */
+/** Returns the rules for installing all of these bundles and for upgrades from each to the later ones. */
 export function rulesFor(rights: readonly BundleRights[]): RequiredRules {
   return unionOf([...rights.map(({ needed }) => needed), upgradeRules(rights)]);
 }
 
-/** What upgrades from each of these bundles to the later ones take beside that. */
+/** Returns the additional rules for upgrades from each of these bundles to the later ones. */
 function upgradeRules(rights: readonly BundleRights[]): RequiredRules {
   const ordered = rights.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
   return storedVersionRules(ordered.map(({ objects }) => objects));
 }
 
-/** `objects` without repeats; of those with one name the first. */
+/** Returns `objects` without duplicates; the first of each name stays. */
 export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
   const distinct = new Map<string, KubeObject>();
   for (const object of objects) if (!distinct.has(objectKey(object))) distinct.set(objectKey(object), object);
@@ -137,23 +137,23 @@ function installerOf(bundle: RegistryV1Bundle, { namespace, serviceAccount }: Bu
   return { namespace: namespace ?? chooseNamespace(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
 }
 
-/** Where a bundle is installed unless something else is said: where it suggests, else in a namespace called as its package. */
+/** Returns the default namespace of a bundle: its suggested namespace, otherwise one with the name of the package. */
 export function chooseNamespace({ csv, packageName }: RegistryV1Bundle): string {
   return csv.metadata.annotations?.[SUGGESTED] ?? packageName;
 }
 
-/** What changes from one set of bundles to another. */
+/** The difference between two sets of bundles. */
 export interface RightsDiff {
   from: string[];
   to: string[];
   account: Installer | undefined;
-  /** What the installer needs. */
+  /** The installer's permissions. */
   installer: RulesDiff;
-  /** What the bundles give to their own ServiceAccounts. */
+  /** The permissions that the bundles grant to their own ServiceAccounts. */
   operator: RulesDiff;
 }
 
-/** Compares the unions of both sides; to those that come, the upgrade from the others belongs. */
+/** Compares the unions of both sides. The added permissions include those for the upgrade itself. */
 export function rightsDiff(from: readonly BundleRights[], to: readonly BundleRights[]): RightsDiff {
   const given = (side: readonly BundleRights[]): RequiredRules => unionOf(side.map((rights) => rights.given));
   return {
@@ -165,15 +165,15 @@ export function rightsDiff(from: readonly BundleRights[], to: readonly BundleRig
   };
 }
 
-/** The comparison as people read it. */
+/** Formats the comparison. */
 export function formatPermissionsDiff({ from, to, account, installer, operator }: RightsDiff): string {
   return [
     `from ${from.join(", ")} to ${to.join(", ")}`,
     "",
-    `what the installer needs (ServiceAccount ${account?.namespace}/${account?.name}):`,
+    `permissions of the installer (ServiceAccount ${account?.namespace}/${account?.name}):`,
     ...diffLines(installer).map((line) => `  ${line}`),
     "",
-    "what the bundle gives its own ServiceAccounts:",
+    "permissions that the bundle grants to its own ServiceAccounts:",
     ...diffLines(operator).map((line) => `  ${line}`),
     "",
   ].join("\n");

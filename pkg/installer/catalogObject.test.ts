@@ -13,17 +13,17 @@ const CATALOGS = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/cluster
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 
 // Source: C-27.
-describe("the object of a new catalog", () => {
+describe("buildClusterCatalog", () => {
   const wish = { name: "c", image: "quay.io/a/b:v1", labels: [] };
 
   test.for([
     [60_000, 1],
     [5_400_000, 90],
-  ] as const)("is looked up every %i ms: %i minutes", ([pollInterval, minutes]) => {
+  ] as const)("buildClusterCatalog converts a poll interval of %i ms to %i minutes", ([pollInterval, minutes]) => {
     expect(buildClusterCatalog({ ...wish, pollInterval }).spec.source.image?.pollIntervalMinutes).toBe(minutes);
   });
 
-  test("has no more than was asked for", () => {
+  test("buildClusterCatalog sets only the given fields", () => {
     expect(buildClusterCatalog(wish)).toEqual({
       apiVersion: "olm.operatorframework.io/v1",
       kind: "ClusterCatalog",
@@ -46,12 +46,12 @@ describe("the object of a new catalog", () => {
     [{ pollInterval: 0 }, "--poll-interval must be whole minutes"],
     [{ priority: 3_000_000_000 }, "spec.priority: "],
     [{ labels: ["x"] }, '--label "x" is not written as key=value'],
-  ] as const)("with %j is refused here", ([change, message]) => {
+  ] as const)("buildClusterCatalog rejects %j", ([change, message]) => {
     expect(() => buildClusterCatalog({ ...wish, ...change })).toThrow(message);
   });
 });
 
-test("catalogs are told by what they do", () => {
+test("olmv1 catalog list", () => {
   expect(CATALOGS.map((one) => [one.metadata.name, catalogState(one).text, isServed(one)])).toEqual([
     ["community", "serving", true],
     ["internal", "serving, retrying", false],
@@ -62,7 +62,7 @@ test("catalogs are told by what they do", () => {
   ]);
 });
 
-test.for([80, 200])("catalogs at width %i", async (width) => {
+test.for([80, 200])("olmv1 catalog list formats catalogs at width %i", async (width) => {
   const screen = { width, colour: false };
   const texts = [
     catalogTable(screen, CATALOGS, NOW, false),
@@ -72,8 +72,8 @@ test.for([80, 200])("catalogs at width %i", async (width) => {
   await expect(texts.join("\n")).toMatchFileSnapshot(join(GOLDENS, `catalog-list-${width}.txt`));
 });
 
-describe("catalog add --dry-run=client asks no cluster", () => {
-  test("and prints what would be created", async () => {
+describe("catalog add --dry-run=client does not contact the cluster", () => {
+  test("catalog add --dry-run=client prints the object", async () => {
     const { code, out } = await runCli([
       "catalog",
       "add",
@@ -94,7 +94,7 @@ describe("catalog add --dry-run=client asks no cluster", () => {
     );
   });
 
-  test("and refuses what the server would", async () => {
+  test("catalog add --dry-run=client rejects what the API server would reject", async () => {
     const { code, err } = await runCli(["catalog", "add", "c", "quay.io/a/b", "--dry-run=client", "-o", "json"]);
     expect([code, JSON.parse(err)]).toEqual([2, { error: { message: "spec.source.image.ref: must end with a digest or a tag" } }]);
   });

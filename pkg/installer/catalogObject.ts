@@ -2,7 +2,7 @@ import { type ClusterCatalog, ClusterCatalog as Schema } from "../api/clusterCat
 import { API_VERSION, CLUSTER_CATALOG, GROUP } from "../api/constants.ts";
 import type { ObjectRef } from "../api/k8s.ts";
 
-/** What a new ClusterCatalog is given. */
+/** The settings of a new ClusterCatalog. */
 export interface CatalogWish {
   readonly name: string;
   readonly image: string;
@@ -13,7 +13,7 @@ export interface CatalogWish {
   readonly labels: readonly string[];
 }
 
-/** The object of a wish. @throws Error that says what of it the API server would refuse. */
+/** Builds the ClusterCatalog. @throws Error with the fields that the API server would reject */
 export function buildClusterCatalog({ name, image, pollInterval, priority, labels }: CatalogWish): ClusterCatalog {
   const pollIntervalMinutes = pollInterval === undefined ? undefined : minutesOf(pollInterval);
   const object: ClusterCatalog = {
@@ -30,24 +30,24 @@ export function buildClusterCatalog({ name, image, pollInterval, priority, label
   return object;
 }
 
-/** A ClusterCatalog by name. */
+/** Returns a reference to a ClusterCatalog. */
 export function catalogRef(name: string): ObjectRef {
   return { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name };
 }
 
-/** As kubectl names objects: clustercatalog.olm.operatorframework.io/NAME. */
+/** Formats the name as kubectl does: clustercatalog.olm.operatorframework.io/NAME. */
 export function catalogName(name: string): string {
   return `${CLUSTER_CATALOG.toLowerCase()}.${GROUP}/${name}`;
 }
 
-/** @throws Error for an interval that is not a whole number of minutes from 1 on. */
+/** @throws Error unless the interval is a positive number of whole minutes */
 function minutesOf(intervalMs: number): number {
   const minutes = intervalMs / 60_000;
   if (minutes < 1 || !Number.isSafeInteger(minutes)) throw new Error("--poll-interval must be whole minutes, such as 10m or 1h30m");
   return minutes;
 }
 
-/** @throws Error for what is not written as key=value. */
+/** @throws Error unless the text is written as key=value */
 function labelOf(text: string): [string, string] {
   const at = text.indexOf("=");
   if (at < 1) throw new Error(`--label ${JSON.stringify(text)} is not written as key=value`);

@@ -5,7 +5,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 
-/** What the command line says of an extension; what it leaves out is as the existing one has it. */
+/** The options of the command line for an extension; omitted ones keep the value of the existing extension. */
 export interface Said {
   readonly version?: string;
   readonly channel: string[];
@@ -14,15 +14,15 @@ export interface Said {
   readonly approval?: NonNullable<ClusterExtensionSpec["approval"]>;
   readonly upgradeConstraintPolicy?: NonNullable<CatalogSource["upgradeConstraintPolicy"]>;
   readonly packageName: string;
-  /** Undefined while that is still to be found out. */
+  /** Undefined if it is not known yet. */
   readonly namespace: string | undefined;
-  /** Null: none. */
+  /** Null: no ServiceAccount. */
   readonly serviceAccount: string | null | undefined;
   /** The content of --config. */
   readonly config: JsonObject | undefined;
 }
 
-/** The extension as it is to be. */
+/** Returns the desired extension. */
 export function extensionWanted(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
   const { namespace = "", approval } = said;
   const { serviceAccount: before, ...others } = existing ?? {};
@@ -51,7 +51,7 @@ function sourceFrom({ packageName, version, channel, catalog, upgradeConstraintP
   };
 }
 
-/** Selects catalogs by the label that each has with its own name. */
+/** Selects catalogs by the label with their own name. */
 function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
   const [only = ""] = catalogs;
   if (catalogs.length === 1) return { matchLabels: { [LABEL_METADATA_NAME]: only } };
@@ -64,7 +64,7 @@ function configFrom({ config, watchNamespace }: Said, existing: JsonObject | und
   return { ...(config ?? existing), ...(watchNamespace.length > 0 ? watched : {}) };
 }
 
-/** Paths of what would be different about an existing extension, such as `source.catalog.version`; sorted. */
+/** Returns the paths of changes to an existing extension, such as `source.catalog.version`; sorted. */
 export function changedPaths(before: unknown, after: unknown, path = ""): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [path];
@@ -73,28 +73,28 @@ export function changedPaths(before: unknown, after: unknown, path = ""): string
   return members.flatMap((member) => changedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
 }
 
-/** What `olmv1 upgrade` may change of an extension. */
+/** The changes that `olmv1 upgrade` can make to an extension. */
 export interface UpgradeChange {
-  /** A new range of versions. */
+  /** A new version range. */
   readonly version?: string;
-  /** No range any more. */
+  /** Removes the version range. */
   readonly anyVersion?: boolean;
   readonly channel: readonly string[];
 }
 
 /**
- * An extension as it is to be, without what the API server keeps of it.
- * @throws Error where nothing would come of it, saying what has to be done first.
+ * Returns the desired extension, without server-side fields.
+ * @throws Error if the change would have no effect, with the required action
  */
 export function upgradeWanted(extension: ClusterExtension, { version, anyVersion = false, channel }: UpgradeChange): ClusterExtension {
   const { apiVersion, kind, metadata, spec } = extension;
   const { name } = metadata;
   if (metadata.deletionTimestamp !== undefined) throw new Error(`ClusterExtension ${goQuote(name)} is being deleted`);
-  if (spec.suspend) throw new Error(`spec.suspend of ClusterExtension ${goQuote(name)} is true: nothing is done before it is false`);
+  if (spec.suspend) throw new Error(`spec.suspend of ClusterExtension ${goQuote(name)} is true: set it to false first`);
   const pinned = metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
   if (pinned !== undefined)
     throw new Error(
-      `ClusterExtension ${goQuote(name)} is kept at revision ${pinned}: olmv1 rollback ${name} --cancel lets it follow the catalogs again`,
+      `ClusterExtension ${goQuote(name)} is pinned to revision ${pinned}: to follow the catalogs again, run olmv1 rollback ${name} --cancel`,
     );
   const { catalog } = spec.source;
   if (!catalog) throw new Error(`ClusterExtension ${goQuote(name)} has no spec.source.catalog`);

@@ -49,13 +49,13 @@ test.for<[string, Partial<Said>, object]>([
     { watchNamespace: ["a", "b"], config: { deploymentConfig: {} } },
     { config: { configType: "Inline", inline: { deploymentConfig: {}, watchNamespaces: ["a", "b"] } } },
   ],
-])("with %s", ([, said, want]) => {
+])("extensionWanted builds an extension with %s", ([, said, want]) => {
   const { spec, ...rest } = extensionWanted("x", { ...SAID, ...said });
   expect(spec).toMatchObject(want);
   expect(ClusterExtension.safeParse({ ...rest, spec }).error).toBeUndefined();
 });
 
-test("what is not said is as the existing extension has it", () => {
+test("extensionWanted keeps values of the existing extension when options are omitted", () => {
   const before = extensionWanted("x", { ...SAID, version: "1.x", watchNamespace: ["a"], approval: "Manual" }).spec;
   expect(changedPaths(before, extensionWanted("x", SAID, before).spec)).toEqual([]);
   const other = extensionWanted("x", { ...SAID, version: "2.x", channel: ["fast"], watchNamespace: ["b"] }, before).spec;

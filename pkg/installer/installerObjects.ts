@@ -6,7 +6,7 @@ import { isForbidden } from "../kube/errors.ts";
 import { controllerSubject, type Installer, installerManifests, labelCreatedFor, tokenManifests } from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 
-/** Kinds that `olmv1 install` makes for an extension, in the order in which they may go. */
+/** Kinds that `olmv1 install` creates for an extension, in the order of deletion. */
 const MADE_KINDS = [
   { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding" },
   { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
@@ -16,22 +16,25 @@ const MADE_KINDS = [
   { apiVersion: "v1", kind: "Namespace" },
 ] as const;
 
-/** A namespace that is made for an extension. */
+/** Returns the namespace for an extension. */
 export function createNamespaceObject(extension: string, name: string): KubeObject {
   return labelCreatedFor(extension, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
-/** The ServiceAccount of an extension and its rights, with the mark by which `olmv1 uninstall` finds them. */
+/** Returns the ServiceAccount of an extension and its permissions, with the label by which `olmv1 uninstall` finds them. */
 export function installerObjects(extension: string, installer: Installer, rules: RequiredRules, systemNamespace: string): KubeObject[] {
   return installerManifests(installer, rules, controllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
-/** What lets operator-controller act as a ServiceAccount that somebody else made. */
+/** Returns the role and binding that let operator-controller request tokens of an existing ServiceAccount. */
 function tokenObjects(extension: string, installer: Installer, systemNamespace: string): KubeObject[] {
   return tokenManifests(installer, controllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
-/** What lets operator-controller act as a ServiceAccount that somebody else made; nothing where it may, or where that may not be asked. */
+/**
+ * Returns the objects that let operator-controller request tokens of an existing ServiceAccount; empty if it already can, or if that cannot be
+ * checked.
+ */
 export async function tokenRights(
   client: Pick<Client, "raw">,
   extension: string,
@@ -59,24 +62,24 @@ export async function tokenRights(
   }
 }
 
-/** The flag with which operator-controller installs what names no ServiceAccount with its own rights. */
+/** The flag that lets operator-controller install extensions without a ServiceAccount with its own permissions. */
 const PERMITTING = /^--?service-account-fallback[= ]controller$/;
 
 /**
- * Looks whether operator-controller installs extensions that name no ServiceAccount; where its Deployment may not be read, or is none, it has to be tried.
- * @throws Error that says what to do where it does not.
+ * Checks whether operator-controller installs extensions without a ServiceAccount. Passes if its Deployment does not exist or cannot be read.
+ * @throws Error with the required action if it does not
  */
 export async function requireFallback(client: Pick<Client, "get">, systemNamespace: string): Promise<void> {
   const { name, namespace } = controllerSubject(systemNamespace);
   const args = await argsOf(client, namespace, name);
   if (!args || permits(args)) return;
   throw new Error(
-    `operator-controller of this cluster installs nothing without a ServiceAccount (Deployment ${goQuote(`${namespace}/${name}`)} has no --service-account-fallback=controller): ` +
-      "--create-service-account makes one with the rights that the bundle needs; config/overlays/cluster-admin is for clusters where all extensions may do everything",
+    `operator-controller of this cluster does not install extensions without a ServiceAccount (Deployment ${goQuote(`${namespace}/${name}`)} has no --service-account-fallback=controller): ` +
+      "--create-service-account creates one with the permissions that the bundle needs; use config/overlays/cluster-admin only if all extensions may have full access to the cluster",
   );
 }
 
-/** Arguments of a program, each flag with its value whether they stand in one or in two. */
+/** Yields the flags of a program with their values, written as one argument or as two. */
 function permits(args: readonly string[]): boolean {
   return args.some((arg, i) => PERMITTING.test(arg) || PERMITTING.test(`${arg} ${args[i + 1] ?? ""}`));
 }
@@ -92,14 +95,14 @@ async function argsOf(client: Pick<Client, "get">, namespace: string, name: stri
   }
 }
 
-/** What `olmv1 install` made for an extension and is still there, metadata only, in the order in which it may go. */
+/** Lists the existing objects that `olmv1 install` created for an extension, metadata only, in the order of deletion. */
 export async function madeObjects(client: Pick<Client, "list">, extension: string): Promise<KubeObject[]> {
   const labelSelector = `${LABEL_CREATED_FOR}=${extension}`;
   const found = await Promise.all(MADE_KINDS.map((kind) => client.list(kind, { labelSelector, metadataOnly: true })));
   return found.flatMap(({ items }) => items);
 }
 
-/** Deletes objects in their order, each only if it is still the one that was found. @param tell is called with each whose deletion was requested. */
+/** Deletes objects in order, each only if it is still the same object. @param tell called with each object whose deletion was requested */
 export async function removeObjects(
   client: Pick<Client, "delete">,
   objects: readonly KubeObject[],

@@ -11,7 +11,7 @@ test.for<[string, UpgradeChange, object]>([
   ["another range", { version: "2.x", channel: [] }, { version: "2.x", channels: ["stable"] }],
   ["any version", { anyVersion: true, channel: [] }, { channels: ["stable"] }],
   ["other channels", { channel: ["fast"] }, { version: "1.x", channels: ["fast"] }],
-])("asked for %s", ([, change, want]) => {
+])("upgradeWanted applies %s", ([, change, want]) => {
   const { catalog } = upgradeWanted(EXTENSION, change).spec.source;
   expect(catalog).toEqual({ packageName: "p", upgradeConstraintPolicy: "CatalogProvided", ...want });
 });
@@ -20,7 +20,7 @@ test.for<[string, (extension: ClusterExtension) => void, string]>([
   ["is being deleted", ({ metadata }) => (metadata.deletionTimestamp = "2026-03-10T12:00:00Z"), "is being deleted"],
   ["is suspended", ({ spec }) => (spec.suspend = true), "spec.suspend"],
   ["is kept at a revision", ({ metadata }) => (metadata.annotations = { [ANNOTATION_ROLLBACK_TO]: "3" }), "olmv1 rollback x --cancel"],
-])("one that %s is not upgraded", ([, change, text]) => {
+])("upgradeWanted rejects an extension that %s", ([, change, text]) => {
   const extension = structuredClone(EXTENSION);
   change(extension);
   expect(() => upgradeWanted(extension, { channel: [] })).toThrow(text);

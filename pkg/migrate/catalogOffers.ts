@@ -3,7 +3,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { messageOf } from "../errors/errors.ts";
-import { packageContentsFrom, packageOf } from "../fbc/content.ts";
+import { packageContentsFrom, getPackageName } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
@@ -108,7 +108,7 @@ async function packagesIn(source: string, packages: ReadonlySet<string>): Promis
   const metas: Meta[] = [];
   for (const { path, location } of await filesOf(source)) {
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
-    for await (const meta of decodeMetas(bytes, path)) if (packages.has(packageOf(meta))) metas.push(meta);
+    for await (const meta of decodeMetas(bytes, path)) if (packages.has(getPackageName(meta))) metas.push(meta);
   }
   return packageContentsFrom(metas);
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "./clusterOperatorStatus.ts";
-import { keptConditions, type NewOperatorCondition } from "./operatorConditions.ts";
+import { readKeptConditions, type NewOperatorCondition } from "./operatorConditions.ts";
 
 const START = Date.parse("2026-01-02T03:04:05.000Z");
 const at = (seconds: number): Date => new Date(START + seconds * 1_000);
@@ -19,7 +19,7 @@ function inputs(parts: Partial<OperatorInputs> = {}): OperatorInputs {
   return { conditions: FINE, operatorVersion: "4.18.0", releaseVersion: "4.18.0", relatedObjects, ...parts };
 }
 
-/** FINE with some of its conditions as given, as [status, reason, message]. */
+/** Returns FINE with other values for some conditions, as [status, reason, message]. */
 function fineBut(changes: Record<string, [NewOperatorCondition["status"], string, string]>): NewOperatorCondition[] {
   return FINE.map((condition) => {
     const [status, reason, message] = changes[condition.type] ?? [condition.status, condition.reason, condition.message];
@@ -27,15 +27,15 @@ function fineBut(changes: Record<string, [NewOperatorCondition["status"], string
   });
 }
 
-/** Of a written status what is read in the tests. */
+/** Returns one condition of a status. */
 function conditionOf({ status }: OperatorStatus, type: string): Record<string, unknown> | undefined {
   return (status["conditions"] as Record<string, unknown>[]).find((condition) => condition["type"] === type);
 }
 
-describe("a first status", () => {
+describe("clusterOperatorStatus without a previous status", () => {
   const first = clusterOperatorStatus(undefined, inputs(), at(0));
 
-  test("has the five conditions, the version and the related objects", () => {
+  test("returns the five conditions, the version and the related objects", () => {
     expect(first.status).toMatchObject({ versions: [{ name: "operator", version: "4.18.0" }], relatedObjects });
     expect(first.status["conditions"]).toEqual([
       { type: "Degraded", status: "False", reason: "AsExpected", message: "All is well", lastTransitionTime: time(0) },
@@ -58,22 +58,22 @@ describe("a first status", () => {
     ]);
   });
 
-  test("is news", () => {
+  test("reports all changes", () => {
     expect(first.changed).toContain('Degraded set to False ("All is well"),Progressing set to False');
     expect(first.versionChanged).toEqual({ from: "", to: "4.18.0" });
     expect(first.nextCheckAfterMs).toBeUndefined();
   });
 
-  test("needs no second write", () => {
+  test("reports no change for the same inputs", () => {
     const again = clusterOperatorStatus(structuredClone(first.status), inputs(), at(600));
     expect(again).toEqual({ status: first.status, changed: undefined, versionChanged: undefined, nextCheckAfterMs: undefined });
   });
 });
 
-describe("times", () => {
+describe("clusterOperatorStatus times", () => {
   const first = clusterOperatorStatus({}, inputs(), at(0)).status;
 
-  test("change with the status only", () => {
+  test("change only with the status", () => {
     const blocked = (message: string) =>
       inputs({ conditions: fineBut({ InstalledOLMOperatorsUpgradeable: ["False", "IncompatibleOperatorsInstalled", message] }) });
     const second = clusterOperatorStatus(first, blocked("one"), at(10));
@@ -94,7 +94,7 @@ describe("times", () => {
     expect(conditionOf(fourth, "Upgradeable")).toMatchObject({ status: "True", message: "All is well", lastTransitionTime: time(30) });
   });
 
-  test("of a part that is degraded survive a restart, so that two minutes are two minutes", () => {
+  test("of a degraded part survive a restart", () => {
     const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
     const young = clusterOperatorStatus(first, failing, at(10));
     expect(conditionOf(young, "Degraded")).toMatchObject({ status: "False", message: "ADegraded: x" });
@@ -103,23 +103,23 @@ describe("times", () => {
     expect(conditionOf(restarted, "Degraded")).toMatchObject({ status: "False" });
     expect(restarted.changed).toBeUndefined();
     expect(restarted.nextCheckAfterMs).toBe(1);
-    const elder = clusterOperatorStatus(restarted.status, failing, at(131));
-    expect(conditionOf(elder, "Degraded")).toMatchObject({ status: "True", reason: "A_SyncError", lastTransitionTime: time(131) });
-    expect(elder.nextCheckAfterMs).toBeUndefined();
+    const old = clusterOperatorStatus(restarted.status, failing, at(131));
+    expect(conditionOf(old, "Degraded")).toMatchObject({ status: "True", reason: "A_SyncError", lastTransitionTime: time(131) });
+    expect(old.nextCheckAfterMs).toBeUndefined();
   });
 
-  test("of a rollout tell when it has taken too long", () => {
+  test("of a rollout set the time of the next check", () => {
     const rolling = inputs({ conditions: fineBut({ AProgressing: ["True", "Deploying", "Waiting"] }) });
     expect(clusterOperatorStatus(first, rolling, at(10)).nextCheckAfterMs).toBe(15 * 60_000 + 1);
   });
 });
 
-describe("an upgrade of the cluster", () => {
+describe("clusterOperatorStatus during a cluster upgrade", () => {
   const old = clusterOperatorStatus({}, inputs({ operatorVersion: "4.18.0", releaseVersion: "4.18.0" }), at(0)).status;
   const newer = inputs({ operatorVersion: "4.19.0", releaseVersion: "4.19.0" });
   const first = clusterOperatorStatus(old, newer, at(10));
 
-  test("is progress for exactly one update", () => {
+  test("is Progressing for exactly one update", () => {
     expect(conditionOf(first, "Progressing")).toEqual({
       type: "Progressing",
       status: "True",
@@ -137,7 +137,7 @@ describe("an upgrade of the cluster", () => {
     expect(second.versionChanged).toBeUndefined();
   });
 
-  test("goes on while the version that runs is the old one", () => {
+  test("stays Progressing while the old version runs", () => {
     const behind = inputs({ operatorVersion: "4.18.0", releaseVersion: "4.19.0" });
     const status = clusterOperatorStatus(clusterOperatorStatus(old, behind, at(10)).status, behind, at(500));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress", lastTransitionTime: time(10) });
@@ -157,11 +157,11 @@ describe("an upgrade of the cluster", () => {
       },
       "4.19.0",
     ],
-  ] as const)("is not seen in %s", ([, before, releaseVersion]) => {
+  ] as const)("is not Progressing with %s", ([, before, releaseVersion]) => {
     expect(conditionOf(clusterOperatorStatus(before, inputs({ releaseVersion }), at(0)), "Progressing")).toMatchObject({ status: "False" });
   });
 
-  test("is seen where only other versions are known", () => {
+  test("is Progressing when only other versions are known", () => {
     const status = clusterOperatorStatus({ versions: [{ name: "operand", version: "4.19.0" }] }, newer, at(0));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress" });
     expect(status.status["versions"]).toEqual([
@@ -171,7 +171,7 @@ describe("an upgrade of the cluster", () => {
   });
 });
 
-test("while unmanaged every condition is Unknown, and the rest stays", () => {
+test("clusterOperatorStatus sets all conditions to Unknown and keeps the rest while unmanaged", () => {
   const managed = clusterOperatorStatus({}, inputs(), at(0)).status;
   const status = clusterOperatorStatus(managed, inputs({ unmanaged: true, releaseVersion: "5.0.0" }), at(10));
   for (const type of ["Degraded", "Progressing", "Available", "Upgradeable"])
@@ -181,7 +181,7 @@ test("while unmanaged every condition is Unknown, and the rest stays", () => {
   expect(status.status).toMatchObject({ versions: managed["versions"], relatedObjects });
 });
 
-test("what others have written into the status stays", () => {
+test("clusterOperatorStatus keeps conditions and members of other controllers", () => {
   const foreign = { type: "ManagementStateDegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-9) };
   const before = { conditions: [foreign], versions: [{ name: "operand", version: "1" }], extension: { theirs: 1 }, future: { a: [1] } };
   const { status } = clusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
@@ -190,7 +190,7 @@ test("what others have written into the status stays", () => {
   expect((status["conditions"] as object[])[0]).toEqual(foreign);
 });
 
-test("without a version that runs the versions stay", () => {
+test("clusterOperatorStatus keeps versions without a running version", () => {
   const { status, versionChanged } = clusterOperatorStatus(
     { versions: [{ name: "operator", version: "4.17.0" }] },
     inputs({ operatorVersion: undefined, releaseVersion: undefined }),
@@ -200,17 +200,17 @@ test("without a version that runs the versions stay", () => {
   expect(versionChanged).toBeUndefined();
 });
 
-describe("garbage in the status", () => {
-  test("that could be a condition is left out", () => {
+describe("malformed status of a ClusterOperator", () => {
+  test("keptConditions skips malformed conditions", () => {
     const good = { type: "ADegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-5) };
     const conditions = [null, 1, "x", [], {}, { ...good, type: 1 }, { ...good, status: "Maybe" }, { ...good, lastTransitionTime: "soon" }];
-    expect(keptConditions({ extension: { conditions: [...conditions, good] } }, at(0))).toEqual([good]);
-    expect(keptConditions({ extension: { conditions: [{ ...good, reason: 1, message: null }] } }, at(0))).toEqual([
+    expect(readKeptConditions({ extension: { conditions: [...conditions, good] } }, at(0))).toEqual([good]);
+    expect(readKeptConditions({ extension: { conditions: [{ ...good, reason: 1, message: null }] } }, at(0))).toEqual([
       { ...good, reason: "", message: "" },
     ]);
   });
 
-  test("of a time yet to come keeps nothing young for ever", () => {
+  test("clusterOperatorStatus replaces times in the future", () => {
     const future = { type: "ADegraded", status: "True", reason: "SyncError", message: "x", lastTransitionTime: "9999-01-01T00:00:00Z" };
     const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
     const young = clusterOperatorStatus({ extension: { conditions: [future] } }, failing, at(0));
@@ -218,7 +218,7 @@ describe("garbage in the status", () => {
     expect(conditionOf(clusterOperatorStatus(young.status, failing, at(121)), "Degraded")).toMatchObject({ status: "True" });
   });
 
-  test("of any form is harmless, and one write mends it", () => {
+  test("clusterOperatorStatus repairs any malformed status with one write", () => {
     const member = fc.jsonValue();
     const garbage = fc.oneof(
       fc.jsonValue(),

@@ -39,7 +39,7 @@ test.for(cases.flatMap(({ controllers = [] }) => controllers))("the controller o
   expect(controllerName(component, kind, name)).toBe(expected);
 });
 
-test("a component of two words is one in the name of its controller", () => {
+test("deploymentConditions joins a component of two words in the controller's name", () => {
   const [available] = deploymentConditions({ component: "operator-controller", name: "a-b", deployment: {} }, [], now);
   expect(available?.type).toBe("OperatorcontrollerDeploymentABAvailable");
 });

@@ -30,12 +30,12 @@ test.for(cases)("$name", ({ conditions, folded, untilDegraded: until }) => {
   }));
   const found = foldConditions(given, now);
   expect(found.map(({ type }) => type)).toEqual(["Degraded", "Progressing", "Available", "Upgradeable", "EvaluationConditionsDetected"]);
-  const said = Object.fromEntries(found.map(({ type, status, reason, message }) => [type, [status, reason, message]]));
-  expect(said).toMatchObject(folded);
+  const actual = Object.fromEntries(found.map(({ type, status, reason, message }) => [type, [status, reason, message]]));
+  expect(actual).toMatchObject(folded);
   expect(untilDegraded(given, now)).toBe(until);
 });
 
-test("when the time has come that a young part is waited for, it counts", () => {
+test("foldConditions counts a degraded part after the time of untilDegraded", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 120 }), (age) => {
       const young: OperatorCondition = { type: "ADegraded", status: "True", reason: "", message: "", lastTransitionTime: agedBy(age) };
@@ -47,7 +47,7 @@ test("when the time has come that a young part is waited for, it counts", () => 
   );
 });
 
-test("messages stay within their bound", () => {
+test("foldConditions truncates messages", () => {
   const long = Array.from({ length: 5_000 }, (_, i) => `line ${i}`).join("\n");
   const [degraded] = foldConditions(
     [{ type: "ADegraded", status: "True", reason: "X", message: long, lastTransitionTime: agedBy(500) }],

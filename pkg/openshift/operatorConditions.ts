@@ -2,23 +2,23 @@ import { boundMessage } from "../api/conditions.ts";
 import { formatTime } from "../golang/time.ts";
 import { compareText } from "../text/compare.ts";
 
-/** A condition of one part of the operator, as library-go keeps it before several are folded into one. */
+/** A condition of one part of the operator, before library-go folds several into one. */
 export interface OperatorCondition {
-  /** Name of the part, then what the condition is about: "CatalogdDeploymentCatalogdControllerManagerAvailable". */
+  /** Name of the part and suffix of the condition: "CatalogdDeploymentCatalogdControllerManagerAvailable". */
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
-  /** Since when the status is what it is; RFC 3339 in whole seconds. */
+  /** Time of the last change of the status; RFC 3339 in whole seconds. */
   readonly lastTransitionTime: string;
 }
 
-/** An operator condition as it is found now, whenever that began. */
+/** An operator condition without its time. */
 export type NewOperatorCondition = Omit<OperatorCondition, "lastTransitionTime">;
 
 const STATUSES: readonly unknown[] = ["True", "False", "Unknown"];
 
-/** `found` with the times of `before`; a condition whose status is another than before, or that was not there, begins at `now`. */
+/** Adds times to `found`: that of `before` if the status is the same, otherwise `now`. */
 export function withTimes(found: readonly NewOperatorCondition[], before: readonly OperatorCondition[], now: Date): OperatorCondition[] {
   return found.map((condition) => {
     const old = before.find(({ type }) => type === condition.type);
@@ -28,11 +28,12 @@ export function withTimes(found: readonly NewOperatorCondition[], before: readon
 }
 
 /**
- * The operator conditions kept in a ClusterOperator's status, in `extension.conditions`. What is none is left out, since anybody may have
- * written there; a time yet to come becomes `now`, so that nothing stays young for ever.
+ * Returns the operator conditions in a ClusterOperator's status, from `extension.conditions`. Skips malformed ones,
+ * because any client can write them. Replaces a time in the future by `now`, so that a condition cannot stay new
+ * forever.
  */
-export function keptConditions(status: unknown, now: Date): OperatorCondition[] {
-  return listOf(membersOf(membersOf(status)["extension"])["conditions"]).flatMap((item): OperatorCondition[] => {
+export function readKeptConditions(status: unknown, now: Date): OperatorCondition[] {
+  return readObjects(readMembers(readMembers(status)["extension"])["conditions"]).flatMap((item): OperatorCondition[] => {
     const { type, status: is, reason, message, lastTransitionTime } = item;
     if (typeof type !== "string" || !isStatus(is) || typeof lastTransitionTime !== "string") return [];
     const time = Date.parse(lastTransitionTime);
@@ -42,17 +43,17 @@ export function keptConditions(status: unknown, now: Date): OperatorCondition[] 
   });
 }
 
-/** The members of what is a JSON object; none of anything else. */
-export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+/** Returns the members of a JSON object; none of any other value. */
+export function readMembers(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** The objects in what is a list; none of anything else. */
-export function listOf(value: unknown): Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null).map(membersOf) : [];
+/** Returns the objects in a list; none of any other value. */
+export function readObjects(value: unknown): Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "object" && item !== null).map(readMembers) : [];
 }
 
-/** The text that `value` is; empty for anything else. */
+/** Returns a text; empty for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -61,7 +62,7 @@ function isStatus(value: unknown): value is OperatorCondition["status"] {
   return STATUSES.includes(value);
 }
 
-/** Types of a ClusterOperator's conditions, in library-go's order, each with the status that it has when all is well. */
+/** Types of a ClusterOperator's conditions in library-go's order, with their desired status. */
 const FOLDED = {
   Degraded: "False",
   Progressing: "False",
@@ -72,7 +73,7 @@ const FOLDED = {
 /** Type of a condition of a ClusterOperator. */
 export type FoldedType = keyof typeof FOLDED;
 
-/** A condition of the ClusterOperator before its time is known. */
+/** A condition of the ClusterOperator without its time. */
 export interface FoldedCondition {
   readonly type: FoldedType;
   readonly status: "True" | "False" | "Unknown";
@@ -80,35 +81,38 @@ export interface FoldedCondition {
   readonly message: string;
 }
 
-/** For so long a part may be degraded before the whole is. */
+/** Time for which a part must be degraded before the operator is. */
 const DEGRADED_INERTIA_MS = 2 * 60_000;
 
 /**
- * The five conditions of a ClusterOperator, each folded from the operator conditions whose type ends with its name.
- * @see https://github.com/openshift/library-go/blob/ea39151514700b62cf058e829e073c38bfcb3c15/pkg/operator/status/condition.go UnionCondition
+ * Returns the five conditions of a ClusterOperator, each folded from the operator conditions whose type ends with its
+ * name.
+ * @see
+ * https://github.com/openshift/library-go/blob/ea39151514700b62cf058e829e073c38bfcb3c15/pkg/operator/status/condition.go
+ * UnionCondition
  */
 export function foldConditions(conditions: readonly OperatorCondition[], now: Date): FoldedCondition[] {
-  return foldedTypes().map((type) => folded(type, conditions, now));
+  return listFoldedTypes().map((type) => foldCondition(type, conditions, now));
 }
 
-/** The five types in order. */
-export function foldedTypes(): FoldedType[] {
+/** Returns the five types in order. */
+export function listFoldedTypes(): FoldedType[] {
   return Object.keys(FOLDED) as FoldedType[];
 }
 
-/** Milliseconds until the first part that is degraded has been so for long enough to count; undefined when there is none to wait for. */
+/** Returns the milliseconds until the first degraded part counts; undefined if none is waiting. */
 export function untilDegraded(conditions: readonly OperatorCondition[], now: Date): number | undefined {
   const left = conditions
-    .filter((condition) => condition.type.endsWith("Degraded") && isBad("Degraded", condition) && !isElder(condition, now))
+    .filter((condition) => condition.type.endsWith("Degraded") && isBad("Degraded", condition) && !isOld(condition, now))
     .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime) + DEGRADED_INERTIA_MS + 1 - now.getTime());
   return left.length === 0 ? undefined : Math.min(...left);
 }
 
-function folded(type: FoldedType, conditions: readonly OperatorCondition[], now: Date): FoldedCondition {
+function foldCondition(type: FoldedType, conditions: readonly OperatorCondition[], now: Date): FoldedCondition {
   const interesting = conditions.filter((condition) => condition.type.endsWith(type));
   if (interesting.length === 0) return { type, status: "Unknown", reason: "NoData", message: "" };
   const bad = interesting.filter((condition) => isBad(type, condition)).sort((a, b) => compareText(a.type, b.type));
-  const counts = type === "Degraded" ? bad.some((condition) => isElder(condition, now)) : bad.length > 0;
+  const counts = type === "Degraded" ? bad.some((condition) => isOld(condition, now)) : bad.length > 0;
   if (!counts) return { type, status: FOLDED[type], reason: "AsExpected", message: messageOf(interesting) || "All is well" };
   const opposite = FOLDED[type] === "True" ? "False" : "True";
   const status = bad.some((condition) => condition.status === opposite) ? opposite : "Unknown";
@@ -119,8 +123,8 @@ function isBad(type: FoldedType, condition: OperatorCondition): boolean {
   return condition.status !== FOLDED[type];
 }
 
-/** A time that cannot be read is long ago. */
-function isElder({ lastTransitionTime }: OperatorCondition, now: Date): boolean {
+/** Reports whether a condition is older than the inertia; true for a malformed time. */
+function isOld({ lastTransitionTime }: OperatorCondition, now: Date): boolean {
   return !(Date.parse(lastTransitionTime) >= now.getTime() - DEGRADED_INERTIA_MS);
 }
 
@@ -138,32 +142,34 @@ function reasonOf(foldedType: FoldedType, conditions: readonly OperatorCondition
     .join("::");
 }
 
-/** One Deployment of ours and what is found of it. */
+/** A Deployment of OLM and its state. */
 export interface WatchedDeployment {
   /** Name of the component, such as "operator-controller". */
   readonly component: string;
   /** Name of the Deployment. */
   readonly name: string;
-  /** The Deployment as it stands on the wire; undefined when there is none. */
+  /** The Deployment as read from the API server; undefined if it does not exist. */
   readonly deployment: unknown;
 }
 
-/** A rollout that takes longer has failed. */
+/** Maximum duration of a rollout; a longer one has failed. */
 export const ROLLOUT_LIMIT_MS = 15 * 60_000;
 
 /**
- * The name that cluster-olm-operator's controller of an object has: component, kind and name. Component and name stand without "-", each of
- * their words with its first letter large and the others small, so that OperatorController becomes Operatorcontroller.
+ * Returns the name of cluster-olm-operator's controller for an object: component, kind and name. Hyphens are removed
+ * from component and name, and only the first letter of each word is upper case: OperatorController becomes
+ * Operatorcontroller.
  */
 export function controllerName(component: string, kind: string, name: string): string {
-  return `${titled(component)}${kind}${titled(name)}`;
+  return `${toTitleCase(component)}${kind}${toTitleCase(name)}`;
 }
 
 /**
- * Conditions Available, Progressing, Degraded and Upgradeable of one Deployment, as library-go's deployment controller has them. library-go
- * would make a Deployment that is missing; here that is somebody else's work, so it is not available and an error.
- * @param before the operator conditions of the last time; they tell since when a rollout is under way.
- * @see https://github.com/openshift/library-go/blob/58bf4ca438d0acc59c52f0f2dfafbaa5500d075c/pkg/operator/deploymentcontroller/deployment_controller.go
+ * Returns conditions Available, Progressing, Degraded and Upgradeable of one Deployment, like library-go's deployment
+ * controller. library-go would create a missing Deployment; here it is reported as unavailable and as an error.
+ * @param before the previous operator conditions, which contain the start of a rollout.
+ * @see
+ * https://github.com/openshift/library-go/blob/58bf4ca438d0acc59c52f0f2dfafbaa5500d075c/pkg/operator/deploymentcontroller/deployment_controller.go
  */
 export function deploymentConditions(
   { component, name, deployment }: WatchedDeployment,
@@ -172,8 +178,8 @@ export function deploymentConditions(
 ): NewOperatorCondition[] {
   const controller = controllerName(component.replaceAll("-", ""), "Deployment", name);
   const since = before.find(({ type, status }) => type === `${controller}Progressing` && status === "True")?.lastTransitionTime;
-  const rollout = deployment === undefined ? undefined : rolloutIn(deployment);
-  const error = deployment === undefined ? `deployments.apps "${name}" not found` : rollout && tooLong(since, now);
+  const rollout = deployment === undefined ? undefined : describeRollout(deployment);
+  const error = deployment === undefined ? `deployments.apps "${name}" not found` : rollout && describeOverdue(since, now);
   return [
     availableCondition(controller, deployment),
     rollout === undefined
@@ -193,30 +199,33 @@ function availableCondition(controller: string, deployment: unknown): NewOperato
   return { type, status: "False", reason: "Deploying", message: "Waiting for Deployment" };
 }
 
-/** What a rollout under way waits for. Pods that are lost after a rollout has finished do not begin another one. */
-function rolloutIn(deployment: unknown): string | undefined {
-  const progressing = listOf(membersOf(membersOf(deployment)["status"])["conditions"]).find(({ type }) => type === "Progressing");
-  const wanted = numberAt(deployment, "spec", "replicas");
+/**
+ * Returns what a rollout waits for; undefined if none is in progress. Pods that are lost after a rollout do not start
+ * another one.
+ */
+function describeRollout(deployment: unknown): string | undefined {
+  const progressing = readObjects(readMembers(readMembers(deployment)["status"])["conditions"]).find(({ type }) => type === "Progressing");
+  const desired = numberAt(deployment, "spec", "replicas");
   if (numberAt(deployment, "metadata", "generation") !== numberAt(deployment, "status", "observedGeneration"))
     return "Waiting for Deployment to act on changes";
   if (progressing?.["status"] === "True" && progressing["reason"] === "NewReplicaSetAvailable") return undefined;
   if (numberAt(deployment, "status", "unavailableReplicas") > 0) return "Waiting for Deployment to deploy pods";
-  if (numberAt(deployment, "status", "updatedReplicas") < wanted) return "Waiting for Deployment to update pods";
-  if (numberAt(deployment, "status", "availableReplicas") < wanted) return "Waiting for Deployment to deploy pods";
+  if (numberAt(deployment, "status", "updatedReplicas") < desired) return "Waiting for Deployment to update pods";
+  if (numberAt(deployment, "status", "availableReplicas") < desired) return "Waiting for Deployment to deploy pods";
   return undefined;
 }
 
-function tooLong(since: string | undefined, now: Date): string | undefined {
+function describeOverdue(since: string | undefined, now: Date): string | undefined {
   if (since === undefined || now.getTime() <= Date.parse(since) + ROLLOUT_LIMIT_MS) return undefined;
   return "Deployment was progressing too long";
 }
 
 function numberAt(deployment: unknown, part: string, member: string): number {
-  const value = membersOf(membersOf(deployment)[part])[member];
+  const value = readMembers(readMembers(deployment)[part])[member];
   return typeof value === "number" ? value : 0;
 }
 
-function titled(text: string): string {
+function toTitleCase(text: string): string {
   return text
     .split("-")
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1).toLowerCase())

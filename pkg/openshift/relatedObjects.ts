@@ -1,6 +1,6 @@
 import { GROUP } from "../api/constants.ts";
 
-/** Names an object of a ClusterOperator's `relatedObjects`; an empty name stands for all objects of the resource. */
+/** An entry of a ClusterOperator's `relatedObjects`. An empty name means all objects of the resource. */
 export interface ObjectReference {
   /** Empty for the core group. */
   readonly group: string;
@@ -15,10 +15,11 @@ const RBAC = "rbac.authorization.k8s.io";
 type Component = "catalogd" | "operator-controller";
 
 /**
- * What belongs to this operator, for those who gather data about it: every object that the manifests in `config` install, in the order of
- * their files (managers, namespace, definitions, rights, network), and all extensions and catalogs. The Secrets of the programs' own certificates
- * are not named: what is named is copied to whoever gives support, and `config/openshift` has none.
- * @param namespace where the controllers run.
+ * Returns the objects of this operator, which must-gather collects: all objects in the manifests in `config`, in the
+ * order of their files (managers, namespace, definitions, permissions, network), and all extensions and catalogs. Omits
+ * the Secrets of the programs' own certificates, because listed objects are copied to support, and `config/openshift`
+ * has none.
+ * @param namespace namespace of the controllers.
  */
 export function relatedObjects(namespace: string): ObjectReference[] {
   return [
@@ -31,13 +32,13 @@ export function relatedObjects(namespace: string): ObjectReference[] {
     { group: "", resource: "namespaces", name: namespace },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
-    ...rightsOf("catalogd", namespace),
+    ...permissionsOf("catalogd", namespace),
     { group: ADMISSION, resource: "validatingadmissionpolicies", name: "operator-controller-dependencies" },
     { group: ADMISSION, resource: "validatingadmissionpolicybindings", name: "operator-controller-dependencies" },
-    ...metricsRightsOf("operator-controller"),
+    ...metricsPermissionsOf("operator-controller"),
     { group: RBAC, resource: "clusterroles", name: "operator-controller-resolution-reader" },
-    ...metricsRightsOf("catalogd"),
-    ...rightsOf("operator-controller", namespace),
+    ...metricsPermissionsOf("catalogd"),
+    ...permissionsOf("operator-controller", namespace),
     ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager"].map((name) => ({
       group: "networking.k8s.io",
       resource: "networkpolicies",
@@ -49,7 +50,7 @@ export function relatedObjects(namespace: string): ObjectReference[] {
   ];
 }
 
-function rightsOf(component: Component, namespace: string): ObjectReference[] {
+function permissionsOf(component: Component, namespace: string): ObjectReference[] {
   const manager = `${component}-manager`;
   const events = `${component}-events`;
   return [
@@ -63,8 +64,8 @@ function rightsOf(component: Component, namespace: string): ObjectReference[] {
   ];
 }
 
-/** Of those who serve and of those who read metrics. */
-function metricsRightsOf(component: Component): ObjectReference[] {
+/** Returns the roles of programs that serve metrics, and of clients that read them. */
+function metricsPermissionsOf(component: Component): ObjectReference[] {
   return [
     { group: RBAC, resource: "clusterroles", name: `${component}-proxy-role` },
     { group: RBAC, resource: "clusterrolebindings", name: `${component}-proxy-rolebinding` },

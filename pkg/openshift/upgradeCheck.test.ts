@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
-import { verdictOn } from "./upgradeable.ts";
-import { checkUpgrade, type ExtensionReleases, type UpgradeCheckRow, upgradeTarget } from "./upgradeCheck.ts";
+import { assessRelease } from "./upgradeable.ts";
+import { checkUpgrade, type ExtensionReleases, type UpgradeCheckRow, parseUpgradeTarget } from "./upgradeCheck.ts";
 
 interface TargetRow {
   cluster?: string;
@@ -16,7 +16,7 @@ interface TargetRow {
 interface AnswerCase extends CaseHead {
   cluster?: string;
   to?: string;
-  /** Properties of each active release, newest first; a text says why they cannot be read. */
+  /** Properties of each active release, newest first; a text is the reason why they cannot be read. */
   extensions: Record<string, (string | null | { bundle: string; properties: string })[] | string>;
   remedies?: Record<string, string>;
   want: { target: string; upgradeable: boolean; rows: string[]; messages?: string[] };
@@ -29,17 +29,17 @@ const answers = cases.filter((c): c is AnswerCase => c.want !== undefined);
 const clusterOf = (text: string | undefined): ClusterVersion =>
   text === undefined ? { kind: "none" } : { kind: "known", text, minor: minorOf(/^\d+\.\d+$/.test(text) ? `${text}.0` : text) };
 
-describe("the target", () => {
-  test.for(targets)("of $to on $cluster", ({ cluster, to, target, patch = false, error }) => {
-    if (error !== undefined) expect(() => upgradeTarget(to, clusterOf(cluster))).toThrow(new Error(error));
-    else expect(upgradeTarget(to, clusterOf(cluster))).toMatchObject({ text: target, isPatch: patch });
+describe("upgradeTarget", () => {
+  test.for(targets)("parses $to for cluster version $cluster", ({ cluster, to, target, patch = false, error }) => {
+    if (error !== undefined) expect(() => parseUpgradeTarget(to, clusterOf(cluster))).toThrow(new Error(error));
+    else expect(parseUpgradeTarget(to, clusterOf(cluster))).toMatchObject({ text: target, isPatch: patch });
   });
 });
 
-describe("the answer", () => {
+describe("checkUpgrade", () => {
   test.for(answers)("$name", ({ cluster, to, extensions, remedies = {}, want }) => {
     const known = clusterOf(cluster);
-    const check = checkUpgrade(releasesOf(extensions, remedies), known, upgradeTarget(to, known));
+    const check = checkUpgrade(releasesOf(extensions, remedies), known, parseUpgradeTarget(to, known));
     expect({ ...check, extensions: check.extensions.map(lineOf) }).toEqual({
       formatVersion: 1,
       clusterVersion: cluster ?? null,
@@ -51,15 +51,15 @@ describe("the answer", () => {
     expect(check.extensions.some(({ blocks }) => blocks)).toBe(!want.upgradeable);
   });
 
-  test("for the next minor version it is the controller's own verdict, on every cluster and for every maximum", () => {
+  test("returns the controller's verdict for the next minor version, for every cluster and maximum", () => {
     const minors = fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 30 }));
     fc.assert(
       fc.property(minors, minors, ([major, minor], [maxMajor, maxMinor]) => {
         const cluster = clusterOf(`${major}.${minor}.1`);
         const properties = `[{"type":"olm.maxOpenShiftVersion","value":"${maxMajor}.${maxMinor}"}]`;
         const release = { extension: "a", bundle: "a.v1", version: "1.0.0", properties };
-        const check = checkUpgrade([{ extension: "a", releases: [release] }], cluster, upgradeTarget(undefined, cluster));
-        expect(check.extensions.map(({ verdict }) => verdict)).toEqual([verdictOn(release, cluster).kind]);
+        const check = checkUpgrade([{ extension: "a", releases: [release] }], cluster, parseUpgradeTarget(undefined, cluster));
+        expect(check.extensions.map(({ verdict }) => verdict)).toEqual([assessRelease(release, cluster).kind]);
       }),
       { numRuns: 2_000 },
     );

@@ -3,71 +3,73 @@ import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
-import { type ActiveRelease, type ReleaseVerdict, verdictOn } from "./upgradeable.ts";
+import { type ActiveRelease, type ReleaseVerdict, assessRelease } from "./upgradeable.ts";
 
-/** The version of the cluster that is asked about. */
+/** The target version of a cluster upgrade. */
 export interface ClusterUpgradeTarget {
-  /** As it was asked for, or the next minor: "4.19", "4.18.9". */
+  /** The requested version, or the next minor one: "4.19", "4.18.9". */
   readonly text: string;
   readonly minor: MinorVersion;
-  /** The cluster is at this minor version already, so that nothing blocks. */
+  /** Whether the cluster already has this minor version, so that nothing blocks. */
   readonly isPatch: boolean;
 }
 
-/** What the cluster says about one extension. */
+/** The releases of one extension. */
 export interface ExtensionReleases {
   readonly extension: string;
-  /** Its active releases that can be read, newest first; empty where it was never installed. */
+  /** Its readable active releases, newest first; empty if it was never installed. */
   readonly releases: readonly ActiveRelease[];
-  /** Why its releases do not say all that may be installed, a text each; one blocks like a maximum that cannot be read. */
+  /** Reasons why installed objects may be missing from `releases`. Each blocks like a malformed maximum. */
   readonly unreadable?: readonly string[];
-  /** A sentence about what would lift its block, where that is known for this target. */
+  /** A sentence about what would unblock the upgrade to this target, if known. */
   readonly remedy?: string | undefined;
 }
 
-/** What one release means for the upgrade: the members of the JSON output, so a name that is there stays. */
+/** The result for one release. Its members are part of the JSON output and must not be renamed. */
 export interface UpgradeCheckRow {
   extension: string;
-  /** Empty where the extension is not installed, or where nobody can tell. */
+  /** Empty if the extension is not installed or its releases cannot be read. */
   bundle: string;
   version: string;
-  /** The newest minor version that the bundle supports, "4.18"; null where it states none or none that can be read. */
+  /**
+   * The newest minor version that the bundle supports, such as "4.18"; null if it has no maximum or a malformed one.
+   */
   maximum: string | null;
   verdict: "blocked" | "error" | "compatible" | "unlimited" | "not installed";
   blocks: boolean;
-  /** What cannot be read, and why; empty unless the verdict is "error". */
+  /** The cause of verdict "error"; otherwise empty. */
   message: string;
-  /** What would lift the block; empty where nothing is known, or nothing blocks. */
+  /** What would unblock the upgrade; empty if unknown, or if the release does not block. */
   remedy: string;
 }
 
-/** The answer of the check, in the documented shape of its JSON output. */
+/** The result of the check, in the documented format of its JSON output. */
 export interface UpgradeCheck {
-  /** Grows when a member changes its meaning or goes. */
+  /** Increases when a member changes its meaning or is removed. */
   formatVersion: 1;
-  /** Null where nobody can tell. */
+  /** Null if unknown. */
   clusterVersion: string | null;
   target: string;
   upgradeable: boolean;
-  /** By name, in byte order; several active releases of one extension newest first, those that say the same once. */
+  /** Sorted by name in byte order. Active releases of one extension are sorted newest first, without duplicates. */
   extensions: UpgradeCheckRow[];
 }
 
-/** Asked without a version of the cluster, a release says only whether a maximum is stated, and which. */
+/** Without a version of the cluster, a verdict contains only the maximum. */
 const NO_CLUSTER: ClusterVersion = { kind: "none" };
-/** The greatest number that a version can have. */
+/** Greatest number in a version. */
 const MAX_UINT64 = 2n ** 64n - 1n;
 const PARTIAL = /^\d+(\.\d+)?$/;
 
 /**
- * The target that `to` names: "5", "4.19" or a whole version; the next minor version of the cluster without it.
- * @throws Error when `to` is no version or is below the cluster's, or when there is neither.
+ * Parses the target in `to`: "5", "4.19" or a full version; without it, returns the next minor version of the cluster.
+ * @throws Error if `to` is not a version or is below the cluster's version, or if both are unknown.
  */
-export function upgradeTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
+export function parseUpgradeTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined) {
-    if (cluster.kind !== "known") throw new Error("there is no target: the version of the cluster is not known");
+    if (cluster.kind !== "known") throw new Error("no target version: the version of the cluster is unknown");
     if (BigInt(cluster.minor.minor) === MAX_UINT64)
-      throw new Error(`there is no target: no minor version follows ${cluster.text}, the version of the cluster`);
+      throw new Error(`no target version: no minor version follows ${cluster.text}, the version of the cluster`);
     const minor = nextMinor(cluster.minor);
     return { text: minorText(minor), minor, isPatch: false };
   }
@@ -83,7 +85,7 @@ export function upgradeTarget(to: string | undefined, cluster: ClusterVersion): 
   return { text, minor, isPatch };
 }
 
-/** "4.18" as 4.18.0; @throws Error that quotes what is no version. */
+/** Parses "4.18" as 4.18.0. @throws Error that quotes a malformed version. */
 function wholeVersion(text: string): Version {
   const missing = PARTIAL.test(text) ? (text.includes(".") ? ".0" : ".0.0") : "";
   try {
@@ -94,15 +96,16 @@ function wholeVersion(text: string): Version {
 }
 
 /**
- * Whether the cluster may be upgraded to `target` with what is installed. Every active release counts, and one that cannot be judged blocks:
- * nobody knows what it supports. For the next minor version the answer is that of the condition `InstalledOLMOperatorsUpgradeable`.
+ * Checks whether the installed bundles allow an upgrade of the cluster to `target`. Every active release counts, and
+ * one that cannot be read blocks, because the version that it supports is unknown. For the next minor version, the
+ * result is that of condition `InstalledOLMOperatorsUpgradeable`.
  */
 export function checkUpgrade(
   extensions: readonly ExtensionReleases[],
   cluster: ClusterVersion,
   target: ClusterUpgradeTarget,
 ): UpgradeCheck {
-  const rows = extensions.toSorted((a, b) => compareText(a.extension, b.extension)).flatMap((one) => rowsOf(one, target));
+  const rows = extensions.toSorted((a, b) => compareText(a.extension, b.extension)).flatMap((one) => toRows(one, target));
   return {
     formatVersion: 1,
     clusterVersion: cluster.kind === "known" ? cluster.text : null,
@@ -112,23 +115,23 @@ export function checkUpgrade(
   };
 }
 
-function rowsOf({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: ClusterUpgradeTarget): UpgradeCheckRow[] {
+function toRows({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: ClusterUpgradeTarget): UpgradeCheckRow[] {
   const all = [...releases, ...unreadable.map((because) => ({ extension, because }))];
   if (all.length === 0) return [emptyRow({ extension, bundle: "", version: "" }, "not installed")];
-  const rows = all.map((release) => rowFrom(verdictOn(release, NO_CLUSTER), remedy, target));
+  const rows = all.map((release) => rowFrom(assessRelease(release, NO_CLUSTER), remedy, target));
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
 function rowFrom(verdict: ReleaseVerdict, remedy: string, target: ClusterUpgradeTarget): UpgradeCheckRow {
   if (verdict.kind === "unlimited") return emptyRow(verdict, "unlimited");
-  const obstacle = target.isPatch ? {} : { blocks: true, remedy };
-  if (verdict.kind === "error") return { ...emptyRow(verdict, "error"), ...obstacle, message: verdict.text };
+  const blocking = target.isPatch ? {} : { blocks: true, remedy };
+  if (verdict.kind === "error") return { ...emptyRow(verdict, "error"), ...blocking, message: verdict.text };
   const maximum = minorText(verdict.max);
   if (target.isPatch || !isBelow(verdict.max, target.minor)) return { ...emptyRow(verdict, "compatible"), maximum };
-  return { ...emptyRow(verdict, "blocked"), maximum, ...obstacle };
+  return { ...emptyRow(verdict, "blocked"), maximum, ...blocking };
 }
 
-/** The members in the order in which they are printed. */
+/** Returns a row with its members in the order of the output. */
 function emptyRow(about: Pick<UpgradeCheckRow, "extension" | "bundle" | "version">, verdict: UpgradeCheckRow["verdict"]): UpgradeCheckRow {
   const { extension, bundle, version } = about;
   return { extension, bundle, version, maximum: null, verdict, blocks: false, message: "", remedy: "" };

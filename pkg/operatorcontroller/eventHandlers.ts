@@ -16,7 +16,7 @@ import type { ExtensionCache } from "./state/extensionCache.ts";
 import type { ObjectWatches } from "./watches/objectWatches.ts";
 
 /** Returns the fields of a catalog that affect a resolution in addition to its content, as one text. */
-function circumstances({ spec, status, metadata }: ClusterCatalog): string {
+function describeSettings({ spec, status, metadata }: ClusterCatalog): string {
   return canonicalJson([
     metadata.labels ?? {},
     spec.priority ?? 0,
@@ -32,8 +32,8 @@ export function getContentRef(catalog: ClusterCatalog | undefined): string | und
 }
 
 /** Reports whether at most the content of a catalog has changed. */
-function isNewEdition(after: ClusterCatalog | undefined, before: ClusterCatalog | undefined): after is ClusterCatalog {
-  return after !== undefined && before !== undefined && circumstances(after) === circumstances(before);
+function isContentChange(after: ClusterCatalog | undefined, before: ClusterCatalog | undefined): after is ClusterCatalog {
+  return after !== undefined && before !== undefined && describeSettings(after) === describeSettings(before);
 }
 
 /**
@@ -45,7 +45,7 @@ export function findExtensionsToResolve(
   after: ClusterCatalog | undefined,
   before: ClusterCatalog | undefined,
 ): ClusterExtension[] {
-  if (isNewEdition(after, before) && getContentRef(after) === getContentRef(before)) return [];
+  if (isContentChange(after, before) && getContentRef(after) === getContentRef(before)) return [];
   const labels = [before, after].flatMap((catalog) => (catalog ? [catalog.metadata.labels ?? {}] : []));
   return extensions.filter((extension) => labels.some(compileSelector(extension.spec?.source?.catalog?.selector).matches));
 }
@@ -80,7 +80,7 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
   gate: ClusterUpgradeGate;
   certificateTimers: KeyedTimers;
   /** Enqueues an extension. */
-  wake: (extension: string) => void;
+  enqueue: (extension: string) => void;
   /** Schedules a check of the health of an extension. */
   healthChanged: (extension: string) => void;
 }
@@ -96,24 +96,24 @@ export interface EventHandlerParts extends Pick<OperatorControllerOptions, "clus
  * | the cluster's version or proxy          | all extensions                                                                   |
  */
 export function enqueueOnChanges(parts: EventHandlerParts): void {
-  const { extensions, catalogs, watches, memory, certificateTimers, clusterVersion, clusterProxy, wake } = parts;
+  const { extensions, catalogs, watches, memory, certificateTimers, clusterVersion, clusterProxy, enqueue } = parts;
   watches.onObjectEvent(({ extension, ref }) => {
     if (mayHaveHealth(ref)) parts.healthChanged(extension);
     const dueMs = mayTrust(ref) ? memory.certificatesChanged(extension, Date.now()) : undefined;
     if (dueMs !== undefined) certificateTimers.set(extension, dueMs);
   });
   extensions.onEvent((event) => {
-    if (event.type === "delete" || needsReconcile(event.object, event.old)) wake(event.object.metadata.name);
+    if (event.type === "delete" || needsReconcile(event.object, event.old)) enqueue(event.object.metadata.name);
   });
   catalogs.onEvent((event) => catalogChanged(parts, event));
-  const wakeAll = (): void => {
-    for (const { metadata } of extensions.list()) wake(metadata.name);
+  const enqueueAll = (): void => {
+    for (const { metadata } of extensions.list()) enqueue(metadata.name);
   };
-  clusterVersion.onChange(wakeAll);
-  clusterProxy?.onChange(wakeAll);
+  clusterVersion.onChange(enqueueAll);
+  clusterProxy?.onChange(enqueueAll);
 }
 
-function catalogChanged({ extensions, contents, dependencies, gate, wake }: EventHandlerParts, event: StoreEvent<ClusterCatalog>): void {
+function catalogChanged({ extensions, contents, dependencies, gate, enqueue }: EventHandlerParts, event: StoreEvent<ClusterCatalog>): void {
   if (event.type === "delete") {
     contents.forget(event.object.metadata.name);
     dependencies.indexes.forget(event.object.metadata.name);
@@ -122,8 +122,8 @@ function catalogChanged({ extensions, contents, dependencies, gate, wake }: Even
   const before = event.type === "delete" ? event.object : event.old;
   const affected = findExtensionsToResolve(extensions.list(), after, before);
   // These extensions may wait for other packages of the catalog.
-  for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) wake(metadata.name);
-  if (!isNewEdition(after, before)) for (const { metadata } of affected) wake(metadata.name);
-  else void findAffectedExtensions({ catalog: after, before: getContentRef(before) }, affected, contents, wake);
+  for (const { metadata } of affected) if (dependencies.choice.waiting.has(metadata.name)) enqueue(metadata.name);
+  if (!isContentChange(after, before)) for (const { metadata } of affected) enqueue(metadata.name);
+  else void findAffectedExtensions({ catalog: after, before: getContentRef(before) }, affected, contents, enqueue);
   if (affected.length > 0) gate.remediesChanged();
 }

@@ -88,6 +88,6 @@ function allServices(options: OperatorControllerOptions, shared: SharedServices)
     locks: new ObjectLocks(),
     objectChecker: new ObjectChecker(systemClock),
     catalogContent: (name) => getContentRef(catalogs.get(name ?? "")) ?? "",
-    certificates: { issuer: new ThreadIssuer(), times, wake: shared.enqueueForCertificates },
+    certificates: { issuer: new ThreadIssuer(), times, enqueueAfter: shared.enqueueForCertificates },
   };
 }

@@ -154,7 +154,7 @@ export class OperatorController {
       memory: this.#memory,
       gate: this.#gate,
       certificateTimers: this.#certificateTimers,
-      wake: (name) => this.#queue.add(name),
+      enqueue: (name) => this.#queue.add(name),
       healthChanged: (name) => this.healthChanged(name),
     });
   }

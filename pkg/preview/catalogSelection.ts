@@ -8,21 +8,21 @@ import { selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPac
 import type { CatalogPackage, Unresolved } from "../resolve/resolution.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { packageIn } from "../sources/catalogContent.ts";
-import { givenName, isOrAre } from "../sources/catalogNames.ts";
+import { givenName, listAvailable } from "../sources/catalogNames.ts";
 import { catalogGiven, catalogsOfCluster, contentsFrom } from "../sources/clusterCatalogs.ts";
 
-/** Catalogs in folders, and the cluster, as far as each is asked. */
+/** Catalogs in folders, and of the cluster; undefined if not used. */
 export interface Sources {
   readonly client: Client | undefined;
   readonly reader: BundleReader;
   readonly signal: AbortSignal;
 }
 
-/** The catalogs that are asked, and what they say about a package. */
+/** The selected catalogs and their content of a package. */
 export interface AskedCatalogs {
   readonly catalogs: readonly ClusterCatalog[];
   readonly contents: readonly CatalogPackage[];
-  /** Set if `spec.source.catalog.selector` cannot be parsed; no catalog is asked then. */
+  /** Set if `spec.source.catalog.selector` is invalid; no catalog is selected then. */
   readonly invalidSelector?: Unresolved;
 }
 
@@ -32,8 +32,8 @@ interface CatalogFolder {
 }
 
 /**
- * Selects the catalogs that are asked, and reads what they say about the package of `source`.
- * @throws Error where a folder or file cannot be read, or `--catalog` names none of them.
+ * Selects catalogs, and reads their content of the package of `source`.
+ * @throws Error if a folder or file cannot be read, or `--catalog` names an unknown catalog
  */
 export async function catalogsAsked(
   source: CatalogSource,
@@ -53,10 +53,11 @@ export async function catalogsAsked(
   return { catalogs, contents: await contentsFrom(reader).read(catalogs, source.packageName, signal) };
 }
 
-/** Those of `catalogs` that `names` name, or all. @throws Error for a name that is none's. */
+/** Returns the `catalogs` with these `names`, or all. @throws Error for an unknown name */
 function named<C>(catalogs: readonly C[], nameOf: (catalog: C) => string, names: readonly string[]): readonly C[] {
   const unknown = names.find((name) => !catalogs.some((catalog) => nameOf(catalog) === name));
-  if (unknown !== undefined) throw new Error(`--catalog: there is no catalog ${goQuote(unknown)}; there ${isOrAre(catalogs.map(nameOf))}`);
+  if (unknown !== undefined)
+    throw new Error(`--catalog: catalog ${goQuote(unknown)} not found; available: ${listAvailable(catalogs.map(nameOf))}`);
   return names.length === 0 ? catalogs : catalogs.filter((catalog) => names.includes(nameOf(catalog)));
 }
 

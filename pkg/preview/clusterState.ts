@@ -4,7 +4,7 @@ import { messageOf, ReconcileError, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed, KubeError } from "../kube/errors.ts";
-import { type ActiveRelease, noReleaseText } from "../openshift/upgradeable.ts";
+import { type ActiveRelease, formatMissingRelease } from "../openshift/upgradeable.ts";
 import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgradeCheck.ts";
 import { reportedRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
 import { extractReleaseFacts, type ReleaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
@@ -74,7 +74,7 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
     if (release?.kind === "readable") count(release.record, ({ bundle, version: of }) => isInstalled(installed, bundle, of));
   }
   if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...because].length === 0)
-    because.push(`${noReleaseText(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);
+    because.push(`${formatMissingRelease(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);
   return { extension: name, releases, unreadable: because };
 }
 

@@ -29,7 +29,7 @@ const METAS = [
 ];
 const DIR = folder.write("c", { "catalog.json": METAS.map((meta) => JSON.stringify(meta)).join("\n") });
 
-/** An extension of a package with what its status says. */
+/** Returns an extension of a package with a status. */
 function having(name: string, packageName: string, version: string, more: Partial<NonNullable<ClusterExtension["status"]>> = {}) {
   const status = { install: { bundle: { name: `${packageName}.v${version}`, version } }, ...more };
   return { ...extensionNamed(name, { packageName, upgradeConstraintPolicy: "SelfCertified" }), status } as ClusterExtension;
@@ -38,7 +38,7 @@ function having(name: string, packageName: string, version: string, more: Partia
 interface World {
   extension: ClusterExtension;
   others?: ClusterExtension[];
-  /** Kinds of group example.com that are served. */
+  /** Served kinds of group example.com. */
   served?: string[];
   forbidden?: "clusterextensions" | "discovery";
 }
@@ -46,7 +46,7 @@ interface World {
 const resource = (name: string, kind: string): object => ({ name, kind, namespaced: false, verbs: ["list", "watch"] });
 const forbids = (what: string): Answer => statusAnswer(403, "Forbidden", `${what} is forbidden: User "u" may not`);
 
-/** What a user learns who may list ClusterExtensions unless `forbidden`, but no definitions. */
+/** Returns the result for a user who may list ClusterExtensions unless `forbidden`, but not definitions. */
 async function judged({ extension, others = [], served = [], forbidden }: World, version?: string) {
   const resources = served.map((kind) => ({ resource: kind.toLowerCase(), responseKind: { kind }, scope: "Cluster", verbs: ["list"] }));
   const groups = [{ metadata: { name: "example.com" }, versions: [{ version: "v1", resources }] }];
@@ -98,7 +98,7 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
 
 const BREAKS = 'ClusterExtension "y" (bundle "q.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
 
-/** Source: S2-01, S2-02, S2-42; D-07: the same answer as operator-controller's. */
+/** Source: S2-01, S2-02, S2-42; D-07: the same result as operator-controller's. */
 test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof judged>>>]>([
   [
     "what the cluster serves is there",
@@ -114,7 +114,7 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     {
       bundle: "p.v2.0.0",
       notes: [],
-      unjudged: ['what ClusterExtensions depend on whose bundle none of the catalogs that were asked has: "y" (bundle "z.v1.0.0")'],
+      unjudged: ['dependencies of ClusterExtensions whose bundle is in none of the catalogs: "y" (bundle "z.v1.0.0")'],
     },
   ],
   [
@@ -128,9 +128,9 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     {
       bundle: "p.v2.0.0",
       unjudged: [
-        expect.stringMatching(/^what other extensions have installed, and so no dependencies: .*forbidden/) as string,
+        expect.stringMatching(/^the installed bundles of other extensions, and therefore no dependencies: .*forbidden/) as string,
         expect.stringMatching(
-          /^whether there is what bundle "p.v2.0.0" depends on \(API example.com\/v1 Board\): what is installed and served cannot be read; /,
+          /^dependencies of bundle "p.v2.0.0" \(API example.com\/v1 Board\): the installed bundles and served APIs cannot be read; /,
         ) as string,
       ],
     },
@@ -141,16 +141,16 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     {
       bundle: "p.v2.0.0",
       unjudged: [
-        expect.stringMatching(/^what the cluster serves, and so no dependencies: .*forbidden/) as string,
+        expect.stringMatching(/^the APIs of the cluster, and therefore no dependencies: .*forbidden/) as string,
         expect.any(String) as string,
       ],
     },
   ],
-])("on a cluster %s", async ([, world, want]) => {
+])("resolveWithDependencies on a cluster %s", async ([, world, want]) => {
   expect(await judged(world)).toMatchObject(want);
 });
 
-test("on a cluster why-not names who would lose what", async () => {
+test("why-not on a cluster names the dependents and what they would lose", async () => {
   const world = { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] };
   const { exclusions } = await judged(world, "2.0.0");
   expect(exclusions.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);

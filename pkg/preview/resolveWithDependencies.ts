@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { systemClock } from "../async/clock.ts";
-import { closestNames } from "../fbc/summary/search.ts";
+import { findSimilarNames } from "../fbc/summary/search.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
@@ -21,47 +21,46 @@ import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { truncate } from "../text/truncate.ts";
 import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
 
-/** What is to be resolved, and for whom. */
+/** A resolution request. */
 export interface Question {
   readonly request: FilterRequest;
-  /** Set if the selector cannot be parsed. */
+  /** Set if the selector is invalid. */
   readonly invalidSelector?: Unresolved;
   /** Such as `ClusterExtension x`, or `package p`. */
   readonly subject: string;
-  /** As it would be; without a name where only a package is asked about. */
+  /** The desired extension; without a name if only a package is resolved. */
   readonly extension: ClusterExtension;
-  /** Those that are asked. */
+  /** The selected catalogs. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
-  /** What is installed and served beside, read when it is asked for. */
+  /** Reads the installed bundles and served APIs on demand. */
   readonly readContext: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
   readonly signal: AbortSignal;
 }
 
-/** A resolution in which dependencies are checked as operator-controller does. */
+/** A resolution with dependency checks like operator-controller's. */
 interface CheckedResolution {
   readonly resolution: Resolution;
-  /** Remarks about dependencies, sentences. */
+  /** Remarks about dependencies, one sentence each. */
   readonly notes: readonly string[];
-  /** What could not be checked and why, sentences. */
+  /** What could not be checked, and why, one sentence each. */
   readonly unjudged: readonly string[];
 }
 
-/** Why a bundle cannot be installed, and what would help where that is known. */
+/** Why a bundle cannot be installed, and a remedy if known. */
 interface Found {
   readonly text: string;
   readonly remedy?: string;
 }
 
-/** Most bundles of a version in question that are checked. */
+/** Maximum number of checked bundles of the requested version. */
 const MAX_QUESTIONED = 32;
-const IGNORE = "spec.dependencies.policy Ignore takes it all the same";
+const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
 
 /**
- * Resolves, and checks the dependencies of bundles. If the installed bundles and served APIs are not known, only bundles are rejected that no
- * cluster could install.
- * @param version whose bundles are checked too, even if a filter excludes them.
- * @throws RetryableError when rules of CEL take too long.
+ * Resolves with dependency checks. If the installed bundles and served APIs are not known, only rejects bundles that no cluster could install.
+ * @param version version whose bundles are also checked, even if a filter excludes them
+ * @throws RetryableError if CEL rules take too long
  */
 export async function resolveWithDependencies(question: Question, version?: string): Promise<CheckedResolution> {
   const filtered = question.invalidSelector ?? filterCandidates(question.request);
@@ -76,7 +75,7 @@ export async function resolveWithDependencies(question: Question, version?: stri
   return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(asked);
 }
 
-/** Checks the dependencies for one question. */
+/** Checks the dependencies for one request. */
 class DependencyChecker {
   readonly #question: Question;
   readonly #filtered: FilteredCatalogs;
@@ -130,7 +129,7 @@ class DependencyChecker {
     return this.#choice.choose(wanting, filtered, catalogs, signal);
   }
 
-  /** Leaves out what cannot be read, which is wrong whatever is installed. */
+  /** Removes bundles with invalid constraints, which cannot be installed on any cluster. */
   #withoutFaulty(): Resolution {
     const { results, query } = this.#filtered;
     const check = ({ bundle }: Candidate): string | undefined => {
@@ -141,7 +140,7 @@ class DependencyChecker {
     return chooseBest({ ...this.#filtered, results: left });
   }
 
-  /** Why one bundle cannot be installed, also where another is preferred or another filter removes it. */
+  /** Returns why a bundle cannot be installed, even if another is preferred or another filter removes it. */
   async #against({ result, candidate }: CatalogCandidate): Promise<Found | undefined> {
     const catalogs = this.#filtered.catalogs.filter(({ name }) => name === result.catalog);
     const alone = { ...this.#filtered, catalogs, results: [{ ...result, extraFilters: [], allowed: [candidate], best: candidate }] };
@@ -156,7 +155,7 @@ class DependencyChecker {
   #unjudged({ bundle }: Candidate, because: string, { text, remedy }: Found): string {
     const wanted = formatEnumeration(this.#constraints.read(bundle).constraints.map(describeConstraint));
     const alone = remedy ?? `with nothing else installed: ${text}`;
-    return `whether there is what bundle ${goQuote(bundle.name)} depends on (${wanted}): ${because}; ${alone}`;
+    return `dependencies of bundle ${goQuote(bundle.name)} (${wanted}): ${because}; ${alone}`;
   }
 }
 
@@ -192,7 +191,7 @@ function notesOn({ resolution, pending, rejected }: DependencyResolution): strin
     const needs = pending.needs.map(
       ({ bundle, version }) => `${goQuote(bundle.packageName)}${version === "" ? "" : ` ${version}`} (bundle ${goQuote(bundle.name)})`,
     );
-    notes.push(`what it depends on is installed first, by ClusterExtensions of packages ${formatEnumeration(needs)}`);
+    notes.push(`its dependencies are installed first, by ClusterExtensions of packages ${formatEnumeration(needs)}`);
   }
   if (rejected) {
     const cannot = resolution.kind === "resolved" ? "is not chosen" : "cannot be installed";
@@ -201,7 +200,7 @@ function notesOn({ resolution, pending, rejected }: DependencyResolution): strin
   return notes;
 }
 
-/** The record of a resolution with what is to say about dependencies. */
+/** Returns the record of a resolution, with the remarks about dependencies. */
 export function recordChecked(packageName: string, { resolution, notes, unjudged }: CheckedResolution): ResolutionRecord {
   const record = recordResolution(packageName, resolution);
   const { outcome } = record;
@@ -213,11 +212,11 @@ export function recordChecked(packageName: string, { resolution, notes, unjudged
   };
 }
 
-/** A line that names the packages that may have been meant by one that is in none of the catalogs; empty where there is none. */
+/** Returns a line with similar package names if no catalog contains the requested one; empty if there are none. */
 export async function nearPackages({ request, catalogs, whole }: Question, record: ResolutionRecord): Promise<string> {
   if (record.catalogs.length === 0 || record.catalogs.some(({ state }) => state !== "withoutPackage")) return "";
   const refs = catalogs.flatMap(({ status }) => status?.resolvedSource?.image?.ref ?? []);
   const names = await Promise.all(refs.map(async (ref) => [...(await whole.of(ref)).index.packages]));
-  const near = closestNames(request.source.packageName, [...new Set(names.flat())]);
+  const near = findSimilarNames(request.source.packageName, [...new Set(names.flat())]);
   return near.length === 0 ? "" : `did you mean ${near.join(" or ")}?\n`;
 }

@@ -12,7 +12,7 @@ const role = (kind: string, rules: unknown, namespace?: string): KubeObject => (
 });
 const READS_PODS = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
 
-test("roles give their rules in their own scope; what is no role, or aggregated, gives nothing", () => {
+test("givenRules returns the rules of roles in their scopes, and nothing for other objects and aggregated roles", () => {
   const objects: KubeObject[] = [
     role("ClusterRole", [READS_PODS]),
     role("Role", [READS_PODS]),
@@ -28,14 +28,14 @@ test("roles give their rules in their own scope; what is no role, or aggregated,
   ]);
 });
 
-test("rules that are none are passed over, and a role with more rights than anybody reads is refused", () => {
+test("givenRules ignores malformed rules and rejects a role with too many permissions", () => {
   expect(
     givenRules([role("Role", "all"), role("ClusterRole", [null, { verbs: null }, { ...READS_PODS, verbs: ["get", 1] }])], "ns")
       .clusterRules,
   ).toContainEqual(READS_PODS);
   const many = Array.from({ length: 400 }, (_, i) => `r${i}`);
   expect(() => givenRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
-    "Role r gives 160000 single rights, at most 100000 are looked at",
+    "Role r grants 160000 single permissions, more than the 100000 allowed",
   );
 });
 
@@ -45,12 +45,12 @@ test.for<[what: string, roleRef: unknown]>([
   ["a text", "ClusterRole"],
   ["one whose kind is a map", { kind: { ClusterRole: {} }, name: "r" }],
   ["one without a name", { kind: "ClusterRole" }],
-])("a binding whose roleRef is %s takes no right to bind: the API server refuses it", ([, roleRef]) => {
+])("a binding whose roleRef is %s requires no bind permission, because the API server rejects it", ([, roleRef]) => {
   const binding = { ...role("ClusterRoleBinding", undefined), roleRef };
   expect(escalationGrants(binding, "", { strategy: "escalate", objects: [binding] })).toEqual([]);
 });
 
-test("a comparison names what comes and what goes, right by right", () => {
+test("diffRules lists each added and removed permission", () => {
   const before = givenRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "list"] }])], "ns");
   const after = givenRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "watch"] }])], "ns");
   expect(diffLines(diffRules(before, after))).toEqual([

@@ -4,14 +4,14 @@ import { describeObject } from "../release/identity.ts";
 import { type Grant, normalRule, type PolicyRule } from "./policyRule.ts";
 
 /**
- * How an installer may write roles that give more than it holds:
- * `escalate`: the verbs escalate and bind, on exactly the roles concerned; short, and safe as far as the bundle is trusted;
- * `union`: it holds every rule that the roles give, so it can hand on nothing that it does not have itself.
+ * How an installer may write roles with permissions that it does not have:
+ * - `escalate`: it has the verbs escalate and bind on exactly these roles; short, and safe if the bundle is trusted
+ * - `union`: it has every permission that the roles grant, so it cannot grant anything else
  */
 export type RoleStrategy = "escalate" | "union";
 
 const RBAC = "rbac.authorization.k8s.io";
-/** Room for ten times the largest role known; rules multiply groups by resources by names by verbs. */
+/** Ten times the largest known role; the number is the product of groups, resources, names and verbs. */
 const MAX_RIGHTS = 100_000;
 
 interface RoleRef {
@@ -19,20 +19,20 @@ interface RoleRef {
   name: string;
 }
 
-/** Whether an installer holds `rules` in a namespace; "" is the cluster. */
+/** Reports whether an installer has `rules` in a namespace; "" is the cluster scope. */
 export type HeldCheck = (namespace: string, rules: readonly PolicyRule[]) => boolean;
 
 /** How roles are written. */
 export interface EscalationOptions {
   strategy: RoleStrategy;
-  /** All of the set: of a role outside it the rules are not known, so under `union`, too, it takes `bind`. */
+  /** All objects of the set. The rules of a role outside the set are unknown, so it requires `bind` even with `union`. */
   objects: readonly KubeObject[];
   isHeld?: HeldCheck;
 }
 
 /**
- * The verbs that writing a role or binding needs beside those on the object itself, in the object's own scope.
- * The API server asks for `bind` in the binding's namespace, also on a ClusterRole; rules that the installer holds there take neither verb.
+ * Returns the additional verbs for writing a role or binding, in the object's own scope. The API server checks `bind` in the binding's
+ * namespace, even on a ClusterRole. Rules that the installer already has there require neither verb.
  */
 export function escalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
   if (groupOf(object.apiVersion) !== RBAC) return [];
@@ -48,7 +48,7 @@ export function escalationGrants(object: KubeObject, namespace: string, options:
   return [{ group: RBAC, resource: pluralOf(ref.kind), name: ref.name, verb: "bind" }];
 }
 
-/** Under `union` the rules that an installer must hold to write `object`, in the object's own scope. */
+/** Returns the rules that an installer must have with `union` to write `object`, in the object's own scope. */
 export function heldRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
   if (strategy !== "union" || groupOf(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
   return rulesOf(object).map(normalRule);
@@ -58,7 +58,7 @@ function isRole({ kind, apiVersion }: KubeObject): boolean {
   return groupOf(apiVersion) === RBAC && (kind === "Role" || kind === "ClusterRole");
 }
 
-/** Rules of an aggregated ClusterRole are the API server's; writing one takes every right there is, or `escalate`. */
+/** The API server sets the rules of an aggregated ClusterRole; writing one requires all permissions or `escalate`. */
 function isAggregated(role: KubeObject): boolean {
   return role["aggregationRule"] !== undefined && role["aggregationRule"] !== null;
 }
@@ -69,15 +69,15 @@ function isNamedBy(role: KubeObject, ref: RoleRef, binding: KubeObject): boolean
 }
 
 /**
- * The rules of a role as far as they can be read; what else stands there the API server refuses.
- * @throws TerminalError Blocked on more rights than anybody could read.
+ * Returns the valid rules of a role; the API server rejects the others.
+ * @throws TerminalError Blocked if there are too many permissions
  */
 function rulesOf(role: KubeObject): PolicyRule[] {
   const rules: unknown = role["rules"];
   const read = (Array.isArray(rules) ? rules : []).map(ruleFrom);
   const count = read.reduce((sum, rule) => sum + countOf(rule), 0);
   if (count <= MAX_RIGHTS) return read;
-  throw new TerminalError("Blocked", `${describeObject(role)} gives ${count} single rights, at most ${MAX_RIGHTS} are looked at`);
+  throw new TerminalError("Blocked", `${describeObject(role)} grants ${count} single permissions, more than the ${MAX_RIGHTS} allowed`);
 }
 
 function ruleFrom(rule: unknown): PolicyRule {
@@ -98,7 +98,7 @@ function countOf({ apiGroups = [], resources = [], resourceNames = [], nonResour
   return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length));
 }
 
-/** Undefined where it names nothing, which the API server refuses. */
+/** Undefined if it names nothing, which the API server rejects. */
 function roleRefOf(binding: KubeObject): RoleRef | undefined {
   const { kind, name } = (binding["roleRef"] ?? {}) as Partial<Record<keyof RoleRef, unknown>>;
   return typeof kind === "string" && typeof name === "string" ? { kind, name } : undefined;

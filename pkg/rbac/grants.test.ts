@@ -24,7 +24,7 @@ const rule: fc.Arbitrary<PolicyRule> = fc.record(
   { requiredKeys: ["apiGroups", "resources", "verbs"] },
 );
 
-/** Every single right that `rules` give among those that `grant` can ask for. */
+/** Returns every permission in `rules` that `grant` can request. */
 function rightsOf(rules: readonly PolicyRule[], names: readonly (string | undefined)[]): string[] {
   const rights = ["", "apps", "example.com"].flatMap((group) =>
     ["as", "bs", "cs", "cs/status"].flatMap((resource) =>
@@ -43,7 +43,7 @@ function rightsOf(rules: readonly PolicyRule[], names: readonly (string | undefi
 
 const NAMES = ["x", "y", "z", "other", undefined];
 
-test("law: the rules give exactly the grants, in whatever order they come", () => {
+test("rulesFrom returns rules that grant exactly the given permissions, in any order", () => {
   fc.assert(
     fc.property(fc.array(grant, { maxLength: 25 }), (grants) => {
       const single = grants.map(({ group, resource, name, verb }) => ({
@@ -59,7 +59,7 @@ test("law: the rules give exactly the grants, in whatever order they come", () =
   );
 });
 
-test("law: compaction and leaving out covered rules change no right", () => {
+test("compact and withoutCovered change no permission", () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {
       expect(rightsOf(compact(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
@@ -72,13 +72,13 @@ test("law: compaction and leaving out covered rules change no right", () => {
 test.for<[count: number, left: number]>([
   [999, 1],
   [1_000, 1_001],
-])("withoutCovered leaves %i covered rules out, or none when there are more than 1,000 rules: %i", ([count, left]) => {
+])("withoutCovered removes %i covered rules, or none when there are more than 1,000 rules: %i", ([count, left]) => {
   const everything: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
   const others = Array.from({ length: count }, (_, i): PolicyRule => ({ apiGroups: [""], resources: ["pods"], verbs: [`v${i}`] }));
   expect(withoutCovered([everything, ...others])).toHaveLength(left);
 });
 
-test("law: the union of versions holds what each needs and nothing else", () => {
+test("unionOf contains exactly the permissions of all versions", () => {
   const required = fc.record({ clusterRules: fc.array(rule, { maxLength: 3 }), ns: fc.array(rule, { maxLength: 3 }) });
   fc.assert(
     fc.property(fc.array(required, { maxLength: 3 }), (versions) => {

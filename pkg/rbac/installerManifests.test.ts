@@ -14,7 +14,7 @@ const RULES: RequiredRules = {
 const CONTROLLER = { kind: "ServiceAccount", namespace: "olmv1-system", name: "operator-controller" } as const;
 const INSTALLER = { namespace: "ns", name: "installer" };
 
-test("an installer is a ServiceAccount with a role in each scope, and the controller may act as it", () => {
+test("installerManifests returns a ServiceAccount with a role in each scope, and lets the controller request its tokens", () => {
   const objects = installerManifests(INSTALLER, RULES, CONTROLLER);
   expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`)).toEqual([
     "ServiceAccount ns/installer",
@@ -31,7 +31,7 @@ test("an installer is a ServiceAccount with a role in each scope, and the contro
   for (const binding of bindings) expect(binding["subjects"]).toEqual([{ kind: "ServiceAccount", namespace: "ns", name: "installer" }]);
 });
 
-test("scopes without rules get no role", () => {
+test("installerManifests returns no role when a scope has no rules", () => {
   const objects = installerManifests(INSTALLER, { clusterRules: [], namespaceRules: new Map([["ns", []]]), unknownKinds: [] }, CONTROLLER);
   expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
     "ServiceAccount installer",
@@ -40,7 +40,7 @@ test("scopes without rules get no role", () => {
   ]);
 });
 
-test("the right to mint tokens is for one ServiceAccount only; a user is named with the API group", () => {
+test("tokenManifests is limited to one ServiceAccount, and names a user with the API group", () => {
   const [role, binding] = tokenManifests(INSTALLER, { kind: "User", name: "controller" });
   expect(role?.["rules"]).toEqual([
     { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: ["installer"], verbs: ["create"] },

@@ -3,15 +3,15 @@ import type { KubeObject } from "../api/k8s.ts";
 import type { PolicyRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 
-/** Who gets rights, as a binding names it. */
+/** The subject of a binding. */
 export interface Subject {
   kind: "ServiceAccount" | "User" | "Group";
   name: string;
-  /** Of a ServiceAccount. */
+  /** Namespace of a ServiceAccount. */
   namespace?: string;
 }
 
-/** Who operator-controller is, as config/rbac has it: whoever installs lets it act as the installer. */
+/** Returns the identity of operator-controller in config/rbac, which needs permission to request tokens of the installer. */
 export function controllerSubject(systemNamespace: string) {
   return { kind: "ServiceAccount", namespace: systemNamespace, name: "operator-controller-controller-manager" } as const;
 }
@@ -28,9 +28,9 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
 const RBAC_API = `${RBAC_GROUP}/v1`;
 
 /**
- * Ready objects for an installer: the ServiceAccount, a ClusterRole and a Role for each namespace with their bindings, and the right
- * of the operator-controller to act as it. Namespaces are not among them. In an order in which they can be applied.
- * @param controller the identity of the operator-controller.
+ * Returns the objects for an installer, without namespaces, in the order of an apply: the ServiceAccount, a ClusterRole, a Role for each
+ * namespace, their bindings, and the permission of operator-controller to request its tokens.
+ * @param controller identity of operator-controller
  */
 export function installerManifests(installer: Installer, rules: RequiredRules, controller: Subject): KubeObject[] {
   const { namespace, name } = installer;
@@ -44,7 +44,7 @@ export function installerManifests(installer: Installer, rules: RequiredRules, c
   return [account, ...cluster, ...namespaced, ...tokenManifests(installer, controller)];
 }
 
-/** Lets `controller` mint tokens of this one ServiceAccount: without it the operator-controller cannot act as the installer. */
+/** Returns the permission of `controller` to request tokens of this ServiceAccount, without which it cannot impersonate the installer. */
 export function tokenManifests({ namespace, name }: Installer, controller: Subject): KubeObject[] {
   const rule: PolicyRule = { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [name], verbs: ["create"] };
   return roleAndBinding({ name: `${name}-token`, namespace }, [rule], controller);

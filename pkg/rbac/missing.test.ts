@@ -52,7 +52,7 @@ const list = (...wild: string[]): fc.Arbitrary<PolicyRule[]> =>
 const scopes = (...wild: string[]): fc.Arbitrary<RequiredRules> =>
   fc.record({ "": list(...wild), ns: list(...wild), other: list(...wild) }).map(rulesOf);
 
-/** The rules with which somebody holds `a` and `b`. */
+/** Returns the rules of a subject with both `a` and `b`. */
 function both(a: GrantedRules, b: RequiredRules): GrantedRules {
   const names = [...new Set([...a.namespaceRules.keys(), ...b.namespaceRules.keys()])];
   return {
@@ -61,7 +61,7 @@ function both(a: GrantedRules, b: RequiredRules): GrantedRules {
   };
 }
 
-test("law: with what is missing nothing is missing any more", () => {
+test("missingRules returns nothing after its result is granted", () => {
   fc.assert(
     fc.property(scopes("*"), scopes("*"), (needed, held) => {
       expect(isNothing(missingRules(needed, both(held, missingRules(needed, held))))).toBe(true);
@@ -69,7 +69,7 @@ test("law: with what is missing nothing is missing any more", () => {
   );
 });
 
-test("law: nothing is missing that is not needed, and nothing that is held", () => {
+test("missingRules returns only permissions that are needed and not granted", () => {
   fc.assert(
     fc.property(list("*"), list("*"), (needed, held) => {
       for (const rule of missingIn(needed, held)) {
@@ -80,7 +80,7 @@ test("law: nothing is missing that is not needed, and nothing that is held", () 
   );
 });
 
-test("law: who holds nothing misses all, who holds more misses no more, and the order is without meaning", () => {
+test("missingRules returns everything when nothing is granted, less when more is granted, in any order", () => {
   fc.assert(
     fc.property(scopes(), scopes("*"), scopes("*"), (needed, held, more) => {
       const missing = missingRules(needed, held);
@@ -94,7 +94,7 @@ test("law: who holds nothing misses all, who holds more misses no more, and the 
   );
 });
 
-test("law: what two sets of rules have in common is in both, and the rest of one is not in the other", () => {
+test("commonRules is contained in both sets, and disjoint from missingRules", () => {
   fc.assert(
     fc.property(scopes(), scopes(), (some, others) => {
       const common = commonRules(some, others);
@@ -104,7 +104,7 @@ test("law: what two sets of rules have in common is in both, and the rest of one
   );
 });
 
-test("law: what one rule covers is never missing to who holds that rule", () => {
+test("missingRules never returns a rule that a granted rule covers", () => {
   fc.assert(
     fc.property(resourceRule(["*"]), resourceRule([]), (held, needed) => {
       if (covers(held, needed)) expect(missingIn([needed], [held])).toEqual([]);
@@ -112,7 +112,7 @@ test("law: what one rule covers is never missing to who holds that rule", () => 
   );
 });
 
-test("law: lines keep to their bytes as long as the number of rules that are left out has room", () => {
+test("ruleLines stays within its bytes when many rules are omitted", () => {
   fc.assert(
     fc.property(scopes("*"), fc.integer({ min: 60, max: 2_000 }), (rules, maxBytes) => {
       expect(Buffer.byteLength(ruleLines(rules, maxBytes).join("\n  "))).toBeLessThanOrEqual(maxBytes);

@@ -5,29 +5,29 @@ export interface PolicyRule {
   apiGroups?: string[];
   /** "resource" or "resource/subresource". */
   resources?: string[];
-  /** Absent: objects of every name. */
+  /** Absent: objects of any name. */
   resourceNames?: string[];
   nonResourceURLs?: string[];
   verbs: string[];
 }
 
-/** Verbs in the order in which people read them; others come after, by name. */
+/** Verbs in display order; others come after, by name. */
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "bind", "escalate", "impersonate"];
 
-/** `verbs` without repeats, in reading order. */
+/** Returns `verbs` without duplicates, in display order. */
 function sortVerbs(verbs: Iterable<string>): string[] {
   const rank = (verb: string): number => (VERBS.includes(verb) ? VERBS.indexOf(verb) : VERBS.length);
   return [...new Set(verbs)].sort((a, b) => rank(a) - rank(b) || compareText(a, b));
 }
 
-/** `rule` with sorted lists and without empty ones, so that equal rules are equal as JSON. */
+/** Returns `rule` with sorted lists and without empty ones, so that equal rules have equal JSON. */
 export function normalRule(rule: PolicyRule): PolicyRule {
   const list = (member: "apiGroups" | "resources" | "resourceNames" | "nonResourceURLs"): Partial<PolicyRule> =>
     rule[member] && rule[member].length > 0 ? { [member]: [...new Set(rule[member])].sort() } : {};
   return { ...list("apiGroups"), ...list("resources"), ...list("resourceNames"), ...list("nonResourceURLs"), verbs: sortVerbs(rule.verbs) };
 }
 
-/** True when whoever holds `holder` holds everything that `rule` gives. */
+/** Reports whether `holder` grants everything that `rule` grants. */
 export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
   if (!includesAll(holder.verbs, rule.verbs)) return false;
   if ((rule.nonResourceURLs?.length ?? 0) > 0) return coversUrls(holder.nonResourceURLs ?? [], rule.nonResourceURLs ?? []);
@@ -41,17 +41,17 @@ export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
   );
 }
 
-/** Every rule is compared with every other one, so the time grows with the square of their number. */
+/** Compares every rule with every other one, so the time is quadratic. */
 const COMPARED_MAX = 1_000;
 
-/** Returns `rules` in normal form, sorted, without those that another one covers; of more than 1,000 only without equal ones. */
+/** Returns `rules` in normal form, sorted, without those that another one covers; of more than 1,000 only removes duplicates. */
 export function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
   const sorted = [...new Map(rules.map(normalRule).map((rule) => [JSON.stringify(rule), rule])).values()].sort(compareRules);
   if (sorted.length > COMPARED_MAX) return sorted;
   return sorted.filter((rule, i) => !sorted.some((other, j) => i !== j && covers(other, rule) && (j < i || !covers(rule, other))));
 }
 
-/** By group, resources, names and verbs. */
+/** Compares by group, resources, names and verbs. */
 function compareRules(a: PolicyRule, b: PolicyRule): number {
   const key = ({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: PolicyRule): string =>
     JSON.stringify([apiGroups ?? ["\uffff"], resources ?? [], resourceNames ?? [], nonResourceURLs ?? [], verbs]);
@@ -73,7 +73,7 @@ function coversUrls(holder: readonly string[], wanted: readonly string[]): boole
   return wanted.every((url) => holder.some((held) => held === url || (held.endsWith("*") && url.startsWith(held.slice(0, -1)))));
 }
 
-/** One verb on one resource; with a name on that object only. */
+/** One verb on one resource; with a name, only on that object. */
 export interface Grant {
   group: string;
   resource: string;
@@ -81,7 +81,7 @@ export interface Grant {
   verb: string;
 }
 
-/** A rule on its way to being one: `names` undefined means every name. */
+/** An intermediate rule; `names` is undefined for every name. */
 interface Entry {
   group: string;
   resources: string[];
@@ -90,9 +90,8 @@ interface Entry {
 }
 
 /**
- * Few rules that give exactly `grants` and nothing else, sorted: what names the same objects shares its verbs, what then has the
- * same verbs on the same resource shares its names, what then has the same names and verbs shares its resources.
- * Rules of different groups are never put together, as that would give more.
+ * Returns few rules that grant exactly `grants`, sorted. Merges first the verbs on the same objects, then the names with the same verbs on the
+ * same resource, then the resources with the same names and verbs. Rules of different groups are never merged, because that would grant more.
  */
 export function rulesFrom(grants: readonly Grant[]): PolicyRule[] {
   const everyName = new Set(
@@ -129,7 +128,7 @@ export function rulesFrom(grants: readonly Grant[]): PolicyRule[] {
     .sort(compareRules);
 }
 
-/** Every single right that a rule on resources gives; rules on URLs give none. */
+/** Returns every single permission of a rule on resources; rules on URLs have none. */
 export function grantsOf({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
   return apiGroups.flatMap((group) =>
@@ -141,7 +140,7 @@ export function grantsOf({ apiGroups = [], resources = [], resourceNames = [], v
   );
 }
 
-/** Joins entries for which `same` gives equal values. */
+/** Merges entries for which `same` returns equal values. */
 function merge(entries: readonly Entry[], same: (entry: Entry) => unknown[], join: (a: Entry, b: Entry) => Entry): Entry[] {
   const joined = new Map<string, Entry>();
   for (const entry of entries) {

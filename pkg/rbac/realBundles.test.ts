@@ -18,9 +18,9 @@ interface RenderCase {
 }
 
 const OWNER = { apiVersion: API_VERSION, kind: "ClusterExtension", name: "real", uid: "1234" };
-/** This one holds ClusterRoles without an apiVersion, which can never be applied. */
+/** Contains ClusterRoles without an apiVersion, which can never be applied. */
 const WITHOUT_API_VERSION = /^cluster-aas-operator/;
-/** Custom resources of a CRD that is left out of the expectation. */
+/** Custom resources of a CRD that is excluded from the expectation. */
 const ITS_OWN_CRD = "ecr.mobb.redhat.com/v1alpha1";
 
 describeWithData("objects of real bundles", (folder) => {
@@ -31,7 +31,7 @@ describeWithData("objects of real bundles", (folder) => {
     .map(([file, { namespace, objects, objectsExceptCRDs = [] }]) => ({ file, namespace, objects: objects ?? objectsExceptCRDs }))
     .filter(({ file, objects }) => objects.length > 0 && !WITHOUT_API_VERSION.test(file));
 
-  test("are prepared without an error, twice the same, and stay what they are in a release", () => {
+  test("prepareObjects succeeds, is deterministic, and survives storing a release", () => {
     expect(cases.length).toBeGreaterThan(100);
     for (const { file, namespace, objects } of cases) {
       const options = {
@@ -58,7 +58,7 @@ describeWithData("objects of real bundles", (folder) => {
     }
   });
 
-  test("are all of known kinds, and every right is for a name, a role or the list of custom resources", () => {
+  test("requiredRules knows all kinds, and limits every permission to a name, a role or listing custom resources", () => {
     for (const { file, namespace, objects } of cases) {
       const { clusterRules, namespaceRules, unknownKinds } = requiredRules(objects, { installNamespace: namespace });
       expect([file, unknownKinds.filter(({ apiVersion }) => apiVersion !== ITS_OWN_CRD)]).toEqual([file, []]);

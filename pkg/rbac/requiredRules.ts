@@ -9,53 +9,56 @@ import { escalationGrants, type HeldCheck, heldRules, type RoleStrategy } from "
 import { type Grant, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
 import { definedResource, knownResource, type Resource, type ResourceOf } from "./resources.ts";
 
-/** What an installer needs, by where it must hold: in the whole cluster, or in single namespaces. */
+/** The permissions that an installer needs, by scope: the whole cluster, or single namespaces. */
 export interface RequiredRules {
   clusterRules: PolicyRule[];
   /** By namespace, in order of name. */
   namespaceRules: Map<string, PolicyRule[]>;
-  /** Kinds whose resource is not known; the rules lack them. */
+  /** Kinds with an unknown resource; the rules do not include them. */
   unknownKinds: GroupVersionKind[];
 }
 
 /** How to derive the rules. */
 export interface RuleOptions {
-  /** For namespaced objects that name no namespace. */
+  /** For namespaced objects without a namespace. */
   installNamespace: string;
-  /** Such as the cluster's discovery; kinds it does not know are looked for among well-known ones and the CRDs of the set. */
+  /** For example the cluster's discovery; other kinds are looked up among well-known ones and the CRDs of the set. */
   resourceOf?: ResourceOf;
-  /** How the installer may write Roles that give more than it holds itself. Default `escalate`. */
+  /** How the installer may write Roles with permissions that it does not have. Default `escalate`. */
   strategy?: RoleStrategy;
-  /** What uninstalling does to CRDs decides about rights on them and on their custom resources. Default `DeleteIfUnused`. */
+  /** The effect of an uninstall on CRDs, which determines permissions on them and on their custom resources. Default `DeleteIfUnused`. */
   crdPolicy?: CrdPolicy;
-  /** What an older version left behind and this one removes. */
+  /** Objects of an earlier version that this one removes. */
   pruned?: readonly KubeObject[];
-  /** Without the rights that an extension works without: watching its objects, and looking at Pods, quotas and custom resources. Default false. */
+  /** Excludes optional permissions: watching the objects, and reading Pods, quotas and custom resources. Default false. */
   essentialOnly?: boolean;
-  /** What `spec.config.valuesFrom` names, in the install namespace. */
+  /** The sources in `spec.config.valuesFrom`, in the install namespace. */
   valuesFrom?: readonly Pick<ValuesSource, "kind" | "name">[];
-  /** Whether the installer is known to hold `rules` in `namespace` ("" is the cluster): to hand those on takes neither escalate nor bind. */
+  /**
+   * Reports whether the installer is known to have `rules` in `namespace` ("" is the cluster scope): granting those requires neither escalate
+   * nor bind.
+   */
   isHeld?: HeldCheck;
 }
 
-/** By name; reading, creating and changing by server-side apply (a create is authorised with its name), removing. */
+/** By name: read, create and change with server-side apply (a create is authorized with its name), delete. */
 const APPLY_VERBS = ["get", "create", "patch"];
 const WATCH_VERBS = ["list", "watch"];
 const CUSTOM_RESOURCE_VERBS = { Retain: [], DeleteIfUnused: ["list"], Delete: ["get", "list", "delete"] } as const;
-/** Of these the Pods are looked at, to say why they are not ready. */
+/** Kinds whose Pods are read to explain why they are not ready. */
 const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Job", "StatefulSet"]);
 
-/** A right and where it must hold; "" is the cluster. */
+/** A permission with its scope; "" is the cluster scope. */
 interface PlacedGrant extends Grant {
   namespace: string;
 }
 
 /**
- * The rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, and nothing else.
- * Where operator-controller provides serving certificates, their Secrets are among them.
- * They hold for one version: names of generated roles change with their content. `unionOf` puts several versions together.
- * Nothing is needed on the extension itself, such as its finalizers: the ownerReferences that we write do not block its deletion.
- * @throws TerminalError Blocked on objects without kind or name.
+ * Returns the rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, including the Secrets of serving
+ * certificates that operator-controller provides.
+ * They are valid for one version, because names of generated roles change with their content; `unionOf` merges several versions. No permission
+ * on the extension's finalizers is needed, because our ownerReferences do not block its deletion.
+ * @throws TerminalError Blocked for objects without kind or name
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 export function requiredRules(objects: readonly KubeObject[], options: RuleOptions): RequiredRules {
@@ -104,7 +107,7 @@ export function requiredRules(objects: readonly KubeObject[], options: RuleOptio
   };
 }
 
-/** `verbs` on one object and what its removal takes: of a CRD also rights on its custom resources, as far as the policy goes. */
+/** Returns `verbs` on one object and the permissions for its removal; for a CRD also those on its custom resources that the policy requires. */
 function grantsOn(
   object: KubeObject,
   { group, resource, namespace }: Resource & { namespace: string },
@@ -130,15 +133,15 @@ function finderFrom(objects: readonly KubeObject[], resourceOf: ResourceOf | und
     resourceOf?.(gvk) ?? knownResource(gvk) ?? defined.find(({ group, kind }) => group === groupOf(gvk.apiVersion) && kind === gvk.kind);
 }
 
-/** The right to take versions from `status.storedVersions` of a CRD. */
+/** Returns the permission to remove versions from `status.storedVersions` of a CRD. */
 export function storedVersionsGrant(crd: string): Grant {
   return { group: "apiextensions.k8s.io", resource: "customresourcedefinitions/status", name: crd, verb: "patch" };
 }
 
 /**
- * What upgrades from one of these bundles to a later one take beside the rights for each of them: where a CRD loses a version in which objects
- * were stored and are written no more, that version has to be taken from its status first. No other upgrade needs this right.
- * @param bundles the objects of each, the oldest first.
+ * Returns the additional permissions for upgrades from one of these bundles to a later one: if a CRD loses a version in which objects were
+ * stored, that version must be removed from its status first.
+ * @param bundles objects of each bundle, oldest first
  */
 export function storedVersionRules(bundles: readonly (readonly KubeObject[])[]): RequiredRules {
   const names = new Set<string>();
@@ -153,7 +156,7 @@ export function storedVersionRules(bundles: readonly (readonly KubeObject[])[]):
   return { clusterRules: rulesFrom([...names].map(storedVersionsGrant)), namespaceRules: new Map(), unknownKinds: [] };
 }
 
-/** What the roles among `objects` give to whoever they are bound to, each in its own scope; rules of aggregated roles are not known. */
+/** Returns the rules that the roles in `objects` grant, each in its own scope; rules of aggregated roles are unknown. */
 export function givenRules(objects: readonly KubeObject[], installNamespace: string): RequiredRules {
   const given = new Map<string, PolicyRule[]>();
   for (const role of objects) {

@@ -1,6 +1,6 @@
 import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
 
-/** How the API server calls a kind in requests and rules. */
+/** The API resource of a kind. */
 export interface Resource {
   group: string;
   /** The plural name. */
@@ -8,7 +8,7 @@ export interface Resource {
   namespaced: boolean;
 }
 
-/** Looks a kind up; undefined where it is not known. */
+/** Looks up a kind; undefined if it is unknown. */
 export type ResourceOf = (gvk: GroupVersionKind) => Resource | undefined;
 
 const NAMESPACED: Readonly<Record<string, readonly [kind: string, resource: string][]>> = {
@@ -73,12 +73,12 @@ const CLUSTER_SCOPED: typeof NAMESPACED = {
 
 const KNOWN: ReadonlyMap<string, Resource> = new Map([...tableOf(NAMESPACED, true), ...tableOf(CLUSTER_SCOPED, false)]);
 
-/** The kinds that bundles hold and that rendering makes, without asking a cluster; the version plays no part. */
+/** Returns the resource of kinds in bundles and rendered objects, without a cluster; ignores the version. */
 export function knownResource({ apiVersion, kind }: GroupVersionKind): Resource | undefined {
   return KNOWN.get(`${groupOf(apiVersion)}/${kind}`);
 }
 
-/** What a CRD says about the kind it defines; undefined where it is not one or says nothing. */
+/** Returns the resource that a CRD defines; undefined if it is not a valid CRD. */
 export function definedResource(crd: KubeObject): (Resource & { kind: string }) | undefined {
   if (crd.kind !== "CustomResourceDefinition") return undefined;
   const spec = crd["spec"] as { group?: string; scope?: string; names?: { plural?: string; kind?: string } } | undefined;

@@ -2,17 +2,17 @@ import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { covers, type Grant, grantsOf, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 
-/** The rules that somebody holds, as the API server tells them. */
+/** The rules of a subject, as the API server reports them. */
 export interface GrantedRules {
-  /** Those that hold in the whole cluster. */
+  /** Cluster-scoped rules. */
   clusterRules: readonly PolicyRule[];
-  /** By namespace, those that hold there; the cluster's may be among them or not. */
+  /** Rules by namespace; may include the cluster-scoped ones. */
   namespaceRules: ReadonlyMap<string, readonly PolicyRule[]>;
 }
 
 /**
- * What of `needed` is not in `granted`, in few rules: nothing that is there is asked for again, nothing more than is needed is asked for.
- * A right to one object is held by name, by a rule without names, or by a wildcard.
+ * Returns the part of `needed` that `granted` does not contain, in few rules. Contains nothing that is already granted. A permission on one
+ * object may be granted by name, by a rule without names, or by a wildcard.
  */
 export function missingRules(needed: RequiredRules, granted: GrantedRules): RequiredRules {
   const namespaceRules = new Map<string, PolicyRule[]>();
@@ -23,7 +23,7 @@ export function missingRules(needed: RequiredRules, granted: GrantedRules): Requ
   return { clusterRules: missingIn(needed.clusterRules, granted.clusterRules), namespaceRules, unknownKinds: needed.unknownKinds };
 }
 
-/** As `missingRules` for the rules of one scope. */
+/** Like `missingRules`, for the rules of one scope. */
 export function missingIn(needed: readonly PolicyRule[], granted: readonly PolicyRule[]): PolicyRule[] {
   const isMissing = (right: PolicyRule): boolean => !granted.some((held) => covers(held, right));
   const grants = needed.flatMap(grantsOf).filter((grant) => isMissing(ruleOf(grant)));
@@ -31,17 +31,17 @@ export function missingIn(needed: readonly PolicyRule[], granted: readonly Polic
   return withoutCovered([...rulesFrom(grants), ...urls]);
 }
 
-/** What is both in `rules` and in `others`. */
+/** Returns the permissions in both `rules` and `others`. */
 export function commonRules(rules: RequiredRules, others: RequiredRules): RequiredRules {
   return missingRules(rules, missingRules(rules, others));
 }
 
-/** Whether nothing is missing. */
+/** Reports whether there are no rules. */
 export function isNothing({ clusterRules, namespaceRules }: RequiredRules): boolean {
   return clusterRules.length === 0 && [...namespaceRules.values()].every((rules) => rules.length === 0);
 }
 
-/** The rule that gives one right. */
+/** Returns the rule for one permission. */
 export function ruleOf({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
@@ -50,12 +50,13 @@ function urlRulesOf({ nonResourceURLs = [], verbs }: PolicyRule): PolicyRule[] {
   return nonResourceURLs.flatMap((url) => verbs.map((verb) => ({ nonResourceURLs: [url], verbs: [verb] })));
 }
 
-/** Names shown of one rule, from the most to the fewest: the first that fits is taken. */
+/** Numbers of names to show for one rule, largest first; the first that fits is used. */
 const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 20, 5, 1];
 
 /**
- * One line for each rule, `Namespace:"ns" APIGroups:[…] Resources:[…] ResourceNames:[…] Verbs:[…]`, sorted; `Namespace:""` is the cluster.
- * Together at most `maxBytes` bytes of UTF-8: names of long lists are counted instead of told, and at last whole rules.
+ * Formats one line for each rule, `Namespace:"ns" APIGroups:[…] Resources:[…] ResourceNames:[…] Verbs:[…]`, sorted; `Namespace:""` is the
+ * cluster scope. The lines have at most `maxBytes` bytes of UTF-8 together: long lists of names, and finally whole rules, are replaced by their
+ * number.
  * @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go, before permission checks were dropped there
  */
 export function ruleLines({ clusterRules, namespaceRules }: RequiredRules, maxBytes: number): string[] {
@@ -97,7 +98,7 @@ function sizeOf(lines: readonly string[]): number {
   return Buffer.byteLength(lines.join("\n"), "utf8") + 2 * lines.length;
 }
 
-/** What an installer needs for all of several versions: the rules of each, put together without giving more than they do. */
+/** Merges the rules of several versions without granting more than they do. */
 export function unionOf(all: readonly RequiredRules[]): RequiredRules {
   const namespaces = [...new Set(all.flatMap(({ namespaceRules }) => [...namespaceRules.keys()]))].sort();
   const unknown = new Map(all.flatMap(({ unknownKinds }) => unknownKinds.map((gvk) => [`${gvk.apiVersion}/${gvk.kind}`, gvk] as const)));
@@ -110,25 +111,25 @@ export function unionOf(all: readonly RequiredRules[]): RequiredRules {
   };
 }
 
-/** The same rights in few rules, sorted. */
+/** Returns the same permissions in few rules, sorted. */
 export function compact(rules: readonly PolicyRule[]): PolicyRule[] {
   const grants = rules.flatMap(grantsOf);
   const urls = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0);
   return withoutCovered([...rulesFrom(grants), ...urls]);
 }
 
-/** What changes from one set of rules to another. */
+/** The difference between two sets of rules. */
 export interface RulesDiff {
   added: RequiredRules;
   removed: RequiredRules;
 }
 
-/** The rights that are only in `after`, and those that are only in `before`. */
+/** Returns the permissions that are only in `after`, and those that are only in `before`. */
 export function diffRules(before: RequiredRules, after: RequiredRules): RulesDiff {
   return { added: unionOf([missingRules(after, before)]), removed: unionOf([missingRules(before, after)]) };
 }
 
-/** One line for each rule, "+ …" for what is added, then "- …" for what is removed; "no change" where there is neither. */
+/** Formats one line for each rule, "+ …" for added, then "- …" for removed ones; "no change" if there are none. */
 export function diffLines({ added, removed }: RulesDiff): string[] {
   if (isNothing(added) && isNothing(removed)) return ["no change"];
   const lines = (sign: string, rules: RequiredRules): string[] =>
@@ -137,8 +138,8 @@ export function diffLines({ added, removed }: RulesDiff): string[] {
 }
 
 /**
- * Whether a Role or ClusterRole gives rights that it did not give before; of other kinds never.
- * @param before undefined where it does not exist: then every rule is new.
+ * Reports whether a Role or ClusterRole grants permissions that it did not grant before; false for other kinds.
+ * @param before undefined if it does not exist: then every rule is new
  */
 export function widensRights(before: KubeObject | undefined, after: KubeObject): boolean {
   const isRole = groupOf(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");

@@ -7,11 +7,11 @@ import { definedResource } from "./resources.ts";
 const RBAC_API = "rbac.authorization.k8s.io/v1";
 const AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-";
 
-/** A role for those who use an API. */
+/** A role for users of an API. */
 interface UserRole {
   suffix: string;
   verbs: string[];
-  /** The roles of the cluster that it becomes part of. What view may do, edit and admin may do: nothing is inherited between them. */
+  /** The cluster roles that aggregate it. They do not inherit from each other, so permissions of view are listed for edit and admin too. */
   into: readonly ("admin" | "edit" | "view")[];
 }
 
@@ -23,9 +23,9 @@ const ON_RESOURCES: readonly UserRole[] = [
 const ON_DEFINITION: UserRole = { suffix: "view-crdview", verbs: ["get"], into: ["admin", "edit", "view"] };
 
 /**
- * For each CRD among `objects` the ClusterRoles `<plural>.<group>-<version>-{admin,edit,view,view-crdview}` that make its custom resources part
- * of the cluster's own roles admin, edit and view; the version is the stored one. For each kind of an APIService the same without a
- * definition to look at. Other objects are passed over. In the order of the CRDs, then of the APIServices.
+ * Returns for each CRD in `objects` the ClusterRoles `<plural>.<group>-<version>-{admin,edit,view,view-crdview}`, which add permissions for its
+ * custom resources to the cluster roles admin, edit and view; the version is the stored one. For each kind of an APIService the same, without
+ * the role for its definition. Ignores other objects. In the order of the CRDs, then of the APIServices.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV
  */
 export function userRoles(objects: readonly KubeObject[]): KubeObject[] {

@@ -1,5 +1,5 @@
 import { formatClusterVersionConflict } from "../bundle/maxOpenShiftVersion.ts";
-import { compareNewestFirst, defaultOf } from "../fbc/bundleOrder.ts";
+import { compareNewestFirst, findDefault } from "../fbc/bundleOrder.ts";
 import type { FbcChannel } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatCount } from "../text/lists.ts";
@@ -29,7 +29,7 @@ function findBetter(
   { catalog, priority, best }: FilterResult & { readonly best: Candidate },
   result: FilterResult,
 ): readonly ClusterRejection[] {
-  if (result.catalog === catalog) return result.rejectedByCluster.filter(({ candidate }) => defaultOf([best, candidate]) === candidate);
+  if (result.catalog === catalog) return result.rejectedByCluster.filter(({ candidate }) => findDefault([best, candidate]) === candidate);
   return result.best || result.priority < priority ? [] : result.rejectedByCluster;
 }
 

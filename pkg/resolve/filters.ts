@@ -1,7 +1,7 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { type ClusterVersionConflict, findClusterVersionConflict, maxVersionOf } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
-import { defaultOf } from "../fbc/bundleOrder.ts";
+import { findDefault } from "../fbc/bundleOrder.ts";
 import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
@@ -147,14 +147,14 @@ export function filterCatalog(catalog: { name: string; priority: number }, conte
     rejectedByCluster,
     extraFilters: [],
     allowed,
-    best: defaultOf(allowed),
+    best: findDefault(allowed),
   };
 }
 
 /** Returns `result` after one more filter. */
 export function applyFilter(result: FilterResult, filter: ExtraFilter): FilterResult {
   const allowed = result.allowed.filter((candidate) => !filter.removed.has(candidate));
-  return { ...result, extraFilters: [...result.extraFilters, filter], allowed, best: defaultOf(allowed) };
+  return { ...result, extraFilters: [...result.extraFilters, filter], allowed, best: findDefault(allowed) };
 }
 
 /** Returns the channels that the query names, or all channels of the package. */

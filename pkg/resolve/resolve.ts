@@ -2,7 +2,7 @@ import type { CatalogSource } from "../api/clusterExtension.ts";
 import { newProblem, type Problem } from "../api/problems.ts";
 import { formatClusterVersionWarning } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
-import { defaultOf } from "../fbc/bundleOrder.ts";
+import { findDefault } from "../fbc/bundleOrder.ts";
 import type { PackageContent } from "../fbc/types.ts";
 import { compareText } from "../text/compare.ts";
 import { type Candidate, parseBundleVersion } from "./candidates.ts";
@@ -118,7 +118,7 @@ function resolvedTo(chosen: MatchingCatalog, version: SuccessfulResolution["vers
   const unavailable = catalogs.filter((one) => one.unavailable !== undefined).map(formatUnavailable);
   const rejections = explainClusterRejections(results, chosen);
   const edge = findEdge(best, query, chosen.edges);
-  const newest = defaultOf(chosen.all.filter((candidate) => !candidate.deprecated && candidate.version));
+  const newest = findDefault(chosen.all.filter((candidate) => !candidate.deprecated && candidate.version));
   return {
     kind: "resolved",
     bundle: best.bundle,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { contentFrom } from "../../test/support/catalogFixture.ts";
-import { defaultOf, latestOf } from "../fbc/bundleOrder.ts";
+import { findDefault, findLatest } from "../fbc/bundleOrder.ts";
 import { listCandidates } from "./candidates.ts";
 import { resolve } from "./resolve.ts";
 
@@ -18,7 +18,7 @@ test("defaultOf chooses what resolve chooses when nothing limits it", () => {
       const content = contentFrom({ ...fixture, defaultChannel: "stable" }, "p");
       const candidates = listCandidates(content, new Set(fixture.deprecated));
       const resolution = resolve({ source: { packageName: "p" }, catalogs: [{ name: "c", priority: 0, labels: {}, content }] });
-      expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(defaultOf(candidates)?.bundle.name);
+      expect(resolution.kind === "resolved" && resolution.bundle.name).toBe(findDefault(candidates)?.bundle.name);
     }),
   );
 });
@@ -26,5 +26,5 @@ test("defaultOf chooses what resolve chooses when nothing limits it", () => {
 test("latestOf counts deprecated bundles and defaultOf passes over them when there are others", () => {
   const content = contentFrom({ bundles: ["p.v1.0.0", "p.v2.0.0"], deprecated: ["p.v2.0.0"] }, "p");
   const candidates = listCandidates(content, new Set(["p.v2.0.0"]));
-  expect([latestOf(candidates)?.bundle.name, defaultOf(candidates)?.bundle.name]).toEqual(["p.v2.0.0", "p.v1.0.0"]);
+  expect([findLatest(candidates)?.bundle.name, findDefault(candidates)?.bundle.name]).toEqual(["p.v2.0.0", "p.v1.0.0"]);
 });

@@ -6,57 +6,62 @@ import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { compareText, similarName } from "../text/compare.ts";
 
-/** The kind of extensions. */
+/** Kind of extensions. */
 const EXTENSION_KIND = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 
-/** The reference of an extension. */
+/** Returns the reference of an extension. */
 export function extensionRef(name: string): ObjectRef {
   return { ...EXTENSION_KIND, name };
 }
 
-/** All extensions of the cluster, by name. */
-export async function extensionsOf(client: Pick<Client, "list">): Promise<ClusterExtension[]> {
+/** Returns all extensions of the cluster, sorted by name. */
+export async function listClusterExtensions(client: Pick<Client, "list">): Promise<ClusterExtension[]> {
   const { items } = await client.list<ClusterExtension>(EXTENSION_KIND);
   return items.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
 }
 
-/** One extension. @throws Error where there is none of that name, with one that is written nearly so, or the command that lists them. */
+/**
+ * Returns one extension. @throws Error if it does not exist, with a similar name or the command that lists extensions.
+ */
 export async function readExtension(client: Pick<Client, "get" | "list">, name: string): Promise<ClusterExtension> {
   const found = await client.get<ClusterExtension>(extensionRef(name));
   if (found) return found;
-  const others = await extensionsOf(client).catch(() => []);
+  const others = await listClusterExtensions(client).catch(() => []);
   const names = others.map(({ metadata }) => metadata.name);
   const similar = similarName(name, names) ?? others.find(({ spec }) => spec.source.catalog?.packageName === name)?.metadata.name;
-  const advice = similar === undefined ? "olmv1 list shows those there are" : `did you mean ${goQuote(similar)}?`;
-  throw new Error(`there is no ClusterExtension ${goQuote(name)}; ${advice}`);
+  const advice = similar === undefined ? "run olmv1 list to list all extensions" : `did you mean ${goQuote(similar)}?`;
+  throw new Error(`ClusterExtension ${goQuote(name)} not found; ${advice}`);
 }
 
-/** A bundle that an extension of the cluster has installed. */
-export interface InstalledHere {
+/** An extension with its installed bundle. */
+export interface InstalledExtension {
   readonly extension: string;
   readonly package: string;
   /** Name of the bundle. */
   readonly bundle: string;
   readonly version: string;
   readonly release?: string | undefined;
-  /** The catalog that it came from, as status has it. */
+  /** Catalog of the bundle, according to the status. */
   readonly catalog?: string | undefined;
 }
 
-/** What the cluster's ClusterExtensions have installed by their status; undefined where no cluster is asked, or they may not be listed. */
-export async function installedHere(client: Client | undefined, signal: AbortSignal): Promise<InstalledHere[] | undefined> {
+/**
+ * Returns the installed bundles of all ClusterExtensions, according to their status; undefined without a cluster, or if
+ * listing is forbidden.
+ */
+export async function listInstalledExtensions(client: Client | undefined, signal: AbortSignal): Promise<InstalledExtension[] | undefined> {
   if (!client) return undefined;
   try {
     const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
-    return items.flatMap(installedBy);
+    return items.flatMap(readInstalled);
   } catch (err) {
     if (isForbidden(err) || err instanceof KindNotServed) return undefined;
     throw err;
   }
 }
 
-/** What an extension has installed, as far as it comes from a catalog. */
-function installedBy({ metadata, spec, status }: ClusterExtension): InstalledHere[] {
+/** Returns the installed bundle of an extension, if it comes from a catalog. */
+function readInstalled({ metadata, spec, status }: ClusterExtension): InstalledExtension[] {
   const packageName = spec?.source?.catalog?.packageName;
   const bundle = status?.install?.bundle;
   if (packageName === undefined || !bundle) return [];

@@ -12,45 +12,45 @@ import { podSelectorOf } from "../release/health/pods.ts";
 import { describeObject } from "../release/identity.ts";
 import { readExtension } from "./extensions.ts";
 
-/** One line of a tree, with what hangs on it. */
+/** One line of a tree, with its children. */
 export interface TreeNode {
   label: string;
   children: readonly TreeNode[];
 }
 
-/** What reading a tree takes. */
+/** Client methods for reading a tree. */
 export type TreeClient = Pick<Client, "get" | "list">;
 
-/** Requests under way at once. */
+/** Number of concurrent requests. */
 const PARALLEL = 8;
-/** Objects of one kind that are looked at below one workload. */
-const BELOW_MAX = 200;
-const MIDDLE = { apiVersion: "apps/v1", kind: "ReplicaSet" } as const;
+/** Maximum number of objects of one kind below a workload. */
+const MAX_CHILDREN = 200;
+const REPLICA_SET = { apiVersion: "apps/v1", kind: "ReplicaSet" } as const;
 const POD = { apiVersion: "v1", kind: "Pod" } as const;
 
 /**
- * An extension, below it the objects that its status names, with their health, and below workloads their ReplicaSets and Pods.
- * What may not be read says so in its line.
+ * Returns an extension with the objects in its inventory and their health, and with ReplicaSets and Pods of workloads.
+ * Objects that cannot be read are marked in their line.
  * @param now milliseconds since the epoch.
- * @throws Error when there is no such extension; KubeError when it may not be read.
+ * @throws Error if the extension does not exist. @throws KubeError if it cannot be read.
  */
 export async function extensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
   const extension = await readExtension(client, name);
   const { inventory } = extension.status ?? {};
-  if (!inventory) return { label: head(extension), children: [] };
+  if (!inventory) return { label: formatExtension(extension), children: [] };
   const children = await mapInParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
-  return { label: head(extension), children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children };
+  return { label: formatExtension(extension), children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children };
 }
 
-function head({ metadata: { name }, status }: ClusterExtension): string {
+function formatExtension({ metadata: { name }, status }: ClusterExtension): string {
   const bundle = status?.install?.bundle;
   const ready = findCondition(status?.conditions, "Ready");
-  const state = ready ? (ready.status === "True" ? "ready" : `not ready: ${ready.reason}: ${ready.message}`) : "not looked at yet";
+  const state = ready ? (ready.status === "True" ? "ready" : `not ready: ${ready.reason}: ${ready.message}`) : "not reconciled yet";
   return `ClusterExtension ${name}: ${bundle ? `${bundle.name} (version ${bundle.version})` : "nothing installed"}, ${state}`;
 }
 
-/** The object that an entry of status.inventory names. */
+/** Returns the reference of an entry in status.inventory. */
 export function refFrom({ group, version, kind, namespace, name }: Inventory["objects"][number]): ObjectRef {
   return { apiVersion: group ? `${group}/${version}` : version, kind, name, ...(namespace ? { namespace } : {}) };
 }
@@ -60,30 +60,32 @@ async function objectNode(client: TreeClient, ref: ObjectRef, now: number): Prom
   try {
     const object = await client.get(ref);
     if (!object) return { label: `${label}: missing`, children: [] };
-    return { label: label + healthText(object, now), children: await below(client, object, now) };
+    return { label: label + healthText(object, now), children: await readChildren(client, object, now) };
   } catch (err) {
-    return { label: `${label}: ${refusal(err)}`, children: [] };
+    return { label: `${label}: ${formatError(err)}`, children: [] };
   }
 }
 
-/** ReplicaSets of a Deployment with their Pods, or the Pods of another workload; none that have nothing to do are left out. */
-async function below(client: TreeClient, workload: KubeObject, now: number): Promise<TreeNode[]> {
+/**
+ * Returns ReplicaSets of a Deployment with their Pods, or Pods of another workload. Omits ReplicaSets without Pods.
+ */
+async function readChildren(client: TreeClient, workload: KubeObject, now: number): Promise<TreeNode[]> {
   const labelSelector = podSelectorOf(workload);
   const { namespace } = workload.metadata;
   if (labelSelector === undefined || namespace === undefined) return [];
-  const options = { namespace, labelSelector, maxItems: BELOW_MAX };
+  const options = { namespace, labelSelector, maxItems: MAX_CHILDREN };
   try {
-    const sets = workload.kind === "Deployment" ? (await client.list(MIDDLE, options)).items : [];
+    const sets = workload.kind === "Deployment" ? (await client.list(REPLICA_SET, options)).items : [];
     const pods = (await client.list(POD, options)).items;
     const node = (object: KubeObject, children: TreeNode[]): TreeNode => ({
       label: describeObject({ ...refOf(object), namespace: undefined }) + healthText(object, now),
       children,
     });
     const podsOf = (owner: KubeObject): TreeNode[] => pods.filter((pod) => isOwnedBy(pod, owner)).map((pod) => node(pod, []));
-    const own = sets.filter((set) => isOwnedBy(set, workload)).map((set) => node({ ...MIDDLE, ...set }, podsOf(set)));
+    const own = sets.filter((set) => isOwnedBy(set, workload)).map((set) => node({ ...REPLICA_SET, ...set }, podsOf(set)));
     return [...own.filter(({ children }) => children.length > 0), ...podsOf(workload)];
   } catch (err) {
-    return [{ label: refusal(err), children: [] }];
+    return [{ label: formatError(err), children: [] }];
   }
 }
 
@@ -97,21 +99,22 @@ function healthText(object: KubeObject, now: number): string {
   return message === "" ? `: ${state}` : `: ${state}: ${message}`;
 }
 
-function refusal(err: unknown): string {
+function formatError(err: unknown): string {
   if (err instanceof KindNotServed) return "its kind is not served";
-  return isForbidden(err) ? `may not be read: ${messageOf(err)}` : messageOf(err);
+  return isForbidden(err) ? `reading it is forbidden: ${messageOf(err)}` : messageOf(err);
 }
 
-/** An installed object and how it is. */
+/** An installed object and its health. */
 export interface InventoryObjectHealth {
   readonly ref: ObjectRef;
-  /** `unknown` also where the user may not read it. */
+  /** `unknown` also if the user cannot read it. */
   readonly state: HealthState;
   readonly message: string;
 }
 
 /**
- * The objects of an extension that have a health, in the order in which they were applied, read with the user's rights.
+ * Returns the health of the objects in the inventory that have one, in the order of the apply, read with the user's
+ * permissions.
  * @param now milliseconds since the epoch.
  */
 export async function inventoryHealth(
@@ -120,11 +123,11 @@ export async function inventoryHealth(
   now: number,
 ): Promise<InventoryObjectHealth[]> {
   const refs = (status?.inventory?.objects ?? []).map(refFrom).filter(mayHaveHealth);
-  const states = await mapInParallel(refs, PARALLEL, (ref) => stateOf(client, ref, now));
+  const states = await mapInParallel(refs, PARALLEL, (ref) => readObjectHealth(client, ref, now));
   return states.filter((state) => state !== undefined);
 }
 
-async function stateOf(client: Pick<Client, "get">, ref: ObjectRef, now: number): Promise<InventoryObjectHealth | undefined> {
+async function readObjectHealth(client: Pick<Client, "get">, ref: ObjectRef, now: number): Promise<InventoryObjectHealth | undefined> {
   try {
     const object = await client.get(ref);
     if (!object) return { ref, state: "failed", message: "it does not exist" };

@@ -18,23 +18,23 @@ const install = { bundle: { name: "p.v1.0.0", version: "1.0.0" } };
 const plan = { digest: "sha256:1", bundle: install.bundle, create: 1, update: 0, delete: 0, unchanged: 0 };
 
 test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
-  ["nobody has looked at it", undefined, {}, "waiting"],
+  ["there is no status", undefined, {}, "waiting"],
   ["it is ready", { conditions: ready, install }, {}, "ready"],
   ["it was ready before the change", { conditions: ready, install }, { generation: 3 }, "waiting"],
   ["another bundle is ready", { conditions: ready, install }, { bundle: "p.v2.0.0" }, "waiting"],
   ["the bundle is ready", { conditions: ready, install }, { bundle: "p.v1.0.0" }, "ready"],
   [
-    "it is rolled out",
+    "it is rolling out",
     { conditions: [condition("Progressing", "True", "RollingOut"), condition("Ready", "False", "RollingOut")] },
     {},
     "waiting",
   ],
-  ["it is tried again", { conditions: [condition("Progressing", "True", "Retrying", "no bundles found")] }, {}, "waiting"],
-  ["rights are missing", { conditions: [condition("Progressing", "True", "Retrying")], problems: [LACKING] }, {}, "lacking"],
+  ["it is retried", { conditions: [condition("Progressing", "True", "Retrying", "no bundles found")] }, {}, "waiting"],
+  ["permissions are missing", { conditions: [condition("Progressing", "True", "Retrying")], problems: [LACKING] }, {}, "lacking"],
   ["it is blocked", { conditions: [condition("Progressing", "False", "Blocked")] }, {}, "failed"],
   ["it was blocked before the change", { conditions: [condition("Progressing", "False", "Blocked", "", 1)] }, {}, "waiting"],
   ["its configuration is wrong", { conditions: [condition("Progressing", "False", "InvalidConfiguration")] }, {}, "failed"],
-  ["what it depends on is being installed", { conditions: [condition("Progressing", "False", "UnsatisfiedDependencies")] }, {}, "waiting"],
+  ["its dependencies are being installed", { conditions: [condition("Progressing", "False", "UnsatisfiedDependencies")] }, {}, "waiting"],
   ["it waits for approval", { conditions: [condition("Progressing", "False", "AwaitingApproval")], plan }, {}, "approval"],
   [
     "its plan was approved",
@@ -52,11 +52,11 @@ test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
   ["it is ready after the request", { conditions: ready, install, lastHandledReconcileAt: "2" }, { request: "2" }, "ready"],
   ["it was blocked before the request", { conditions: [condition("Progressing", "False", "Blocked")] }, { request: "2" }, "waiting"],
   [
-    "it is suspended, so that no request counts",
+    "it is suspended and does not handle requests",
     { conditions: [condition("Progressing", "False", "Suspended")] },
     { request: "2" },
     "failed",
   ],
-])("when %s", ([, status, awaited, want]) => {
+])("rolloutVerdict returns the state when %s", ([, status, awaited, want]) => {
   expect(rolloutVerdict(status ? { status } : {}, { generation: 2, ...awaited }).kind).toBe(want);
 });

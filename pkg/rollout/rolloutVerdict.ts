@@ -4,27 +4,27 @@ import { ConditionType, Reason } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
 import { findProblem } from "../api/problems.ts";
 
-/** What is waited for. */
+/** The expected result of a rollout. */
 export interface Awaited {
-  /** metadata.generation that has to be dealt with. */
+  /** metadata.generation that must be reconciled. */
   readonly generation: number;
-  /** Name of the bundle that has to be installed; absent: whichever. */
+  /** Name of the bundle that must be installed; any bundle if absent. */
   readonly bundle?: string | undefined;
-  /** Digest of a plan that has been approved: it is no end that this one waits. */
+  /** Digest of an approved plan, which is not reported as awaiting approval. */
   readonly approved?: string | undefined;
-  /** The reconcile request that was made with a change that no generation tells of, such as of annotations. */
+  /** The reconcile request for a change that does not increase the generation, such as of annotations. */
   readonly request?: string | undefined;
 }
 
 /**
- * ready: it is there and works; approval: somebody has to approve; failed: it will not get there without a change; lacking: rights are missing, which
- * others may grant at any time; waiting: it is under way.
+ * ready: the bundle is installed and available; approval: a plan awaits approval; failed: a change of the extension is
+ * needed; lacking: permissions are missing, which may be granted at any time; waiting: the rollout is in progress.
  */
 export type RolloutVerdict =
   | { readonly kind: "ready" | "approval" | "waiting" }
   | { readonly kind: "failed" | "lacking"; readonly condition: Condition };
 
-/** Reasons of a Progressing that is False, with which nothing goes on before somebody changes something. */
+/** Reasons of Progressing with status False that need a change of the extension. */
 const FINAL: ReadonlySet<string> = new Set([
   Reason.Blocked,
   Reason.InvalidConfiguration,
@@ -32,14 +32,17 @@ const FINAL: ReadonlySet<string> = new Set([
   Reason.Suspended,
 ]);
 
-/** Whether the status is about the change that is waited for. A request to look at a suspended extension is never dealt with. Pure. */
-export function isLookedAt({ status }: Pick<ClusterExtension, "status">, { generation, request }: Awaited): boolean {
+/**
+ * Reports whether the status reflects the expected change. A suspended extension never handles a reconcile request.
+ * Pure.
+ */
+export function isObserved({ status }: Pick<ClusterExtension, "status">, { generation, request }: Awaited): boolean {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   if ((progressing?.observedGeneration ?? -1) < generation) return false;
   return request === undefined || status?.lastHandledReconcileAt === request || progressing?.reason === Reason.Suspended;
 }
 
-/** How far an extension has come. Pure. */
+/** Returns the state of a rollout. Pure. */
 export function rolloutVerdict(extension: Pick<ClusterExtension, "status">, awaited: Awaited): RolloutVerdict {
   const { status } = extension;
   const current = (type: string): Condition | undefined => {
@@ -47,9 +50,9 @@ export function rolloutVerdict(extension: Pick<ClusterExtension, "status">, awai
     return found && (found.observedGeneration ?? 0) >= awaited.generation ? found : undefined;
   };
   const progressing = current(ConditionType.Progressing);
-  if (!progressing || !isLookedAt(extension, awaited)) return { kind: "waiting" };
-  const isWanted = awaited.bundle === undefined || status?.install?.bundle.name === awaited.bundle;
-  if (current(ConditionType.Ready)?.status === "True" && isWanted) return { kind: "ready" };
+  if (!progressing || !isObserved(extension, awaited)) return { kind: "waiting" };
+  const isExpected = awaited.bundle === undefined || status?.install?.bundle.name === awaited.bundle;
+  if (current(ConditionType.Ready)?.status === "True" && isExpected) return { kind: "ready" };
   const { reason } = progressing;
   if (reason === Reason.AwaitingApproval) return { kind: status?.plan?.digest === awaited.approved ? "waiting" : "approval" };
   if (progressing.status === "False" && FINAL.has(reason)) return { kind: "failed", condition: progressing };

@@ -14,17 +14,17 @@ import { LayoutImages } from "../oci/store/layoutImages.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { createLogger } from "../telemetry/log.ts";
 
-/** How registries are reached. */
+/** How to access registries. */
 export interface ReaderOptions {
   registriesConf?: string | undefined;
   signaturePolicy?: string | undefined;
   authFile?: string | undefined;
 }
 
-/** No image begins so. */
+/** No image reference begins like this. */
 const A_PATH = /^\.{0,2}\//;
 
-/** Reads bundles and catalogs from folders and images, which are in registries or in OCI layouts; images are unpacked below a temporary folder until `close`. */
+/** Reads bundles and catalogs from folders and images in registries or OCI layouts. Images are unpacked to a temporary folder until `close`. */
 export class BundleReader {
   readonly #options: ReaderOptions;
   readonly #signal: AbortSignal | undefined;
@@ -34,18 +34,18 @@ export class BundleReader {
   #layouts: Promise<LayoutImages> | undefined;
   #images = 0;
 
-  /** @param signal ends pulls before their time. */
+  /** @param signal aborts pulls */
   constructor(options: ReaderOptions, signal?: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
   }
 
-  /** @throws Error that says why the folder or image holds no bundle. */
+  /** @throws Error with the reason if the folder or image does not contain a bundle */
   async bundle(source: string): Promise<RegistryV1Bundle> {
     return loadBundle(await this.files(source));
   }
 
-  /** The files of a bundle, whether they make one or not. @throws Error for an image that cannot be pulled, and for too many or too large files. */
+  /** Returns the files of a bundle, even if it is invalid. @throws Error if an image cannot be pulled, or there are too many or too large files */
   async files(source: string): Promise<BundleFiles> {
     const layout = await layoutNamed(source);
     if (layout) {
@@ -53,20 +53,23 @@ export class BundleReader {
       return layouts.withImage(layout, bundleRoot, this.#cost(BUNDLE_IMAGE_LIMITS), ({ dir }) => readBundleFiles(dir));
     }
     if (await isDirectory(source)) return readBundleFiles(source);
-    if (A_PATH.test(source)) throw new Error("there is no such folder");
+    if (A_PATH.test(source)) throw new Error("folder does not exist");
     const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
     const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_IMAGE_LIMITS.timeoutMs), filter: bundleRoot });
     return readBundleFiles(image.dir);
   }
 
-  /** Where the files of a catalog lie: `source` itself where that is a folder with them, or a file, else the folder in the image of that name, pulled once. */
+  /**
+   * Returns the location of a catalog's files: `source` itself for a folder or file, otherwise the folder of the unpacked image, which is pulled
+   * once.
+   */
   catalogFolder(source: string): Promise<string> {
     const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
     this.#catalogs.set(source, known);
     return known;
   }
 
-  /** What `use` makes of an image of any kind, which is unpacked as `filter` says, and gone afterwards. @throws what pulling and `filter` throw. */
+  /** Calls `use` with an image of any kind, unpacked with `filter` and removed afterwards. @throws errors of pulling and of `filter` */
   async withImage<T>(ref: string | LayoutPlace, filter: ImageFilter, use: (image: PulledImage) => Promise<T>): Promise<T> {
     if (typeof ref !== "string") return (await this.#layoutImages()).withImage(ref, filter, this.#cost(CATALOG_IMAGE_LIMITS), use);
     this.#shared ??= this.#puller(CATALOG_IMAGE_LIMITS);
@@ -79,7 +82,7 @@ export class BundleReader {
     }
   }
 
-  /** The image that a reference stands for now, by digest. A reference by digest needs no network. @throws Error where nobody can say. */
+  /** Resolves a reference to a digest. A reference by digest needs no network. @throws Error if the registry cannot resolve it */
   async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
     const layout = await layoutNamed(ref);
     if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
@@ -87,7 +90,7 @@ export class BundleReader {
     return puller.resolve(ref, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
   }
 
-  /** Removes what was unpacked. */
+  /** Removes unpacked images. */
   async close(): Promise<void> {
     for (const close of this.#open.splice(0)) await close();
   }
@@ -143,12 +146,12 @@ export class BundleReader {
   }
 }
 
-/** Whether there is a folder of that name. */
+/** Reports whether the folder exists. */
 export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
-/** What `work` makes of bundles and catalogs; what was unpacked for it is removed afterwards. @param signal ends pulls, as Ctrl-C does. */
+/** Calls `work` with a reader, and removes unpacked images afterwards. @param signal aborts pulls, for example on Ctrl-C */
 export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
   const reader = new BundleReader(options, signal);
   try {
@@ -158,18 +161,18 @@ export async function withReader<T>(options: ReaderOptions, work: (reader: Bundl
   }
 }
 
-/** A reference that says in which registry it is. */
+/** A reference with a registry. */
 const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
 
 /**
- * The folder with the files of a catalog: `source` itself, or where the image of that name was unpacked.
- * @throws Error for what is neither.
+ * Returns the folder with the files of a catalog: `source` itself, or that of the unpacked image.
+ * @throws Error if `source` is neither a folder nor an image
  */
 export async function catalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
   if (await layoutNamed(source)) return reader.catalogFolder(source);
   if (await isDirectory(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
   if (!IMAGE.test(source))
-    throw new Error(`${goQuote(source)} is not a directory, nor an image with its registry, such as quay.io/example/catalog:latest`);
+    throw new Error(`${goQuote(source)} is neither a directory nor an image with its registry, such as quay.io/example/catalog:latest`);
   return reader.catalogFolder(source);
 }

@@ -4,7 +4,7 @@ import { CatalogClient } from "../operatorcontroller/catalogs/catalogClient.ts";
 import { type BundleReader, isDirectory } from "./bundleReader.ts";
 import { bundlesOf, packageIn } from "./catalogContent.ts";
 
-/** Where packages are looked up, and which versions of them are meant. */
+/** The catalog with the packages, and the selected versions. */
 export interface SourceOptions {
   catalog?: string;
   catalogUrl?: string;
@@ -12,14 +12,14 @@ export interface SourceOptions {
   version?: string;
 }
 
-/** A package is named by a DNS-1123 subdomain; images have a registry, a repository, a tag or a digest. */
+/** A package name is a DNS-1123 subdomain; images have a registry, a repository, a tag or a digest. */
 const PACKAGE = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Folders and images of bundles: those given as such, and those that the catalog has for the packages given.
- * @param packages given: `args` are versions of the first package among these, unless they are folders or images.
- * @throws Error for a package that the catalog does not have, or not in these versions.
+ * Returns folders and images of bundles: those given directly, and those in the catalog for the given packages.
+ * @param packages `args` are versions of the first of these packages, unless they are folders or images
+ * @throws Error if the catalog does not contain a package, or one of these versions
  */
 export async function sourcesOf(
   args: readonly string[],
@@ -29,7 +29,7 @@ export async function sourcesOf(
 ): Promise<string[]> {
   const hasCatalog = options.catalog !== undefined || options.catalogUrl !== undefined;
   if (!hasCatalog && (options.version !== undefined || options.channel !== undefined))
-    throw new Error("--version and --channel are about packages: name their catalog with --catalog or --catalog-url");
+    throw new Error("--version and --channel require packages: name their catalog with --catalog or --catalog-url");
   if (!hasCatalog) return [...args];
   const contents = new PackageContents(options, reader);
   const sources: string[] = [];
@@ -40,7 +40,8 @@ export async function sourcesOf(
       sources.push(arg);
       continue;
     }
-    if (packages !== undefined && packageName === undefined) throw new Error(`no package given of which "${arg}" could be a version`);
+    if (packages !== undefined && packageName === undefined)
+      throw new Error(`"${arg}" is not a folder or image, and no package is given of which it could be a version`);
     const choice =
       packageName === undefined
         ? { packageName: arg, version: options.version, channels: options.channel ?? [] }
@@ -50,7 +51,7 @@ export async function sourcesOf(
   return sources;
 }
 
-/** The packages of the one catalog that was named. */
+/** Reads packages from the catalog in the options. */
 class PackageContents {
   readonly #options: SourceOptions;
   readonly #reader: BundleReader;
@@ -67,7 +68,7 @@ class PackageContents {
     try {
       const base = (catalogUrl ?? "").replace(/\/+$/, "");
       const content = await client.packageContent(base, undefined, packageName, AbortSignal.timeout(REQUEST_TIMEOUT_MS));
-      if (!content) throw new Error(`the catalog at ${base} does not have package "${packageName}"`);
+      if (!content) throw new Error(`the catalog at ${base} does not contain package "${packageName}"`);
       return content;
     } finally {
       await client.close();

@@ -6,7 +6,7 @@ import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { wrapError } from "../errors/errors.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
-import { packageContent, packageOf } from "../fbc/content.ts";
+import { packageContent, getPackageName } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { ContentError, type FbcBundle, type Meta, type PackageContent } from "../fbc/types.ts";
 import { entryNames, listCandidates, parseBundleVersion } from "../resolve/candidates.ts";
@@ -14,36 +14,36 @@ import { resolve } from "../resolve/resolve.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 import { formatVersionRelease } from "../version/version.ts";
 
-/** Which versions of a package. */
+/** The selected versions of a package. */
 export interface VersionChoice {
   packageName: string;
-  /** A range; absent: the version that a new installation gets. */
+  /** A range; absent: the default version of a new installation. */
   version?: string | undefined;
   channels: readonly string[];
 }
 
-/** Bundles of one union at most: more say that the range is not meant. */
+/** Maximum number of bundles in one union; more suggest that the range is a mistake. */
 const MAX_VERSIONS = 100;
 
-/** What the catalog in a folder or file says about one package; the rest is read and dropped. */
+/** Reads one package from the catalog in a folder or file; skips the rest. */
 export async function packageIn(source: string, packageName: string): Promise<PackageContent> {
   const metas: Meta[] = [];
   for (const { path, location } of await filesOf(source)) {
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
-    for await (const meta of decodeMetas(bytes, path)) if (packageOf(meta) === packageName) metas.push(meta);
+    for await (const meta of decodeMetas(bytes, path)) if (getPackageName(meta) === packageName) metas.push(meta);
   }
   return packageContent(metas, packageName);
 }
 
-/** The files of the catalog in a folder, or the one that `source` is; `path` is what messages name. */
+/** Returns the files of the catalog in a folder, or the single file `source`; `path` is the name for messages. */
 export async function filesOf(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
   const isFile = (await stat(source)).isFile();
   return isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
 }
 
 /**
- * The bundles that are asked for, highest version first.
- * @throws Error where there is none, saying what there is instead, or where there are too many.
+ * Returns the selected bundles, highest version first.
+ * @throws Error if there are none, with the available ones, or too many
  */
 export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBundle[] {
   const { packageName, version, channels } = choice;
@@ -62,7 +62,7 @@ export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBu
     .map(({ bundle }) => bundle);
   if (found.length > MAX_VERSIONS)
     throw new Error(
-      `${found.length} versions of package "${packageName}" are in range "${version}", at most ${MAX_VERSIONS} are put together`,
+      `${found.length} versions of package "${packageName}" are in range "${version}", more than the ${MAX_VERSIONS} that can be merged`,
     );
   if (found.length === 0) throw new Error(nothingFound(content, choice));
   return found;
@@ -82,13 +82,13 @@ function nothingFound(content: PackageContent, { packageName, version, channels 
   const highest = candidates[0]?.version
     ? `; the highest version there is ${formatVersionRelease(parseBundleVersion(candidates[0].bundle))}`
     : "";
-  const there = content.bundles.length === 0 ? "; the catalog does not have the package" : highest;
+  const there = content.bundles.length === 0 ? "; the catalog does not contain the package" : highest;
   return `no bundles found for package "${packageName}" matching version "${version}"${where}${there}`;
 }
 
 const PIECE = 1024 * 1024;
 
-/** The metas of the catalog in a folder or file, one after another. @throws ContentError where a file cannot be read as one. */
+/** Yields the metas of the catalog in a folder or file. @throws ContentError if a file is invalid */
 export async function* readCatalogMetas(source: string): AsyncGenerator<Meta> {
   let metas = 0;
   for (const { path, location } of await filesOf(source)) {
@@ -98,10 +98,10 @@ export async function* readCatalogMetas(source: string): AsyncGenerator<Meta> {
       yield meta;
     }
   }
-  if (metas === 0) throw new ContentError({ file: source }, "no object of a file-based catalog");
+  if (metas === 0) throw new ContentError({ file: source }, "not an object of a file-based catalog");
 }
 
-/** SHA-256, as hex, of names and contents of the files of the catalog in a folder or file. */
+/** Returns the SHA-256 (hex) of names and contents of the files of the catalog in a folder or file. */
 export async function filesDigest(source: string): Promise<string> {
   const hash = createHash("sha256");
   for (const { path, location } of await filesOf(source)) {

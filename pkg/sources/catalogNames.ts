@@ -4,12 +4,12 @@ import { goQuote } from "../golang/quote.ts";
 import { layoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
 
-/** The name that a catalog in a folder, a file or a layout has, where none is given with it. */
+/** Returns the default name of a catalog in a folder, a file or a layout. */
 export function givenName(path: string): string {
   return layoutPlace(path) ? catalogNameFor(path) : basename(absolute(path));
 }
 
-/** The name that a catalog gets from its folder's or repository's name, as far as names of catalogs allow it. */
+/** Derives a valid catalog name from the name of its folder or repository. */
 export function catalogNameFor(source: string): string {
   const layout = layoutPlace(source);
   if (layout) return catalogNameFor(layout.tag.includes("/") ? layout.tag : layout.path.replace(/\.tar$/, ""));
@@ -28,52 +28,52 @@ export function catalogNameFor(source: string): string {
   return name === "" ? "catalog" : name;
 }
 
-/** Which catalogs are meant, as options name them. */
+/** The catalogs that options select. */
 export interface CatalogChoice {
   catalog: string[];
   catalogDir: string[];
   catalogImage: string[];
 }
 
-/** A catalog and where its content is. */
+/** A catalog and the location of its content. */
 export interface NamedCatalog {
   readonly name: string;
-  /** The highest counts first, as in resolution. */
+  /** The highest takes precedence, as in resolution. */
   readonly priority: number;
   /** A folder or file. */
   readonly path?: string;
   readonly image?: string;
-  /** Why it has no content to look at. */
+  /** Why its content is unavailable. */
   readonly unavailable?: string;
 }
 
-/** Whether catalogs are given, so that no cluster is asked. */
+/** Reports whether catalogs are given, so that no cluster is needed. */
 export function isOffline({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): boolean {
   return catalogDir.length > 0 || catalogImage.length > 0;
 }
 
-/** The catalogs in folders, files and images that options name. */
+/** Lists the catalogs in folders, files and images that options name. */
 export function listNamedCatalogs({ catalogDir, catalogImage }: Pick<CatalogChoice, "catalogDir" | "catalogImage">): NamedCatalog[] {
   return [...catalogDir.map(folder), ...catalogImage.map(image)];
 }
 
 /**
- * Those of the catalogs that --catalog names, or all: by falling priority, else in their order.
- * @throws Error where two have one name, or --catalog names none of them.
+ * Returns the catalogs that --catalog names, or all, by descending priority, otherwise in the given order.
+ * @throws Error if two have the same name, or --catalog names an unknown one
  */
 export function catalogsNamed(all: readonly NamedCatalog[], { catalog }: Pick<CatalogChoice, "catalog">): NamedCatalog[] {
   const twice = all.find(({ name }, at) => all.findIndex((one) => one.name === name) !== at);
-  if (twice) throw new Error(`two catalogs are called ${goQuote(twice.name)}; write name=path to tell them apart`);
+  if (twice) throw new Error(`two catalogs have the name ${goQuote(twice.name)}; use name=path to distinguish them`);
   const unknown = catalog.find((name) => !all.some((one) => one.name === name));
   if (unknown !== undefined)
-    throw new Error(`--catalog: there is no catalog ${goQuote(unknown)}; there ${isOrAre(all.map(({ name }) => name))}`);
+    throw new Error(`--catalog: catalog ${goQuote(unknown)} not found; available: ${listAvailable(all.map(({ name }) => name))}`);
   const named = catalog.length === 0 ? all : all.filter(({ name }) => catalog.includes(name));
   return named.toSorted((a, b) => b.priority - a.priority);
 }
 
-/** Names behind "there", such as `are a, b`. */
-export function isOrAre(names: readonly string[]): string {
-  return names.length === 0 ? "is none" : `${names.length === 1 ? "is" : "are"} ${names.toSorted(compareText).join(", ")}`;
+/** Formats available names, comma-separated and sorted, such as `a, b`; `none` if there are none. */
+export function listAvailable(names: readonly string[]): string {
+  return names.length === 0 ? "none" : names.toSorted(compareText).join(", ");
 }
 
 function folder(given: string): NamedCatalog {
@@ -81,7 +81,7 @@ function folder(given: string): NamedCatalog {
   return { name: name ?? givenName(rest), priority: 0, path: rest };
 }
 
-/** An image without a name of its own is called like its repository. */
+/** Returns the catalog of an image without a given name; its name is that of its repository. */
 function image(given: string): NamedCatalog {
   const { name, rest } = partsOf(given);
   const own = layoutPlace(rest) ? catalogNameFor(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
@@ -93,7 +93,7 @@ function partsOf(given: string): { name?: string; rest: string } {
   return at > 0 ? { name: given.slice(0, at), rest: given.slice(at + 1) } : { rest: given.slice(at + 1) };
 }
 
-/** The options that one word stands for: the path of a catalog, its image, or the name of a ClusterCatalog. */
+/** Returns the option for a word: the path of a catalog, its image, or the name of a ClusterCatalog. */
 export async function sourceNamed(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
   if (layoutPlace(word)) return { ...none, catalogImage: [word] };

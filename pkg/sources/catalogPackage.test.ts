@@ -9,7 +9,7 @@ test.for<[why: string, choice: Partial<VersionChoice>, bundles: string[]]>([
   ["without a range in a channel", { channels: ["candidate"] }, ["hello-operator.v1.2.0"]],
   ["a range, highest first", { version: ">=1.1.0" }, ["hello-operator.v1.2.0", "hello-operator.v1.1.0"]],
   ["a deprecated version, as it may be installed", { version: "1.0.0" }, ["hello-operator.v1.0.0"]],
-])("bundles of a package: %s", async ([, choice, bundles]) => {
+])("bundlesOf returns bundles of a package: %s", async ([, choice, bundles]) => {
   const content = await packageIn(CATALOG, "hello-operator");
   expect(bundlesOf(content, { packageName: "hello-operator", channels: [], ...choice }).map(({ name }) => name)).toEqual(bundles);
 });
@@ -19,7 +19,7 @@ test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, mess
     "no such package",
     "nope",
     { version: "1.x" },
-    /^no bundles found for package "nope" matching version "1\.x"; the catalog does not have the package$/,
+    /^no bundles found for package "nope" matching version "1\.x"; the catalog does not contain the package$/,
   ],
   ["no such package for a new installation", "nope", {}, /^no bundles found for package "nope"; /],
   [
@@ -35,12 +35,12 @@ test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, mess
     /matching version "1\.x" in channels \[beta\]; the highest/,
   ],
   ["no range", "hello-operator", { version: "|" }, /^desired version range "\|" is invalid: constraint parser error$/],
-])("why there is no bundle: %s", async ([, packageName, choice, message]) => {
+])("bundlesOf explains why there is no bundle: %s", async ([, packageName, choice, message]) => {
   const content = await packageIn(CATALOG, packageName);
   expect(() => bundlesOf(content, { packageName, channels: [], ...choice })).toThrow(message);
 });
 
-test("a catalog of one file is read as well as a folder", async () => {
+test("packageIn reads a catalog from a file as well as from a folder", async () => {
   const content = await packageIn(join(CATALOG, "hello-operator/catalog.yaml"), "hello-operator");
   expect(content.bundles.length).toBe(3);
 });

@@ -6,7 +6,7 @@ import { CatalogTexts } from "./catalogTexts.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\n";
 
-test("files are written through links and keep their mode, others are created and removed, and nothing else is left", async () => {
+test("CatalogTexts writes through links, keeps file modes, and creates and removes files without leftovers", async () => {
   using folder = new TempFolder();
   const root = folder.write("catalog", { "a.yaml": PACKAGE, "real/b.yaml": PACKAGE.replace("foo", "bar"), ".indexignore": "real/\n" });
   chmodSync(join(root, "real/b.yaml"), 0o640);
@@ -34,7 +34,7 @@ test("files are written through links and keep their mode, others are created an
   ]);
 });
 
-test("where one file cannot be written, none is", async () => {
+test("CatalogTexts writes nothing when one file cannot be written", async () => {
   using folder = new TempFolder();
   const root = folder.write("catalog", { "a.yaml": PACKAGE });
   const texts = await CatalogTexts.read(root);
@@ -50,10 +50,10 @@ test("where one file cannot be written, none is", async () => {
   expect(readFileSync(join(root, "a.yaml"), "utf8")).toBe(PACKAGE);
 });
 
-test("a catalog that cannot be read is not edited", async () => {
+test("CatalogTexts rejects an unreadable catalog", async () => {
   using folder = new TempFolder();
   await expect(CatalogTexts.read(folder.write("catalog", { "a.yaml": "[" }))).rejects.toThrow(
-    /^the catalog cannot be read, nothing was changed: a.yaml: document 1, line/,
+    /^cannot read the catalog, nothing was changed: a.yaml: document 1, line/,
   );
   await expect(CatalogTexts.read(join(folder.path, "gone"))).rejects.toThrow(/is not a directory$/);
   expect(existsSync(join(folder.path, "gone"))).toBe(false);

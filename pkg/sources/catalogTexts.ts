@@ -6,7 +6,7 @@ import { type CatalogFileSource, checkCatalogFolder } from "../catalogd/load/che
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { goQuote } from "../golang/quote.ts";
 
-/** The texts of a catalog's files, and where each is on disk. */
+/** The texts of a catalog's files, with their locations on disk. */
 export class CatalogTexts {
   readonly root: string;
   readonly files = new Map<string, string>();
@@ -16,12 +16,12 @@ export class CatalogTexts {
     this.root = root;
   }
 
-  /** @throws Error for what is no folder; with the place where a file of it cannot be read. */
+  /** @throws Error if `root` is not a folder, or a file cannot be read, with its location */
   static async read(root: string): Promise<CatalogTexts> {
     if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${goQuote(root)} is not a directory`);
     const { faults } = await checkCatalogFolder(root);
     const [fault] = faults;
-    if (fault) throw new Error(`the catalog cannot be read, nothing was changed: ${fault.message}`);
+    if (fault) throw new Error(`cannot read the catalog, nothing was changed: ${fault.message}`);
     const texts = new CatalogTexts(root);
     for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
       texts.files.set(path, readFileSync(location, "utf8"));
@@ -31,8 +31,8 @@ export class CatalogTexts {
   }
 
   /**
-   * Writes files, and removes those whose text is undefined. Each is there as before or whole, and none takes its place before all are written.
-   * @throws Error of the file system; what was there stays.
+   * Writes files atomically, and removes those whose text is undefined. Replaces no file before all are written.
+   * @throws Error of the file system; existing files stay unchanged
    */
   write(files: ReadonlyMap<string, string | undefined>): void {
     const drafts: { draft: string; target: string }[] = [];
@@ -54,7 +54,7 @@ export class CatalogTexts {
     for (const [path, text] of files) if (text === undefined) rmSync(this.#locationOf(path), { force: true });
   }
 
-  /** Writes files of the same form into another folder. */
+  /** Writes files with the same structure into another folder. */
   copyTo(target: string, files: ReadonlyMap<string, string>): void {
     new CatalogTexts(target).write(files);
   }
@@ -64,7 +64,7 @@ export class CatalogTexts {
   }
 }
 
-/** Texts by path as files of a catalog that is checked before it is written. */
+/** Yields texts as files of a catalog, to check it before writing. */
 export async function* textSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogFileSource> {
   for (const [path, text] of files) yield await Promise.resolve({ path, bytes: bytesOf(text) });
 }

@@ -1,19 +1,19 @@
 import { createReadStream } from "node:fs";
-import { packageContent, packageOf, Schema } from "../fbc/content.ts";
+import { packageContent, getPackageName, Schema } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../resolve/dependencies/bundleIndex.ts";
 import type { BundleReader } from "./bundleReader.ts";
 import { filesOf } from "./catalogContent.ts";
 
-/** All that a catalog says about dependencies, and about the packages it may supply. */
+/** The dependency index and the packages of a catalog. */
 export interface WholeCatalog {
   readonly index: BundleIndex;
-  /** A package without manifests and images. @throws Error where a meta of it cannot be read. */
+  /** Returns a package without manifests and images. @throws Error if one of its metas is invalid */
   packageContent(packageName: string): PackageContent;
 }
 
-/** Catalogs in folders, files and images, each read once for all packages, when somebody asks. */
+/** Catalogs in folders, files and images, each read once on demand for all packages. */
 export class WholeCatalogs {
   readonly #reader: Pick<BundleReader, "catalogFolder">;
   readonly #known = new Map<string, Promise<WholeCatalog>>();
@@ -22,7 +22,7 @@ export class WholeCatalogs {
     this.#reader = reader;
   }
 
-  /** @param ref a folder, file or image. @throws Error that says why it cannot be read. */
+  /** @param ref a folder, file or image @throws Error if it cannot be read */
   of(ref: string): Promise<WholeCatalog> {
     const known = this.#known.get(ref) ?? this.#read(ref);
     this.#known.set(ref, known);
@@ -36,7 +36,7 @@ export class WholeCatalogs {
       const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
       for await (const meta of decodeMetas(bytes, path)) {
         if (meta.schema === Schema.bundle) builder.add(meta);
-        else if (!others.get(packageOf(meta))?.push(meta)) others.set(packageOf(meta), [meta]);
+        else if (!others.get(getPackageName(meta))?.push(meta)) others.set(getPackageName(meta), [meta]);
       }
     }
     const index = builder.build();

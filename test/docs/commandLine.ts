@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
+import { getCommandPath } from "../../cmd/olmv1/commands/completion/complete.ts";
+import { parseLongHelp } from "../../cmd/olmv1/manPages.ts";
 import { olmv1 } from "../../cmd/olmv1/program.ts";
 
 /** The command line with which nothing is done: its commands only take their arguments apart. */
@@ -52,4 +54,10 @@ export function optionsOf(command: Command): Set<string> {
       return options.flatMap(({ short, long }) => [short ?? "", long ?? ""]);
     }),
   );
+}
+
+/** Returns the examples in the help of every command, by its path. */
+export function commandExamples(): { path: string; text: string }[] {
+  const commands = withAllBelow(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
+  return commands.map((command) => ({ path: getCommandPath(command), text: parseLongHelp(command).examples }));
 }

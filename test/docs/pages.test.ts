@@ -6,16 +6,17 @@ import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../../pkg
 import { EVENTS } from "../../pkg/api/events.ts";
 import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { commandLineProblem, idleCommandLine, namedCommandProblem } from "./commandLine.ts";
+import { commandExamples, commandLineProblem, idleCommandLine, namedCommandProblem } from "./commandLine.ts";
 import { FOREIGN_FIELDS, FOREIGN_FLAGS, FOREIGN_REASONS } from "./foreignNames.ts";
 import { knownFlags, knownMetrics, leadsToField, ownSchemas, productText } from "./knownNames.ts";
 import { type Fence, type Page, pages, ROOT } from "./page.ts";
-import { examplesIn, olmv1Arguments, scriptOf } from "./shownCommands.ts";
+import { readScript } from "./shell.ts";
+import { olmv1Arguments, scriptOf } from "./shownCommands.ts";
 import { structuralProblems } from "./structuralProblems.ts";
 
 const PAGES = pages();
 const ANCHORS = new Map(PAGES.map(({ path, anchors }) => [path, anchors]));
-/** It is made of the declarations, so only its examples can be wrong. */
+/** Generated from the declarations of commands. */
 const CLI_REFERENCE = "docs/reference/cli.md";
 const WRITTEN = PAGES.filter(({ path }) => path !== CLI_REFERENCE);
 
@@ -71,8 +72,7 @@ describe("the pages", () => {
   });
 
   test("show command lines of olmv1 that it takes, and so do the examples of its help", async () => {
-    const reference = PAGES.find(({ path }) => path === CLI_REFERENCE)?.fences ?? [];
-    const examples = reference.map((fence) => ({ at: `${CLI_REFERENCE}:${fence.line}`, script: examplesIn(fence) }));
+    const examples = commandExamples().map(({ path, text }) => ({ at: `olmv1 ${path} --help`, script: readScript(text) }));
     const scripts = [...blocks().map(({ at, fence }) => ({ at, script: scriptOf(fence) })), ...examples];
     const shown = scripts.flatMap(({ at, script }) => (script?.commands ?? []).map((words) => ({ at, args: olmv1Arguments(words) })));
     const ours = shown.flatMap(({ at, args }) => (args ? [{ at, args }] : []));

@@ -18,12 +18,6 @@ export function scriptOf({ language, text }: Fence): Script | undefined {
   return language === "" && PROGRAMS.has(first) ? readScript(text) : undefined;
 }
 
-/** The examples at the end of a command's help; undefined where it has none. */
-export function examplesIn({ text }: Fence): Script | undefined {
-  const [, examples] = /^Examples:\n((?: {2}.*\n?)+)/m.exec(text) ?? [];
-  return examples === undefined ? undefined : readScript(examples);
-}
-
 /** Lines behind a prompt, and those that go on with one. */
 function typed(lines: readonly string[]): string[] {
   let goesOn = false;

@@ -160,7 +160,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     await sample.world.installed("story", "1.0.0");
     expect(await olmv1("tree", "stroy")).toMatchObject({
       code: 2,
-      err: 'olmv1: there is no ClusterExtension "stroy"; did you mean "story"?\n',
+      err: 'olmv1: ClusterExtension "stroy" not found; did you mean "story"?\n',
     });
     expect(await olmv1("catalog", "get", "stroy")).toMatchObject({
       code: 2,
@@ -277,7 +277,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(half).toMatchObject({ code: 2 });
     expect(half.err).toContain(`apply ClusterRole ${namespace}-half-installer: `);
     expect(half.err).toContain(
-      `; before that: serviceaccount/half-installer created in namespace ${namespace}; run it again once that is mended, or take it back`,
+      `; applied before: serviceaccount/half-installer created in namespace ${namespace}; run it again once that is mended, or take it back`,
     );
     expect(await olmv1("uninstall", "half", "--yes")).toMatchObject({
       code: 0,

@@ -144,7 +144,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     expect(of("Progressing")).toMatchObject({
       reason: "Retrying",
       message:
-        'error storing fbc: error walking FBC root: catalog.yaml: document 4, line 16: olm.bundle "foo.v1" of package "foo": package "foo" has duplicate bundle "foo.v1"; the first stands in catalog.yaml: document 3, line 10',
+        'error storing fbc: error walking FBC root: catalog.yaml: document 4, line 16: olm.bundle "foo.v1" of package "foo": package "foo" has duplicate bundle "foo.v1"; the first one is in catalog.yaml: document 3, line 10',
     });
     expect([of("Serving")?.status, status.resolvedSource]).toEqual(["True", before.status.resolvedSource]);
     expect(of("Valid")).toEqual({ ...before.of("Valid"), observedGeneration: expect.any(Number) });

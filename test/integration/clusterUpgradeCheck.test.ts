@@ -103,7 +103,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       );
       expect(await check("--to", "4.18")).toMatchObject({
         code: 0,
-        stdout: expect.stringMatching(/^OK: nothing installed blocks the upgrade to 4\.18\n/),
+        stdout: expect.stringMatching(/^OK: no extension blocks the upgrade to 4\.18\n/),
       });
       expect(await check("--to", "4.19")).toMatchObject({
         code: 1,
@@ -175,7 +175,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     test("cluster-upgrade-check reports no block without installed extensions", async () => {
       expect(await check()).toEqual({
         code: 0,
-        stdout: "OK: nothing is installed that could block the upgrade from 4.18.9 to 4.19\n",
+        stdout: "OK: no extension is installed, so none blocks the upgrade from 4.18.9 to 4.19\n",
         stderr: "",
       });
     });
@@ -311,7 +311,7 @@ What to do:
       const { code, stdout } = await check("--system-namespace", "default");
       expect(code).toBe(1);
       expect(stdout).toContain(
-        'its status says that bundle "elsewhere.v1.0.0" is installed, and namespace "default" holds no release of it; give --system-namespace',
+        'its status names bundle "elsewhere.v1.0.0" as installed, but namespace "default" contains no release of it; give --system-namespace',
       );
     });
 

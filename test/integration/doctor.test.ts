@@ -48,7 +48,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
         ["warning: catalogs", "warning: ValidatingAdmissionPolicyBinding clusterextension-service-accounts"],
       ]);
       expect(findings.map(({ check, message }) => `${check}: ${message}`)).toContainEqual(
-        expect.stringMatching(/^certificate of catalogd: made by the program, holds until \S+, 8\d days$/),
+        expect.stringMatching(/^certificate of catalogd: issued by the program, valid until \S+, 8\d days$/),
       );
     });
   });

@@ -82,10 +82,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     });
     const fine = preparedFor(x, [role, binding("b", "r")]);
     const dryRun = new DryRun(account.client, signal);
-    expect((await dryRun.each(fine)).failures).toEqual([]);
+    expect((await dryRun.run(fine)).failures).toEqual([]);
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns }, stringData: { a: "b" } };
     const more = preparedFor(x, [...fine, configMap("c", ns), secret]);
-    const err = dryRun.refusal((await dryRun.each(more)).failures, more);
+    const err = dryRun.toError((await dryRun.run(more)).failures, more);
     expect(err?.message).toMatch(/^2 errors occurred:\n\t\* Secret .*\n\t\* ConfigMap .*\n\n$/);
     for (const resource of ["configmaps", "secrets"])
       expect(err?.message).toContain(`User "system:serviceaccount:${ns}:installer" cannot patch resource "${resource}" in API group ""`);
@@ -115,7 +115,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       const applier = new Applier(account.client, log, signal);
       const live = await applier.read(objects.map(refOf));
       const dryRun = new DryRun(account.client, signal);
-      const refusal = dryRun.refusal((await dryRun.each(objects)).failures, objects);
+      const refusal = dryRun.toError((await dryRun.run(objects)).failures, objects);
       if (refusal) throw refusal;
       await applier.apply(objects, live);
       return verbsOf(applier).sort();

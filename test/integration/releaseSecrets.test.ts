@@ -87,7 +87,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       await eventually(() => {
         expect(
           installed
-            .of([question])
+            .listActive([question])
             ?.map((release) => told(assessRelease(release, CLUSTER)))
             .toSorted(),
         ).toEqual(want.gate);

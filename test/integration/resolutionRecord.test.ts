@@ -192,7 +192,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect([needy.code, needy.err]).toEqual([0, ""]);
     expect(needy.out).toContain("bundle: needy.v1.0.0 (version 1.0.0) of catalog pushed\n");
     expect(needy.out).toContain('\nnote: bundle "needy.v2.0.0" is not chosen: ');
-    expect(needy.out).not.toContain("not judged");
+    expect(needy.out).not.toContain("not checked");
     const silent = await olmv1("resolve", "shown", ...access, "-o", "json");
     expect(JSON.parse(silent.out)).toMatchObject({
       catalogs: [{ catalog: "c", state: "silent" }],
@@ -208,7 +208,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     const given = await olmv1("why-not", "1.1.0", "--extension", "shown", ...access, "--catalog-dir", `here=${dir}/catalog.json`);
     expect([given.code, given.err]).toEqual([1, ""]);
     expect(given.out.split("\n").slice(0, 3)).toEqual([
-      "1.1.0 is not what ClusterExtension shown gets",
+      "1.1.0 of package p is not selected for ClusterExtension shown",
       "p.v1.1.0 (version 1.1.0) of catalog here, priority 0:",
       '  upgradeEdges: no edge leads to it from "p.v1.2.0"',
     ]);

@@ -72,7 +72,7 @@ describeWithPrivateCluster("the objects of an extension", (cluster) => {
     await eventually(async () => expect((await tree("shown")).stdout).toContain("ConfigMap shown-system/settings: missing"));
     await expect(tree("nobody")).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('there is no ClusterExtension "nobody"') as string,
+      stderr: expect.stringContaining('ClusterExtension "nobody" not found') as string,
     });
   });
 });

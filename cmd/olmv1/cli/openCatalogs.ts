@@ -3,8 +3,8 @@ import type { PackageIn } from "../../../pkg/browse/packageView.ts";
 import { type CachedCatalog, CatalogCache, cacheFolder, filesKey, imageKey } from "../../../pkg/catalogcache/catalogCache.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent } from "../../../pkg/fbc/content.ts";
-import { PackageFacts, sortBundlesByVersion } from "../../../pkg/fbc/summary/packageFacts.ts";
-import { closestNames } from "../../../pkg/fbc/summary/search.ts";
+import { PackageData, sortBundlesByVersion } from "../../../pkg/fbc/summary/packageData.ts";
+import { findSimilarNames } from "../../../pkg/fbc/summary/search.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
@@ -39,7 +39,7 @@ export function withPackage<T>(
 async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageIn | undefined> {
   const metas = await book.metasOf(name);
   if (metas.length === 0) return undefined;
-  const facts = new PackageFacts(name);
+  const facts = new PackageData(name);
   for (const meta of metas) facts.add(meta, NO_HASH);
   try {
     return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: sortBundlesByVersion(facts.bundles) };
@@ -50,7 +50,7 @@ async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: s
 
 function absentText(name: string, { catalogs }: OpenCatalogs): string {
   const where = catalogs.length === 1 ? `catalog ${catalogs[0]?.name}` : `catalogs ${catalogs.map((one) => one.name).join(", ")}`;
-  const near = closestNames(name, [...new Set(catalogs.flatMap(({ book }) => book.names()))]);
+  const near = findSimilarNames(name, [...new Set(catalogs.flatMap(({ book }) => book.names()))]);
   const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "olmv1 search finds packages by words";
   return `there is no package ${goQuote(name)} in ${where}; ${hint}`;
 }

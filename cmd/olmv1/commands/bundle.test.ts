@@ -103,7 +103,7 @@ test("render ends quietly when nobody reads any more", async () => {
 
 test("a folder that there is not is told as one", async () => {
   const { code, err } = await bundle("render", "./nowhere");
-  expect([code, err]).toEqual([2, "olmv1: ./nowhere: there is no such folder\n"]);
+  expect([code, err]).toEqual([2, "olmv1: ./nowhere: folder does not exist\n"]);
 });
 
 test("rbac is the command olmv1 rbac", async () => {

@@ -77,7 +77,7 @@ describe("search", () => {
   test.for([
     ["search --kind a/b", '--kind "a/b" is not Kind'],
     ["search x --installable", "--installable needs a cluster"],
-    ["search x --catalog other", '--catalog: there is no catalog "other"; there are community, harbour'],
+    ["search x --catalog other", '--catalog: catalog "other" not found; available: community, harbour'],
     ["search x --limit many", "Use a whole number, 0 or greater"],
   ] as const)("%s is refused", async ([args, message]) => {
     const { code, err } = await run(args);

@@ -4,9 +4,9 @@ import { isForbidden } from "../../../pkg/kube/errors.ts";
 import {
   type ClusterUpgradeTarget,
   checkUpgrade,
+  parseUpgradeTarget,
   type UpgradeCheck,
   type UpgradeCheckRow,
-  upgradeTarget,
 } from "../../../pkg/openshift/upgradeCheck.ts";
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { readExtensions } from "../../../pkg/preview/clusterState.ts";
@@ -135,7 +135,7 @@ function targetOf(to: string | undefined, cluster: ClusterVersion): ClusterUpgra
     );
   }
   try {
-    return upgradeTarget(to, cluster);
+    return parseUpgradeTarget(to, cluster);
   } catch (err) {
     throw new Error(`--to: ${messageOf(err)}`, { cause: err });
   }

@@ -179,7 +179,7 @@ describe("one thing is wrong", () => {
 
   test.for([
     { name: "a scaled program", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
-    { name: "no leader", parts: { lease: { holderIdentity: "" } }, want: ["problem", "nobody leads since the last one stopped"] },
+    { name: "no leader", parts: { lease: { holderIdentity: "" } }, want: ["problem", "no current leader: the last one has stopped"] },
     { name: "an unreadable lease", parts: { lease: { renewTime: "soon" } }, want: ["problem", "has not renewed its Lease"] },
     { name: "two images", parts: { image: "registry.example.com/olmv1:0.2.0" }, want: ["warning", "the programs run different images"] },
     { name: "plain HTTP", parts: { args: ["/app/x.js", "--insecure-plain-http"] }, want: ["warning", "catalogs are served by plain HTTP"] },
@@ -214,14 +214,14 @@ describe("one thing is wrong", () => {
       new X509Certificate(Buffer.from((secret["data"] as Record<string, string>)["tls.crt"] ?? "", "base64")).checkHost("other.ns.svc"),
     ).toBe("other.ns.svc");
     expect(bad(withCatalogd({ secret, args: ["--tls-cert=/x", "--leader-elect"] }))[0]?.message).toContain(
-      "it is not for catalogd-service.olmv1-system.svc",
+      "it is not valid for catalogd-service.olmv1-system.svc",
     );
   });
 
   test("a Secret of somebody else, and the empty one of the manifests", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
     expect(bad(withCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
-      "somebody else's, catalogd does not write into it",
+      "it has another owner, so catalogd does not write into it",
     );
     const empty = { ...secrets.get("catalogd")!, data: {} };
     expect(bad(withCatalogd({ secret: empty }))[0]?.message).toContain("catalogd has not written a certificate into it yet");
@@ -271,7 +271,7 @@ describe("one thing is wrong", () => {
     const outside = (parts?: ProgramParts): ClusterSnapshot =>
       factsOf({ programs: PROGRAMS.map(({ program }) => ({ ...programOf(program, parts), deployment: { value: undefined } })) });
     expect(bad(outside())).toEqual([]);
-    const message = "it does not exist, because catalogd-abc runs catalogd outside of the cluster, as olmv1 dev does";
+    const message = "it does not exist, because catalogd-abc runs catalogd outside the cluster, as olmv1 dev does";
     expect(findingsOf(outside(), "0.1.0")).toContainEqual({ check: "Deployment catalogd-controller-manager", status: "ok", message });
     const silent = outside({ lease: { renewTime: new Date(NOW - 200_000).toISOString() } });
     expect(bad(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
@@ -284,7 +284,7 @@ describe("one thing is wrong", () => {
 
   test("no catalog at all", () => {
     expect(bad(factsOf({ catalogs: { value: [] } }))).toEqual([
-      expect.objectContaining({ status: "warning", message: "there is none, so that nothing can be installed" }),
+      expect.objectContaining({ status: "warning", message: "no ClusterCatalog exists, so nothing can be installed" }),
     ]);
   });
 });

@@ -3,11 +3,11 @@ import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
 import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
-import { onwardsFrom } from "../../../pkg/fbc/graph/subgraph.ts";
+import { selectReachable } from "../../../pkg/fbc/graph/subgraph.ts";
 import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
-import { installedHere } from "../../../pkg/rollout/extensions.ts";
+import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { columnsOf, cutTo } from "../cli/columns.ts";
@@ -32,7 +32,7 @@ export async function graph(terminal: Terminal, name: string, options: GraphOpti
     const meant = options.from ?? options.installed;
     const { found } = firstWith(all, (one) => (meant === undefined ? undefined : bundleMeant(one, meant)));
     const others = all.filter((one) => one !== found);
-    const installed = await installedNames(found, options, installedHere(client, signal));
+    const installed = await installedNames(found, options, listInstalledExtensions(client, signal));
     const source = sourceOf(found, options, installed);
     try {
       terminal.out(textOf(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
@@ -51,7 +51,7 @@ export async function graph(terminal: Terminal, name: string, options: GraphOpti
 async function installedNames(
   found: PackageIn,
   { installed }: GraphOptions,
-  reading: ReturnType<typeof installedHere>,
+  reading: ReturnType<typeof listInstalledExtensions>,
 ): Promise<Map<string, string[]>> {
   if (installed !== undefined) return new Map([[bundleMeant(found, installed).name, []]]);
   const names = new Map<string, string[]>();
@@ -90,7 +90,7 @@ function sourceOf(
 
 function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
   const { name } = bundleMeant(found, version);
-  const onwards = onwardsFrom(source, name);
+  const onwards = selectReachable(source, name);
   if (onwards.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
   return onwards;
 }

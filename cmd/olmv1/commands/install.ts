@@ -10,7 +10,7 @@ import { createNamespaceObject, installerObjects, requireFallback, tokenRights }
 import type { Client } from "../../../pkg/kube/client.ts";
 import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type { SuccessfulResolution } from "../../../pkg/resolve/resolution.ts";
-import { extensionRef, extensionsOf } from "../../../pkg/rollout/extensions.ts";
+import { extensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -164,7 +164,7 @@ async function refuseOthers(client: Client, name: string, packageName: string, e
       throw new Error(`ClusterExtension ${goQuote(name)} is being deleted: olmv1 uninstall ${name} waits until it is gone`);
     return;
   }
-  const same = (await extensionsOf(client)).find(({ spec }) => spec.source.catalog?.packageName === packageName);
+  const same = (await listClusterExtensions(client)).find(({ spec }) => spec.source.catalog?.packageName === packageName);
   if (same)
     throw new Error(
       `ClusterExtension ${goQuote(same.metadata.name)} already installs package ${goQuote(packageName)}: see olmv1 describe ${same.metadata.name}`,

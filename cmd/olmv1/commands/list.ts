@@ -5,7 +5,7 @@ import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
-import { extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { columnsOf } from "../cli/columns.ts";
 import { catalogsOf, describeExtensionState, findHolds, isOutdated, updateOf } from "../cli/extensionState.ts";
@@ -185,7 +185,7 @@ export interface ListExtensionsOptions extends ClusterOptions, ObjectOutputOptio
 export async function listExtensions(terminal: Terminal, options: ListExtensionsOptions): Promise<void> {
   if (options.namespace !== undefined && !options.apis) throw new Error("--namespace needs --apis: ClusterExtensions have no namespace");
   await withCluster(options, async (client) => {
-    const all = await extensionsOf(client);
+    const all = await listClusterExtensions(client);
     const extensions = options.outdated ? all.filter(isOutdated) : all;
     if (options.apis) {
       const apis = await apisOf(client, extensions, options.namespace);

@@ -133,7 +133,7 @@ test.for<[why: string, args: string[], message: string]>([
   [
     "versions of no catalog",
     ["hello-operator", "--version", "1.x"],
-    "olmv1: --version and --channel are about packages: name their catalog with --catalog or --catalog-url\n",
+    "olmv1: --version and --channel require packages: name their catalog with --catalog or --catalog-url\n",
   ],
   [
     "versions that the catalog does not have",

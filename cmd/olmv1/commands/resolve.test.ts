@@ -144,7 +144,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
 
 test.for<[why: string, args: () => string[], err: string]>([
   ["neither a package nor a file", () => ["resolve", "--catalog-dir", main()], "name one ClusterExtension or package, or one file"],
-  ["a catalog that is not given", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: there is no catalog "d"'],
+  ["a catalog that is not given", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: catalog "d" not found'],
   ["a folder that is not there", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
   ["no version", () => ["why-not", "p", "--catalog-dir", main()], "name an extension or package, and a version"],
   ["what is no version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is not a version such as 1.2.3'],

@@ -48,7 +48,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
       headed("why: "),
-      `not checked: whether there is what bundle "needy.v2.0.0" depends on (package "giver" >=2.0.0): ${UNKNOWN}; ${SUPPLY}`,
+      `not checked: dependencies of bundle "needy.v2.0.0" (package "giver" >=2.0.0): ${UNKNOWN}; ${SUPPLY}`,
     ],
   ],
   [
@@ -58,7 +58,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v3.0.0 (version 3.0.0) of catalog c",
       headed("why: "),
-      `not checked: whether there is what bundle "needy.v3.0.0" depends on (package "missing" >=1.0.0): ${UNKNOWN}; with nothing else installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
+      `not checked: dependencies of bundle "needy.v3.0.0" (package "missing" >=1.0.0): ${UNKNOWN}; with nothing else installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
     ],
   ],
   [
@@ -118,7 +118,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
       headed("why: "),
-      'note: what it depends on is installed first, by ClusterExtensions of packages "giver" >=2.0.0 (bundle "giver.v3.0.0")',
+      'note: its dependencies are installed first, by ClusterExtensions of packages "giver" >=2.0.0 (bundle "giver.v3.0.0")',
     ],
   ],
   [
@@ -149,7 +149,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
       "3.0.0 of package giver is not selected",
       "giver.v3.0.0 (version 3.0.0) of catalog c, priority 0:",
       `  dependencies: ${BREAKS}`,
-      "    spec.dependencies.policy Ignore takes it all the same",
+      "    spec.dependencies.policy Ignore allows it anyway",
       "selected: giver.v2.0.0 (version 2.0.0) of catalog c",
     ],
   ],

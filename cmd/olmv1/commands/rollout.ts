@@ -9,7 +9,7 @@ import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionRef } from "../../../pkg/rollout/extensions.ts";
 import { inventoryHealth } from "../../../pkg/rollout/inventory.ts";
-import { type Awaited, isLookedAt, rolloutVerdict } from "../../../pkg/rollout/rolloutVerdict.ts";
+import { type Awaited, isObserved, rolloutVerdict } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import { cutTo, wrapText } from "../cli/columns.ts";
@@ -75,7 +75,7 @@ export async function awaitRollout(
       if (extension === undefined) return { kind: "gone", seconds: seconds() };
       if (extension !== "later") {
         const verdict = rolloutVerdict(extension, awaited);
-        const isNow = isLookedAt(extension, awaited);
+        const isNow = isObserved(extension, awaited);
         // An extension that was ready from the start needs no progress.
         if (isNow && (verdict.kind !== "ready" || printer.hasPrinted || seconds() > 0)) await printer.update(client, extension, progress);
         if (verdict.kind === "ready" || verdict.kind === "approval") return { kind: verdict.kind, extension, seconds: seconds() };

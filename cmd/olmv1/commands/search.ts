@@ -1,7 +1,7 @@
 import { type Found, foundIn, type Ranked, rankResults } from "../../../pkg/browse/searchResults.ts";
 import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
+import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -48,7 +48,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
     const judged = isJudged ? await judgedHere(all, client, signal) : all;
     const wanted = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
-    const installed = await installedHere(client, signal);
+    const installed = await listInstalledExtensions(client, signal);
     const items = wanted.slice(0, options.limit);
     const answer: Answer = { items, total: wanted.length, leftOut };
     const count = looked.reduce((sum, { packages }) => sum + packages.length, 0);
@@ -93,7 +93,7 @@ function hint(words: readonly string[], { installable }: SearchOptions, found: n
 function searchTable(
   terminal: Terminal,
   items: readonly Found[],
-  { installed, hasCatalogs }: { installed: readonly InstalledHere[] | undefined; hasCatalogs: boolean },
+  { installed, hasCatalogs }: { installed: readonly InstalledExtension[] | undefined; hasCatalogs: boolean },
 ): string {
   if (items.length === 0) return "";
   const columns: Column[] = [
@@ -107,7 +107,7 @@ function searchTable(
   return tableOf(terminal, columns, items);
 }
 
-function wideTable(terminal: Terminal, items: readonly Found[], installed: readonly InstalledHere[] | undefined): string {
+function wideTable(terminal: Terminal, items: readonly Found[], installed: readonly InstalledExtension[] | undefined): string {
   if (items.length === 0) return "";
   const columns: Column[] = [
     ["PACKAGE", nameCell],
@@ -153,11 +153,11 @@ function installableCell({ installable, hindrances = [] }: Found): Cell {
   return installable ? { text: "yes", mood: "good" } : { text: `no: ${hindrances.join("; ")}`, mood: "warning" };
 }
 
-function isInstalled(found: Found, installed: readonly InstalledHere[]): boolean {
+function isInstalled(found: Found, installed: readonly InstalledExtension[]): boolean {
   return installed.some((one) => one.package === found.package);
 }
 
-function installedColumn(installed: readonly InstalledHere[]): Column {
+function installedColumn(installed: readonly InstalledExtension[]): Column {
   return [
     "INSTALLED",
     (found) => {

@@ -1,7 +1,7 @@
 import { bundleAsked, firstWith, type PackageIn, type PackageView, packageView } from "../../../pkg/browse/packageView.ts";
-import { bundleDetails, kindOfExample } from "../../../pkg/fbc/summary/bundleDetails.ts";
+import { readBundleDetails, readExampleKind } from "../../../pkg/fbc/summary/bundleDetails.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
-import { type InstalledHere, installedHere } from "../../../pkg/rollout/extensions.ts";
+import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { compareText } from "../../../pkg/text/compare.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
@@ -15,7 +15,7 @@ import type { Terminal } from "../cli/terminal.ts";
 /** Options for printing a package. */
 interface Telling {
   /** The installed versions of the package. */
-  readonly installed: readonly InstalledHere[];
+  readonly installed: readonly InstalledExtension[];
   /** Print lists completely. */
   readonly isWide: boolean;
 }
@@ -184,7 +184,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
       bundle,
       all.filter((one) => one !== found),
     );
-    const installed = (await installedHere(client, signal))?.filter((one) => one.package === name) ?? [];
+    const installed = (await listInstalledExtensions(client, signal))?.filter((one) => one.package === name) ?? [];
     await print(terminal, options.output, {
       data: { ...view, ...(client ? { installed } : {}) },
       text: () => packageText(terminal, view, { installed, isWide: false }),
@@ -205,12 +205,12 @@ function packageAndVersion(text: string): { name: string; version?: string } {
 /** @throws Error if there is no example to print. */
 function examplesOf({ metas, name, catalog }: PackageIn, bundle: string, kind: string | undefined): readonly object[] {
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
-  const examples = meta && bundleDetails(meta, { examples: true }).examples;
+  const examples = meta && readBundleDetails(meta, { examples: true }).examples;
   if (examples === undefined)
     throw new Error(`catalog ${catalog} has no examples of ${bundle}; its image may contain them: olmv1 show ${name} prints the image`);
-  const wanted = kind === undefined ? examples : examples.filter((one) => kindOfExample(one).toLowerCase() === kind.toLowerCase());
+  const wanted = kind === undefined ? examples : examples.filter((one) => readExampleKind(one).toLowerCase() === kind.toLowerCase());
   if (wanted.length > 0) return wanted;
-  const kinds = [...new Set(examples.map(kindOfExample))].join(", ");
+  const kinds = [...new Set(examples.map(readExampleKind))].join(", ");
   throw new Error(
     kind === undefined || kinds === ""
       ? `${bundle} has no examples`

@@ -10,7 +10,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type CrdPolicy, crdPolicyOf } from "../../../pkg/release/plan.ts";
 import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
-import { extensionRef, extensionsOf, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { extensionRef, listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
 import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
@@ -136,7 +136,7 @@ async function divideObjects(
   { deleteNamespace = false, keepServiceAccount = false }: UninstallOptions,
 ): Promise<{ going: KubeObject[]; staying: string[] }> {
   const namespaces = made.filter(({ kind }) => kind === "Namespace");
-  const others = deleteNamespace ? (await extensionsOf(client)).filter(({ metadata }) => metadata.name !== name) : [];
+  const others = deleteNamespace ? (await listClusterExtensions(client)).filter(({ metadata }) => metadata.name !== name) : [];
   const staying =
     keepServiceAccount && made.length > namespaces.length ? ["The ServiceAccount and its roles stay (--keep-service-account)."] : [];
   const going = keepServiceAccount ? [] : made.filter(({ kind }) => kind !== "Namespace");

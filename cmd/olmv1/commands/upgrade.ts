@@ -88,7 +88,7 @@ async function carryOut(
   options: UpgradeOptions,
 ): Promise<void> {
   const { name } = extension.metadata;
-  const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not tried"): void => {
+  const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not validated"): void => {
     if (verb !== "unchanged") terminal.out(`${appliedLine({ object, verb })}\n`);
   };
   const own = rights?.isOurs ? installerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];

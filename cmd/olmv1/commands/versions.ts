@@ -7,7 +7,7 @@ import {
   type VersionRow,
   versionRows,
 } from "../../../pkg/browse/packageView.ts";
-import { installedHere } from "../../../pkg/rollout/extensions.ts";
+import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
@@ -32,7 +32,7 @@ export async function versions(terminal: Terminal, name: string, options: Versio
   const { channel, installed, output } = options;
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     checkChannels(name, all, channel);
-    const starts = installed === undefined ? await startsOf(name, installedHere(client, signal)) : [startNamed(all, installed)];
+    const starts = installed === undefined ? await startsOf(name, listInstalledExtensions(client, signal)) : [startNamed(all, installed)];
     const rows = versionRows(all, channel, starts);
     const isCut = options.all !== true && rows.length > MAX_ROWS;
     const shown = isCut ? shownOf(rows) : rows;
@@ -58,7 +58,7 @@ function checkChannels(name: string, all: readonly PackageIn[], wanted: readonly
   if (unknown !== undefined) throw new Error(noChannel(name, unknown, names));
 }
 
-async function startsOf(name: string, reading: ReturnType<typeof installedHere>): Promise<Start[]> {
+async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<Start[]> {
   return ((await reading) ?? [])
     .filter((one) => one.package === name)
     .map(({ extension, bundle, version, release }) => {

@@ -1,5 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addClusterOptions, addRegistryOptions, type ClusterOptions, collect, durationOption } from "../cli/options.ts";
+import {
+  addClusterOptions,
+  addRegistryOptions,
+  type ClusterOptions,
+  collect,
+  durationOption,
+  parseDurationOption,
+} from "../cli/options.ts";
 import { addManagedFieldsOption, type ObjectOutputOptions, type Output, outputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddOptions } from "../commands/catalog/add.ts";
@@ -52,7 +59,11 @@ function addAdd(catalog: Command, terminal: Terminal): void {
     .description("Add a catalog to the cluster")
     .argument("<name>", "name of the ClusterCatalog")
     .argument("<image>", "image with a file-based catalog, by tag or digest")
-    .addOption(durationOption("--poll-interval", "interval of tag lookups in whole minutes (default: never)"))
+    .addOption(
+      new Option("--poll-interval <duration>", "interval of tag lookups in whole minutes, such as 10m (default: never)").argParser(
+        parseDurationOption,
+      ),
+    )
     .option("--priority <number>", "priority over catalogs with the same package; the highest wins (default: 0)", parseInteger)
     .option("--label <key=value>", "label for selectors of extensions; repeatable", collect, [])
     .option("--wait", "wait until the catalog is served")

@@ -169,8 +169,6 @@ function addLabel(text: string, before: readonly string[]): string[] {
 }
 
 const IMAGES_HELP = `
-Lists the image of each bundle and its related images.
-
 Examples:
   olmv1 catalog images ./catalog
   olmv1 catalog images ./catalog --packages clusterlogging --versions '4.3.x' -o name

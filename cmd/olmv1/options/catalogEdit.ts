@@ -259,7 +259,8 @@ export function addExtract(catalog: Command, terminal: Terminal): void {
     .option("--versions <range>", "version range to include, or PACKAGE:RANGE for one package; repeatable", collect, [])
     .option("--heads-only", "only the newest version of each channel")
     .option("--default-channel <name>", "default channel if the original one is excluded");
-  addRegistryOptions(addEditOptions(command))
+  const withDryRun = command.option("--dry-run", "print the files as a diff without writing them");
+  addRegistryOptions(outputOption(withDryRun, ["text", "json", "yaml"]))
     .addHelpText("after", EXTRACT_HELP)
     .action(async (source: string, target: string, options: ExtractOptions) => {
       const { runExtract } = await import("../commands/catalog/extract.ts");

@@ -62,7 +62,7 @@ export function addSearch(program: Command, terminal: Terminal): void {
 }
 
 const CATALOG_SEARCH_HELP = `
-Works like olmv1 search, but in one catalog. A name with a slash is an image, unless it starts with
+Works like olmv1 search. A name with a slash is an image, unless it starts with
 ./ or / or exists as a path. Any other name is a ClusterCatalog.
 
 Examples:

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { brokenBundles, brokenFiles, soundBundle } from "../../../test/support/brokenBundles.ts";
 import { formatContentPlace } from "../../fbc/types.ts";
-import { compareReported } from "../../fbc/validate/finding.ts";
+import { comparePrinted } from "../../fbc/validate/finding.ts";
 import { BUNDLE_RULES, type BundleFinding, checkBundleFiles, formatBundleFinding, RULE_TOPICS } from "./checkBundle.ts";
 
 const cases = brokenBundles();
@@ -71,7 +71,7 @@ describe("findings of checkBundleFiles", () => {
         const lines = (texts.get(file) ?? "").split("\n");
         const mangled = lines.map((line, i) => (i === at % lines.length ? line.replace(/:( .*)?$/, () => `: ${replacement}`) : line));
         const { findings } = checkBundleFiles(brokenFiles({ files: { [file]: mangled.join("\n") } }), matches);
-        expect(findings).toEqual(findings.toSorted(compareReported));
+        expect(findings).toEqual(findings.toSorted(comparePrinted));
       }),
       { numRuns: 300 },
     );

@@ -1,7 +1,7 @@
 import type { BundleFiles } from "../../bundle/types.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { formatContentPlace } from "../../fbc/types.ts";
-import { compareReported } from "../../fbc/validate/finding.ts";
+import { comparePrinted } from "../../fbc/validate/finding.ts";
 import { type Severity } from "../../fbc/validate/rules.ts";
 import { truncate } from "../../text/truncate.ts";
 import { BundleContent } from "./content.ts";
@@ -80,5 +80,5 @@ export function checkBundleFiles(files: BundleFiles, matches?: PatternMatcher): 
     const more = breaches.length - found.length;
     return more > 0 ? [...found, { rule, severity, message: `and ${more} more of these` }] : found;
   });
-  return { name: content.csv?.metadata.name ?? "", findings: findings.toSorted(compareReported) };
+  return { name: content.csv?.metadata.name ?? "", findings: findings.toSorted(comparePrinted) };
 }

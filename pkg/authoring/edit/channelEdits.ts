@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
-import { rangeFaultOf } from "../../fbc/validate/propertyCheck.ts";
+import { findRangeFault } from "../../fbc/validate/propertyCheck.ts";
 import { textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareByVersion, type EntryEdges, findHead, hasEdges, newEntry, readChannelEntries, withEntries } from "./channelEntries.ts";
@@ -19,7 +19,7 @@ interface Placement extends EntryEdges {
  */
 function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips, skipRange }: Placement): void {
   if (channel === "") throw new EditError("the name of the channel is empty");
-  const fault = skipRange === undefined ? undefined : rangeFaultOf(skipRange);
+  const fault = skipRange === undefined ? undefined : findRangeFault(skipRange);
   if (fault !== undefined) throw new EditError(`invalid skipRange ${goQuote(skipRange ?? "")}: ${fault}`);
   const given = {
     ...(replaces === undefined ? {} : { replaces }),

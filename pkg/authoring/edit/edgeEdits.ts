@@ -1,6 +1,6 @@
 import { rangeTest } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
-import { rangeFaultOf } from "../../fbc/validate/propertyCheck.ts";
+import { findRangeFault } from "../../fbc/validate/propertyCheck.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import {
@@ -61,7 +61,7 @@ export function addEdge(edit: PackageEdit, { from, to }: Edge, type: "replaces" 
 
 /** Sets the skipRange of `to`. @throws EditError */
 export function setSkipRange(edit: PackageEdit, to: string, skipRange: string | undefined, channel?: string): void {
-  const fault = skipRange === undefined ? undefined : rangeFaultOf(skipRange);
+  const fault = skipRange === undefined ? undefined : findRangeFault(skipRange);
   if (fault !== undefined) throw new EditError(`invalid skipRange ${goQuote(skipRange ?? "")}: ${fault}`);
   for (const document of channelsWith(edit, to, channel)) changeEntry(edit, document, to, (entry) => withEdges(entry, { skipRange }));
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, channelHeads } from "../../fbc/bundleOrder.ts";
-import { packageOf, Schema } from "../../fbc/content.ts";
-import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
+import { getPackageName, Schema } from "../../fbc/content.ts";
+import { findGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
@@ -66,7 +66,7 @@ function addSkips(entries: readonly EditedEntry[], head: string, names: readonly
 function findStranded(entries: readonly EditedEntry[]): string[] {
   const facts = entries.map(({ name, replaces = "", skips }) => ({ name, replaces, skips, skipRangeFault: undefined }));
   const graph = new Map(facts.map((entry) => [entry.name, entry]));
-  if (channelGraphFault(graph)?.rule !== "stranded-bundles") return [];
+  if (findGraphFault(graph)?.rule !== "stranded-bundles") return [];
   const skipped = new Set(facts.flatMap(({ skips }) => skips));
   const chain = new Set<string>();
   const [head] = channelHeads(entries);
@@ -160,7 +160,7 @@ export function onlyPackages(files: CatalogFiles, packages: ReadonlySet<string>)
   for (const [path, text] of files) {
     const read = new CatalogText(text);
     const removed = new Map<number, DocumentChange>();
-    for (const [i, meta] of read.documents.entries()) if (!packages.has(packageOf(meta))) removed.set(i, "removed");
+    for (const [i, meta] of read.documents.entries()) if (!packages.has(getPackageName(meta))) removed.set(i, "removed");
     if (removed.size < read.documents.length) left.set(path, read.applyChanges(removed).text);
   }
   return left;
@@ -168,6 +168,6 @@ export function onlyPackages(files: CatalogFiles, packages: ReadonlySet<string>)
 
 /** Returns the names of the packages in a catalog, in its order. */
 export function listPackageNames(files: CatalogFiles): string[] {
-  const names = [...files.values()].flatMap((text) => new CatalogText(text).documents.map(packageOf));
+  const names = [...files.values()].flatMap((text) => new CatalogText(text).documents.map(getPackageName));
   return [...new Set(names)].filter((name) => name !== "");
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { channelGraphFault } from "../../fbc/validate/channelCheck.ts";
+import { findGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { type EditedEntry, newEntry } from "./channelEntries.ts";
 import { zstreamEntries } from "./edgeEdits.ts";
 import { keepEntries } from "./extract.ts";
@@ -17,7 +17,7 @@ const entries = fc
   .map((list) => list.map((entry) => newEntry(entry.name, entry)));
 
 const fault = (list: readonly EditedEntry[]): unknown =>
-  channelGraphFault(
+  findGraphFault(
     new Map(list.map(({ name: own, replaces = "", skips }) => [own, { name: own, replaces, skips, skipRangeFault: undefined }])),
   );
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, bundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
-import { packageOf, Schema } from "../../fbc/content.ts";
+import { getPackageName, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { type Finding, formatFinding } from "../../fbc/validate/finding.ts";
@@ -60,7 +60,7 @@ export class PackageEdit {
       const read = new CatalogText(text);
       this.#files.set(file, read);
       for (const [index, meta] of read.documents.entries()) {
-        if (packageOf(meta) !== name) continue;
+        if (getPackageName(meta) !== name) continue;
         this.#documents.push({ file, index, schema: meta.schema, name: meta.name, blob: meta.blob, original: meta.blob });
       }
     }

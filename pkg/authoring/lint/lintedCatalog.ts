@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
-import { apisOf, csvMetadataFrom } from "../../fbc/summary/csvMetadata.ts";
+import { collectApis, readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
 import type { FindingSubject } from "../../fbc/validate/finding.ts";
 import { SCHEMA_SHAPES, type Shape } from "../../fbc/validate/shape.ts";
@@ -192,7 +192,7 @@ export class LintedCatalog {
     const { bundles } = this.#package(subject.package);
     if (bundles.has(subject.name)) return;
     const given = objectMembers(blob, "properties");
-    const csv = csvMetadataFrom(given);
+    const csv = readCsvMetadata(given);
     bundles.set(subject.name, {
       ...subject,
       image: textMember(blob, "image"),
@@ -203,8 +203,8 @@ export class LintedCatalog {
         return { index, type, value: LARGE.has(type) ? undefined : memberOf(property, "value") };
       }),
       hasCsv: csv !== undefined,
-      requiredApis: apisOf([], csv).required,
-      providedApis: apisOf(given, csv).provided,
+      requiredApis: collectApis([], csv).required,
+      providedApis: collectApis(given, csv).provided,
     });
   }
 }

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { type ImageName, parseImageName } from "../../api/imageName.ts";
 import { type CatalogFileSource, checkCatalog } from "../../catalogd/load/checkCatalog.ts";
-import { packageOf } from "../../fbc/content.ts";
+import { getPackageName } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { canonicalJson } from "../../golang/json.ts";
@@ -67,9 +67,9 @@ export async function readMirroredCatalog(source: string, selection: CatalogSele
   };
   const providers = new Map<string, Set<string>>();
   for await (const meta of metasIn(source)) {
-    if (selection) for (const api of listProvidedApis(meta)) providers.set(api, (providers.get(api) ?? new Set()).add(packageOf(meta)));
+    if (selection) for (const api of listProvidedApis(meta)) providers.set(api, (providers.get(api) ?? new Set()).add(getPackageName(meta)));
     if (!selection) addImages(meta);
-    else if (isSelected(selection, packageOf(meta)) && !byPackage.get(packageOf(meta))?.push(meta)) byPackage.set(packageOf(meta), [meta]);
+    else if (isSelected(selection, getPackageName(meta)) && !byPackage.get(getPackageName(meta))?.push(meta)) byPackage.set(getPackageName(meta), [meta]);
   }
   if (!selection) return { images, bundles, text: undefined, notes: [] };
   const missing = [...(selection.packages ?? [])].filter((name) => !byPackage.has(name));

@@ -1,4 +1,4 @@
-import { packageOf, Schema } from "../../fbc/content.ts";
+import { getPackageName, Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { goJson, indentJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -18,11 +18,11 @@ const RANKS: readonly string[] = [Schema.package, Schema.channel, Schema.bundle]
  * @see C-19
  */
 export function sortMetas(metas: readonly Meta[]): Meta[] {
-  const kept = metas.filter((meta) => packageOf(meta) !== "" || !isTyped(meta));
+  const kept = metas.filter((meta) => getPackageName(meta) !== "" || !isTyped(meta));
   return kept.toSorted(
     (a, b) =>
-      Number(packageOf(a) === "") - Number(packageOf(b) === "") ||
-      compareText(packageOf(a), packageOf(b)) ||
+      Number(getPackageName(a) === "") - Number(getPackageName(b) === "") ||
+      compareText(getPackageName(a), getPackageName(b)) ||
       rank(a) - rank(b) ||
       (isTyped(a) ? compareText(a.name, b.name) : compareText(a.schema, b.schema)),
   );
@@ -47,7 +47,7 @@ export function formatMeta(blob: object, format: CatalogFormat): string {
 export function formatCatalogFiles(metas: readonly Meta[], format: CatalogFormat): Map<string, string> {
   const texts = new Map<string, string>();
   for (const meta of sortMetas(metas)) {
-    const folder = packageOf(meta);
+    const folder = getPackageName(meta);
     if (folder !== "" && !isPathElement(folder))
       throw new Error(`invalid package name ${goQuote(folder)}: must be a single local path element`);
     const path = `${folder === "" ? "" : `${folder}/`}catalog.${format}`;

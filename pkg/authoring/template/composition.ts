@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { packageOf } from "../../fbc/content.ts";
+import { getPackageName } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { members } from "../../fbc/validate/shape.ts";
 import { listMember, objectMembers, textMember } from "../../golang/members.ts";
@@ -20,7 +20,7 @@ export interface ComposedPart {
  */
 export function selectMetas({ name, packages }: CatalogReference, metas: readonly Meta[]): Meta[] {
   if (packages === undefined) return [...metas];
-  const existing = new Set(metas.map(packageOf));
+  const existing = new Set(metas.map(getPackageName));
   const missing = packages.filter((name) => !existing.has(name));
   if (missing.length > 0) {
     const names = [...existing].filter((one) => one !== "").sort(compareText);
@@ -28,14 +28,14 @@ export function selectMetas({ name, packages }: CatalogReference, metas: readonl
       `reference ${goQuote(name)} has no package ${missing.map(goQuote).join(", ")}; it has ${names.length > 10 ? `${names.length} others` : names.join(", ") || "none"}`,
     );
   }
-  return metas.filter((meta) => packages.includes(packageOf(meta)));
+  return metas.filter((meta) => packages.includes(getPackageName(meta)));
 }
 
 /** Returns an error for each package that is in several references, sorted by package. */
 export function findSharedPackages(parts: readonly ComposedPart[]): string[] {
   const owners = new Map<string, CatalogReference[]>();
   for (const { reference, metas } of parts) {
-    for (const name of new Set(metas.map(packageOf))) {
+    for (const name of new Set(metas.map(getPackageName))) {
       if (name !== "") owners.set(name, [...(owners.get(name) ?? []), reference]);
     }
   }

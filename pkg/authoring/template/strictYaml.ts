@@ -1,7 +1,7 @@
 import { load, YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
 import { describeKind } from "../../fbc/content.ts";
-import { type Shape, shapeFaults } from "../../fbc/validate/shape.ts";
+import { type Shape, findShapeFaults } from "../../fbc/validate/shape.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
@@ -14,7 +14,7 @@ export function parseStrictYaml(text: string, shape: Shape): JsonObject {
   refuseRepeatedKeys(text);
   const document = parse(text);
   if (!isObject(document)) throw new Error(`expected an object, got ${describeKind(document)}`);
-  const [fault] = shapeFaults(document, shape);
+  const [fault] = findShapeFaults(document, shape);
   if (fault !== undefined) throw new Error(fault);
   refuseUnknownKeys(document, shape, "");
   return document;

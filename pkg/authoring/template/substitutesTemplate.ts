@@ -3,7 +3,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
-import { opmError } from "../../fbc/validate/finding.ts";
+import { formatOpmError } from "../../fbc/validate/finding.ts";
 import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
@@ -15,7 +15,7 @@ import { parseTemplate, readTemplateEntries } from "./basicTemplate.ts";
 export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
   const check = new CatalogCheck();
   for (const [i, meta] of metas.entries()) check.add({ ...meta, place: { file: "", document: i + 1, line: 1 } });
-  return opmError(check.end().findings);
+  return formatOpmError(check.end().findings);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ReadFault } from "../../catalogd/load/checkCatalog.ts";
 import { type ContentPlace, formatContentPlace } from "../../fbc/types.ts";
-import { compareReported, type Finding, type FindingSubject, findingMessage, subjectText } from "../../fbc/validate/finding.ts";
+import { comparePrinted, type Finding, type FindingSubject, findingMessage, formatSubject } from "../../fbc/validate/finding.ts";
 import { RULES, type RuleCode, SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
 import { CATALOG_LINTS } from "../lint/catalogLint.ts";
 import { IMAGE_CHECKS } from "../lint/lintRule.ts";
@@ -44,12 +44,12 @@ export function reportUnreadableFile({ message, place }: ReadFault): CatalogFind
 /** Formats a finding as one line: severity, location, object, message and rule. */
 export function findingLine({ rule, severity, message, place, subject }: CatalogFinding): string {
   const where = rule === "unreadable" || !place ? "" : formatContentPlace(place);
-  return [severity, where, subject ? subjectText(subject) : "", `${message} [${rule}]`].filter((part) => part !== "").join(": ");
+  return [severity, where, subject ? formatSubject(subject) : "", `${message} [${rule}]`].filter((part) => part !== "").join(": ");
 }
 
 /** Compares findings by severity, errors first, then by file, document, line and rule. */
 export function compareCatalogFindings(a: CatalogFinding, b: CatalogFinding): number {
-  return compareReported({ ...a, ...a.place }, { ...b, ...b.place });
+  return comparePrinted({ ...a, ...a.place }, { ...b, ...b.place });
 }
 
 /** Selects findings by severity and rule. */

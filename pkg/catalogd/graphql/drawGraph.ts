@@ -1,7 +1,7 @@
 import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
 import { metaFrom, packageContent } from "../../fbc/content.ts";
 import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
-import { aboveMinimum, UnknownMinimumError } from "../../fbc/graph/subgraph.ts";
+import { selectAboveMinimum, UnknownMinimumError } from "../../fbc/graph/subgraph.ts";
 import { svgGraph } from "../../fbc/graph/svg.ts";
 import { type GraphSource, GraphTooLargeError, graphJson, updateGraph } from "../../fbc/graph/updateGraph.ts";
 import { isObject } from "../../golang/members.ts";
@@ -65,7 +65,7 @@ function chosen(source: GraphSource, { channel: wanted, minimum }: GraphRequest)
     throw new GraphRefusedError("ChannelNotFound", `package ${JSON.stringify(source.package)} has no channel ${JSON.stringify(missing)}`);
   const kept = wanted && new Set(wanted);
   const some = kept ? { ...source, channels: source.channels.filter(({ name }) => kept.has(name)) } : source;
-  return minimum === undefined ? some : (aboveMinimum([some], minimum)[0] ?? some);
+  return minimum === undefined ? some : (selectAboveMinimum([some], minimum)[0] ?? some);
 }
 
 function readGraphSource(name: string, lines: GraphLines): GraphSource {

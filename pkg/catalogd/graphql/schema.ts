@@ -20,7 +20,7 @@ import {
   type Scalar,
 } from "../../fbc/graphql/catalogSchema.ts";
 import { remapFieldName } from "../../fbc/graphql/names.ts";
-import { scalarValue } from "../../fbc/graphql/scalars.ts";
+import { convertToScalar } from "../../fbc/graphql/scalars.ts";
 import { isObject } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { MAX_PAGE, type QueryContext } from "./queryContext.ts";
@@ -52,10 +52,10 @@ function fieldResolver(field: PlannedField, names: FieldNames): (source: unknown
       context.spend(field.name.length + 7);
       return null;
     }
-    if (!field.list) return spent(field, scalarValue(value, field.scalar), context);
+    if (!field.list) return spent(field, convertToScalar(value, field.scalar), context);
     // A catalog may contain a single value in place of a list.
     const list = Array.isArray(value) ? value : [value];
-    if (!field.nested) return list.map((element) => spent(field, scalarValue(element, field.scalar), context));
+    if (!field.nested) return list.map((element) => spent(field, convertToScalar(element, field.scalar), context));
     context.spend(field.name.length + 5 + 3 * list.length);
     return list;
   };

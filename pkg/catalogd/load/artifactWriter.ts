@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
-import { ownText } from "../../fbc/intern.ts";
+import { copyText } from "../../fbc/intern.ts";
 import { emitCanonicalJson } from "../../golang/json.ts";
 import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
 
@@ -67,7 +67,7 @@ export class IndexBuilder {
     const known = this.#ids.get(text);
     if (known !== undefined) return known;
     const id = this.#ids.size;
-    this.#ids.set(ownText(text), id);
+    this.#ids.set(copyText(text), id);
     return id;
   }
 }

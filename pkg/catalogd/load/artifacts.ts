@@ -1,9 +1,9 @@
 import { Schema } from "../../fbc/content.ts";
 import { SchemaDiscovery } from "../../fbc/graphql/schemaDiscovery.ts";
-import { propertiesOf, statedVersion } from "../../fbc/summary/bundleSummary.ts";
-import { CatalogFacts } from "../../fbc/summary/packageFacts.ts";
-import { packageSummary } from "../../fbc/summary/packageSummary.ts";
-import { searchRecord } from "../../fbc/summary/search.ts";
+import { listProperties, readStatedVersion } from "../../fbc/summary/bundleSummary.ts";
+import { CatalogData } from "../../fbc/summary/packageData.ts";
+import { summarizePackage } from "../../fbc/summary/packageSummary.ts";
+import { createSearchRecord } from "../../fbc/summary/search.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
 import { memberOf } from "../../golang/members.ts";
 import type { DerivedArtifact } from "../store/content.ts";
@@ -47,14 +47,14 @@ const LARGE = new Set<unknown>(["olm.bundle.object", "olm.csv.metadata"]);
  * order of name, and "properties" with a line for each bundle in catalog order.
  */
 function summaryArtifacts(): Record<"packages" | "properties" | "search", ArtifactMaker> {
-  const facts = new CatalogFacts();
+  const facts = new CatalogData();
   return {
     packages: {
       add(meta, _emit, sha256) {
         facts.add(meta, sha256);
       },
       end(emit) {
-        for (const one of facts.packages) emit({ schema: PACKAGE_LINE, package: one.name, name: "", value: packageSummary(one) });
+        for (const one of facts.packages) emit({ schema: PACKAGE_LINE, package: one.name, name: "", value: summarizePackage(one) });
       },
     },
     properties: propertiesArtifact,
@@ -62,7 +62,7 @@ function summaryArtifacts(): Record<"packages" | "properties" | "search", Artifa
     search: {
       add() {},
       end(emit) {
-        for (const one of facts.packages) emit({ schema: SEARCH_LINE, package: one.name, name: "", value: searchRecord(one) });
+        for (const one of facts.packages) emit({ schema: SEARCH_LINE, package: one.name, name: "", value: createSearchRecord(one) });
       },
     },
   };
@@ -71,12 +71,12 @@ function summaryArtifacts(): Record<"packages" | "properties" | "search", Artifa
 const propertiesArtifact: ArtifactMaker = {
   add(meta, emit) {
     if (meta.schema !== Schema.bundle) return;
-    const properties = propertiesOf(meta);
+    const properties = listProperties(meta);
     const image = memberOf(meta.blob, "image");
     const value = {
       package: meta.package,
       bundle: meta.name,
-      ...statedVersion(properties),
+      ...readStatedVersion(properties),
       image: typeof image === "string" && image !== "" ? image : undefined,
       properties: properties.filter((property) => !LARGE.has(memberOf(property, "type"))),
     };

@@ -3,7 +3,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck, type CatalogCounts, type CheckResult } from "../../fbc/validate/catalogCheck.ts";
-import { opmError } from "../../fbc/validate/finding.ts";
+import { formatOpmError } from "../../fbc/validate/finding.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
 
@@ -70,7 +70,7 @@ export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen
     faults.push(toReadFault(err));
   }
   const result = faults.length > 0 ? check.findings : check.end();
-  return { ...result, counts: check.counts, faults, refusal: faults[0]?.message ?? opmError(result.findings) };
+  return { ...result, counts: check.counts, faults, refusal: faults[0]?.message ?? formatOpmError(result.findings) };
 }
 
 function toReadFault(err: unknown): ReadFault {

@@ -26,7 +26,7 @@ test("findings artifact lists errors first, with the first ten errors summarized
   expect([errors, warnings, first.length]).toEqual([2, 20, 10]);
   expect(first[0]).toBe("error: catalog.json: document 21: olm.deprecations: package name must be set for deprecation item 0");
   expect(first[2]).toBe(
-    'warning: catalog.json: document 1: olm.other "w0": schema "olm.other" is not one of OLM\'s; schemas that begin with olm. are reserved',
+    'warning: catalog.json: document 1: olm.other "w0": schema "olm.other" is not defined by OLM; the prefix olm. is reserved',
   );
 });
 

@@ -1,4 +1,4 @@
-import { featureName } from "../../fbc/summary/bundleSummary.ts";
+import { normalizeFeatureName } from "../../fbc/summary/bundleSummary.ts";
 import type { SearchedDescription, SearchedSupport, SearchedVersion, SearchRecord } from "../../fbc/summary/search.ts";
 
 /**
@@ -57,7 +57,7 @@ export function searchQuery(parameters: SearchParameters): SearchQuery {
     channels: toSet(parameters.channel),
     architectures: small(parameters.arch),
     operatingSystems: small(parameters.os),
-    features: (parameters.feature ?? []).map(featureName),
+    features: (parameters.feature ?? []).map(normalizeFeatureName),
     capability: capability?.toLowerCase(),
     deprecated,
   };

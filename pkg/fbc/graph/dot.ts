@@ -1,4 +1,4 @@
-import { type ChannelGraph, type EdgeType, type GraphNode, type Update, type UpdateGraph, updatesOf } from "./updateGraph.ts";
+import { type ChannelGraph, type EdgeType, type GraphNode, type Update, type UpdateGraph, listUpdates } from "./updateGraph.ts";
 
 const EDGES: Readonly<Record<EdgeType, string>> = {
   replaces: "",
@@ -6,7 +6,7 @@ const EDGES: Readonly<Record<EdgeType, string>> = {
   skipRange: "style=dotted color=purple",
 };
 
-/** The update graph of a package for Graphviz: a cluster for each channel, older versions to the left of those that they can be updated to. */
+/** Draws the upgrade graph of a package for Graphviz: a cluster for each channel, with older versions on the left. */
 export function dotGraph(graph: UpdateGraph): string {
   const lines = [
     `digraph ${quoted(graph.package)} {`,
@@ -28,12 +28,12 @@ function channelLines(channel: ChannelGraph, at: number, defaultChannel: string 
     `  subgraph cluster_${at} {`,
     `    label=${quoted(title)};`,
     ...nodes.map((node) => `    ${idOf(name, node.name)} [${nodeAttributes(node, skipped)}];`),
-    ...Array.from(updatesOf(channel), (edge) => `    ${idOf(name, edge.from)} -> ${idOf(name, edge.to)}${edgeAttributes(edge)};`),
+    ...Array.from(listUpdates(channel), (edge) => `    ${idOf(name, edge.from)} -> ${idOf(name, edge.to)}${edgeAttributes(edge)};`),
     "  }",
   ];
 }
 
-/** Nodes of a name are different ones in each channel. */
+/** Returns the id of a node. A bundle has a different node in each channel. */
 function idOf(channel: string, name: string): string {
   return quoted(`${channel}/${name}`);
 }
@@ -65,7 +65,7 @@ function titleOf(name: string, deprecated: string | undefined): string {
   return deprecated === undefined ? name : `${name} (deprecated)`;
 }
 
-/** A quoted string of the DOT language; lines end in `\n`, other escapes of it mean nothing here. */
+/** Quotes a string for DOT. Escapes line breaks as `\n` and disables other escapes. */
 function quoted(text: string): string {
   const safe = text
     .toWellFormed()

@@ -5,9 +5,9 @@ import { bundleVersion } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
 import { type Box, type Lane, layoutChannel } from "./layout.ts";
 import { mermaidGraph } from "./mermaid.ts";
-import { aboveMinimum } from "./subgraph.ts";
+import { selectAboveMinimum } from "./subgraph.ts";
 import { svgGraph } from "./svg.ts";
-import { type GraphSource, graphJson, updateGraph, updatesOf } from "./updateGraph.ts";
+import { type GraphSource, graphJson, updateGraph, listUpdates } from "./updateGraph.ts";
 
 interface MermaidCase extends CaseHead {
   options: { v0Semantics?: boolean; minimum?: string };
@@ -37,7 +37,7 @@ function sourceFrom({ package: name, channels, versions, deprecated }: MermaidCa
 test.for(loadCases<MermaidCase>("graph-mermaid"))("as Mermaid: $name", ({ options, sources, want }) => {
   const all = sources.map(sourceFrom);
   const { minimum } = options;
-  expect(mermaidGraph(minimum === undefined ? all : aboveMinimum(all, minimum), options)).toBe(want);
+  expect(mermaidGraph(minimum === undefined ? all : selectAboveMinimum(all, minimum), options)).toBe(want);
 });
 
 function channelOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
@@ -107,7 +107,7 @@ test("a graph's JSON is about as long as its channels, however many updates thei
   const text = graphJson(updateGraph(source));
   expect(JSON.parse(text)).toEqual(updateGraph(source));
   expect(text.length).toBeLessThan(5 * JSON.stringify(source.channels).length);
-  expect([...updatesOf(updateGraph(source).channels[0] ?? { name: "", nodes: [], edges: [], ranges: [] }, 1e9)]).toHaveLength(999_000);
+  expect([...listUpdates(updateGraph(source).channels[0] ?? { name: "", nodes: [], edges: [], ranges: [] }, 1e9)]).toHaveLength(999_000);
   expect(() => svgGraph(updateGraph(source))).toThrow("too many to be drawn");
 });
 
@@ -159,7 +159,7 @@ test("whatever the graph, no two boxes overlap, lines keep clear of boxes and of
         for (const other of lanes) if (other !== lane && other.x === lane.x) expect(meet(lane, other)).toBe(false);
       }
       const drawn = lanes.flatMap(({ type, from, to }) => from.map((box) => `${box.node.name} ${to.node.name} ${type}`));
-      expect(drawn.sort()).toEqual(Array.from(updatesOf(channel), ({ from, to, type }) => `${from} ${to} ${type}`).sort());
+      expect(drawn.sort()).toEqual(Array.from(listUpdates(channel), ({ from, to, type }) => `${from} ${to} ${type}`).sort());
     }),
   );
 });

@@ -5,9 +5,9 @@ import type { ChannelEntry } from "../types.ts";
 import { dotGraph } from "./dot.ts";
 import { graphTree } from "./graphTree.ts";
 import { mermaidGraph } from "./mermaid.ts";
-import { onwardsFrom } from "./subgraph.ts";
+import { selectReachable } from "./subgraph.ts";
 import { svgGraph } from "./svg.ts";
-import { type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";
+import { type GraphSource, updateGraph, listUpdates } from "./updateGraph.ts";
 
 function sourceOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
   const versions = new Map(entries.map(({ name }) => [name, bundleVersion(name.replace(/^.*v/, ""))]));
@@ -81,10 +81,10 @@ test("whatever the graph, from a version on there is exactly what updates lead t
   fc.assert(
     fc.property(entries, fc.constantFrom(...NAMES), (some, start) => {
       const whole = updateGraph(sourceOf(some)).channels[0];
-      const edges = whole ? [...updatesOf(whole)] : [];
+      const edges = whole ? [...listUpdates(whole)] : [];
       const reached = new Set([start]);
       for (const one of reached) for (const { from, to } of edges) if (from === one) reached.add(to);
-      const [channel] = updateGraph(onwardsFrom(sourceOf(some), start)).channels;
+      const [channel] = updateGraph(selectReachable(sourceOf(some), start)).channels;
       const isThere = some.some(({ name }) => name === start);
       const kept = channel?.nodes.map(({ name }) => name) ?? [];
       // Of a name that is only referred to nothing is left where nothing leads on from it.
@@ -92,7 +92,7 @@ test("whatever the graph, from a version on there is exactly what updates lead t
       expect(kept.includes(start)).toBe(isThere || reached.size > 1);
       const shownEdges = (some: typeof edges): string[] => some.map(({ from, to, type }) => `${from} ${to} ${type}`).toSorted();
       // Every update among them but those back to the start is still there.
-      expect(shownEdges(channel ? [...updatesOf(channel)] : [])).toEqual(
+      expect(shownEdges(channel ? [...listUpdates(channel)] : [])).toEqual(
         shownEdges(edges.filter(({ from, to }) => reached.has(from) && reached.has(to) && to !== start)),
       );
     }),

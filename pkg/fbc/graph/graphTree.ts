@@ -3,26 +3,26 @@ import type { ChannelGraph, GraphNode, GraphRange, UpdateGraph } from "./updateG
 
 /** A line of a graph as text. */
 export interface TreeLine {
-  /** What is drawn before the text. */
+  /** Line drawing before the text. */
   readonly drawing: string;
   readonly text: string;
-  /** What is said of it behind the text, and how it is meant. */
+  /** Marks after the text. */
   readonly marks: readonly TreeMark[];
   readonly kind: "package" | "channel" | "bundle" | "note";
 }
 
-/** Something that is said of a bundle, a channel or the package. */
+/** A mark of a bundle, a channel or the package. */
 interface TreeMark {
   readonly text: string;
   readonly mood: "good" | "warning" | "faint";
 }
 
-/** Names of a list that are told. */
+/** Maximum names of a list. */
 const MAX_NAMES = 6;
 
 /**
- * The update graph of a package as lines: for each channel its head and, below each bundle, the one that it replaces. What a bundle skips stands
- * beside it; ranges are told with how many entries they hold. Each bundle has one line in a channel.
+ * Draws the upgrade graph of a package as lines of text. Each channel begins with its head, and each bundle is followed by the one that it replaces.
+ * Skipped bundles and ranges are branches of a bundle. Each bundle has one line in a channel.
  */
 export function graphTree(graph: UpdateGraph): TreeLine[] {
   const deprecated = graph.deprecated === undefined ? [] : [deprecation(graph.deprecated)];
@@ -34,14 +34,14 @@ export function graphTree(graph: UpdateGraph): TreeLine[] {
 
 class ChannelTree {
   readonly #channel: ChannelGraph;
-  /** In their order. */
+  /** By name, in order. */
   readonly #nodes: ReadonlyMap<string, GraphNode>;
   readonly #places: ReadonlyMap<string, number>;
   readonly #replaced = new Map<string, string>();
   readonly #skipped = new Map<string, string[]>();
   readonly #ranges: ReadonlyMap<string, GraphRange>;
   readonly #drawn = new Set<string>();
-  /** Names that something skips. */
+  /** Names of skipped bundles. */
   readonly #isSkipped = new Set<string>();
 
   constructor(channel: ChannelGraph) {
@@ -74,7 +74,7 @@ class ChannelTree {
     ];
   }
 
-  /** A bundle, then what it replaces, and so on. */
+  /** Draws a bundle and its replaces chain. */
   #chain(start: GraphNode): TreeLine[] {
     const chain: GraphNode[] = [];
     for (
@@ -87,13 +87,13 @@ class ChannelTree {
     }
     return chain.flatMap((node, at) => {
       const next = this.#replaced.get(node.name);
-      const joins = chain[at + 1] || next === undefined ? [] : [note("╰╴ ", `replaces ${this.#shown(next)}, which stands above`)];
-      return [this.#bundle(node.absent ? "◌ " : "● ", node), ...this.#beside(node, !chain[at + 1]), ...joins];
+      const joins = chain[at + 1] || next === undefined ? [] : [note("╰╴ ", `replaces ${this.#label(next)}, which is shown above`)];
+      return [this.#bundle(node.absent ? "◌ " : "● ", node), ...this.#branches(node, !chain[at + 1]), ...joins];
     });
   }
 
-  /** What a bundle skips, and its range. */
-  #beside({ name }: GraphNode, isLast: boolean): TreeLine[] {
+  /** Draws the skipped bundles and the skipRange of a bundle. */
+  #branches({ name }: GraphNode, isLast: boolean): TreeLine[] {
     const drawing = isLast ? "   " : "│  ";
     const skipped = (this.#skipped.get(name) ?? []).toSorted((a, b) => (this.#places.get(a) ?? 0) - (this.#places.get(b) ?? 0));
     const fresh = skipped.filter((one) => !this.#drawn.has(one));
@@ -120,12 +120,12 @@ class ChannelTree {
       ...(absent ? [{ text: "not in this channel", mood: "faint" as const }] : []),
       ...(deprecated === undefined ? [] : [deprecation(deprecated)]),
     ];
-    return { drawing, text: this.#shown(name), marks, kind: "bundle" };
+    return { drawing, text: this.#label(name), marks, kind: "bundle" };
   }
 
   #list(names: readonly string[], count = names.length): string {
-    const told = names.slice(0, MAX_NAMES).map((name) => this.#shown(name));
-    return formatList(told, { max: MAX_NAMES, total: count });
+    const labels = names.slice(0, MAX_NAMES).map((name) => this.#label(name));
+    return formatList(labels, { max: MAX_NAMES, total: count });
   }
 
   #covered({ covers }: GraphRange): string {
@@ -137,7 +137,7 @@ class ChannelTree {
     return this.#list(names, count);
   }
 
-  #shown(name: string): string {
+  #label(name: string): string {
     return this.#nodes.get(name)?.version ?? name;
   }
 }

@@ -1,10 +1,10 @@
 import stringWidth from "string-width";
-import { type ChannelGraph, type EdgeType, type GraphNode, updatesOf } from "./updateGraph.ts";
+import { type ChannelGraph, type EdgeType, type GraphNode, listUpdates } from "./updateGraph.ts";
 
-/** A node's place in a picture. Lengths are in pixels. */
+/** The position of a node in a picture. Lengths are in pixels. */
 export interface Box {
   readonly node: GraphNode;
-  /** What stands in it. */
+  /** Text in the box. */
   readonly label: string;
   readonly x: number;
   readonly y: number;
@@ -12,13 +12,13 @@ export interface Box {
   readonly height: number;
 }
 
-/** All updates of one type that lead to one node: a vertical line beside the boxes, joined to each bundle that they start from. */
+/** All upgrade edges of one type to one node: a vertical line next to the boxes, with branches to the source bundles. */
 export interface Lane {
   readonly type: EdgeType;
   readonly range?: string | undefined;
   readonly to: Box;
   readonly from: readonly Box[];
-  /** On which side of the boxes it runs. */
+  /** Side of the boxes. */
   readonly side: "left" | "right";
   readonly x: number;
 }
@@ -28,11 +28,11 @@ export interface ChannelLayout {
   readonly channel: ChannelGraph;
   readonly boxes: readonly Box[];
   readonly lanes: readonly Lane[];
-  /** Where the title stands. */
+  /** Position of the title. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
-  /** From the title's upper edge. */
+  /** Measured from the upper edge of the title. */
   readonly height: number;
 }
 
@@ -41,19 +41,19 @@ const ROW_HEIGHT = 36;
 const TITLE_HEIGHT = 34;
 const MARGIN = 16;
 const LANE_WIDTH = 10;
-/** Between the boxes and the nearest lane, room for an arrowhead. */
+/** Distance between the boxes and the nearest lane, for an arrowhead. */
 const LANE_GAP = 16;
-/** Of a Latin letter, which is one column of `string-width`. */
+/** Width of a Latin letter, which is one column of `string-width`. */
 const LETTER_WIDTH = 7.4;
 const PADDING = 12;
 const MAX_LABEL_LETTERS = 80;
-/** Lines leave a box above its middle and reach it below, so that those of a chain do not run into each other. */
+/** Lines leave a box above its center and enter it below, so that the lines of a chain do not touch. */
 export const LINE_OFFSET = 6;
 
 /**
- * Where everything of a channel's graph stands: a row for each node, newest first; `replaces` on the left of them, `skips` and `skipRange` on the
- * right. Boxes never overlap, since each has a row of its own, and no line runs through one.
- * @param top upper edge of the channel's picture.
+ * Computes the layout of a channel: a row for each node, newest first, with `replaces` on the left and `skips` and `skipRange` on the right. Boxes
+ * never overlap, because each has its own row, and no line crosses a box.
+ * @param top upper edge of the picture of the channel.
  */
 export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
   const skipped = new Set(channel.edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
@@ -87,7 +87,7 @@ export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
   };
 }
 
-/** The updates of one lane, by rows. */
+/** The upgrade edges of one lane, by row. */
 interface Group {
   readonly type: EdgeType;
   readonly range: string | undefined;
@@ -97,7 +97,7 @@ interface Group {
 
 function groupsOf(channel: ChannelGraph, rowOf: ReadonlyMap<string, number>): Group[] {
   const groups = new Map<string, Group>();
-  for (const { from, to, type, range } of updatesOf(channel)) {
+  for (const { from, to, type, range } of listUpdates(channel)) {
     const target = rowOf.get(to);
     const source = rowOf.get(from);
     if (target === undefined || source === undefined) continue;
@@ -109,7 +109,7 @@ function groupsOf(channel: ChannelGraph, rowOf: ReadonlyMap<string, number>): Gr
   return [...groups.values()];
 }
 
-/** Puts each group into the nearest lane in which it meets no other; short ones first, so that they stay near. */
+/** Assigns each group to the nearest lane without overlap, short groups first. */
 function assignLanes(groups: readonly Group[]): { count: number; lanes: { group: Group; index: number }[] } {
   const taken: { top: number; bottom: number }[][] = [];
   const spans = groups.map((group) => ({ group, ...spanOf(group) })).sort((a, b) => a.bottom - a.top - (b.bottom - b.top) || a.top - b.top);
@@ -122,7 +122,7 @@ function assignLanes(groups: readonly Group[]): { count: number; lanes: { group:
   return { count: taken.length, lanes };
 }
 
-/** In units of half a row: a line starts in the upper half of its row and ends in the lower half. */
+/** Computes the extent of a group in half rows. A line starts in the upper half of its row and ends in the lower half. */
 function spanOf({ to, from }: Group): { top: number; bottom: number } {
   let top = to * 2 + 1;
   let bottom = top;

@@ -11,16 +11,16 @@ import {
   type GraphSource,
   GraphTooLargeError,
   referenceKey,
-  sortedEntries,
+  sortEntries,
 } from "./updateGraph.ts";
 
-/** What of the graphs is drawn, and how. */
+/** Options for drawing graphs. */
 export interface MermaidOptions {
   /**
-   * Strikes out updates that OLM v0 does not make: those of an entry that another one skips. OLM v1 makes them, so the default is false.
+   * Draws upgrades that OLM v0 does not use in red: those of an entry that another entry skips. OLM v1 uses them, so the default is false.
    */
   readonly v0Semantics?: boolean;
-  /** Marks heads, and what is installed where the source says so; the spec's diagrams do neither. */
+  /** Marks heads and installed bundles, if known. Diagrams of opm have no such marks. */
   readonly marks?: boolean;
   readonly limits?: GraphLimits;
 }
@@ -34,20 +34,20 @@ const HEADER = [
 const MARKS = ["  classDef head stroke:#1A7F37,stroke-width:3px", "  classDef installed stroke:#0969DA,stroke-width:5px"];
 const STRUCK_OUT = "stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;";
 
-/** What is collected while lines are written. */
+/** State of a drawing. */
 interface Drawing {
   link: number;
   readonly budget: { comparisons: number };
   readonly struck: number[];
-  /** Ids of nodes by the class that they get. */
+  /** Ids of nodes by their class. */
   readonly classes: Map<string, Set<string>>;
   readonly styles: string[];
   readonly out: BoundedText;
 }
 
 /**
- * Packages' update graphs as a Mermaid diagram, packages and channels by name, entries by falling version. Letters of names that Mermaid does
- * not take in an id become `_` there.
+ * Draws upgrade graphs as a Mermaid diagram. Sorts packages and channels by name, and entries in descending order of version. Replaces characters
+ * that Mermaid does not allow in ids by `_`.
  * @throws GraphTooLargeError
  * @see C-21; operator-registry v1.73.0 alpha/declcfg/write.go, MermaidWriter
  */
@@ -94,11 +94,11 @@ function addChannel(
   const link = (line: string, struck: boolean): void => {
     add(line);
     if (struck) drawing.struck.push(drawing.link);
-    if (++drawing.link > limits.edges) throw new GraphTooLargeError("the graph has too many updates to be drawn; ask for one channel");
+    if (++drawing.link > limits.edges) throw new GraphTooLargeError("the graph has too many upgrade edges to draw; select one channel");
   };
-  const entries = sortedEntries(channel.entries, source.versions);
+  const entries = sortEntries(channel.entries, source.versions);
   if (entries.length > limits.nodes)
-    throw new GraphTooLargeError(`channel ${goQuote(channel.name)} has ${entries.length} entries, at most ${limits.nodes} are drawn`);
+    throw new GraphTooLargeError(`channel ${goQuote(channel.name)} has ${entries.length} entries, more than the limit of ${limits.nodes}`);
   for (const { name, replaces, skips = [], skipRange } of entries) {
     add(`      ${node(name)}`);
     for (const skip of skips) {
@@ -121,7 +121,7 @@ function addChannel(
   if (options.marks === true) mark(channel, source, id, drawing);
 }
 
-/** Marks heads and what is installed. */
+/** Marks heads and installed bundles. */
 function mark({ entries }: FbcChannel, { installed }: GraphSource, id: string, { classes }: Drawing): void {
   const heads = new Set(channelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
   for (const { name } of entries) {
@@ -130,7 +130,7 @@ function mark({ entries }: FbcChannel, { installed }: GraphSource, id: string, {
   }
 }
 
-/** Marks what is deprecated or skipped. */
+/** Marks deprecated and skipped bundles. */
 function decorate(
   channel: FbcChannel,
   deprecated: ReadonlySet<string>,
@@ -146,7 +146,7 @@ function decorate(
   }
 }
 
-/** What is deprecated, by `referenceKey`. */
+/** Returns the targets of deprecations, by `referenceKey`. */
 function deprecatedIn({ deprecations }: GraphSource): ReadonlySet<string> {
   return new Set(deprecations.flatMap(({ entries }) => entries.map(({ reference: { schema, name } }) => referenceKey(schema, name))));
 }
@@ -155,7 +155,7 @@ function idOf(name: string): string {
   return name.replace(/[^\w.+-]/g, "_");
 }
 
-/** A link's text; a range's own quotes would end it. */
+/** Quotes the text of a link. Replaces double quotes, which would end it. */
 function quotedLabel(text: string): string {
   return `"${text.replace(/["\r\n]/g, "'")}"`;
 }

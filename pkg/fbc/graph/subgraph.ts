@@ -2,22 +2,22 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareVersions, type Version } from "../../version/version.ts";
 import { rangeTest } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
-import { GRAPH_LIMITS, type GraphSource, updateGraph, updatesOf } from "./updateGraph.ts";
+import { GRAPH_LIMITS, type GraphSource, updateGraph, listUpdates } from "./updateGraph.ts";
 
 const ZERO: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
 
-/** A catalog does not have the bundle from which on its graph is wanted. */
+/** The requested minimum bundle is not in the catalogs. */
 export class UnknownMinimumError extends Error {
   override readonly name = "UnknownMinimumError";
 }
 
 /**
- * The packages with only what is at or above the bundle `minimum`, which is in one package; channels that hold nothing of it are left out. A name
- * without a known version counts as 0.0.0.
+ * Returns the package of the bundle `minimum` with only the entries at or above its version. Omits channels without such entries. An unknown version
+ * counts as 0.0.0.
  * @throws UnknownMinimumError `unknown minimum edge name: "…"`
  * @see C-21
  */
-export function aboveMinimum(sources: readonly GraphSource[], minimum: string): GraphSource[] {
+export function selectAboveMinimum(sources: readonly GraphSource[], minimum: string): GraphSource[] {
   const owner = sources.find(
     ({ channels, versions }) => versions.has(minimum) && channels.some(({ entries }) => entries.some(({ name }) => name === minimum)),
   );
@@ -27,7 +27,7 @@ export function aboveMinimum(sources: readonly GraphSource[], minimum: string): 
   return [{ ...owner, channels }];
 }
 
-/** The least that is drawn. */
+/** The minimum bundle. */
 interface Floor {
   readonly name: string;
   readonly version: Version;
@@ -37,7 +37,7 @@ function versionOf({ versions }: GraphSource, name: string): Version {
   return versions.get(name)?.parsed?.version ?? ZERO;
 }
 
-/** The channel with what is below the floor left out; an entry that had references stays only with one of them. */
+/** Removes entries and references below the floor from a channel. Removes an entry that loses all its references. */
 function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): FbcChannel {
   const isAbove = (name: string): boolean => compareVersions(versionOf(source, name), floor.version) >= 0;
   const entries = channel.entries.flatMap(({ name, replaces, skips = [], skipRange }): ChannelEntry[] => {
@@ -54,14 +54,14 @@ function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): Fbc
 }
 
 /**
- * The package with only the bundle `name` and what updates lead to from it, channel by channel; channels that do not have it are left out.
+ * Returns the package with only the bundle `name` and the bundles that it can be upgraded to, in each channel. Omits channels without the bundle.
  * @throws GraphTooLargeError
  */
-export function onwardsFrom(source: GraphSource, name: string): GraphSource {
+export function selectReachable(source: GraphSource, name: string): GraphSource {
   const graph = updateGraph(source);
   const channels = source.channels.flatMap((channel) => {
     const drawn = graph.channels.find((one) => one.name === channel.name);
-    const edges = drawn ? [...updatesOf(drawn, GRAPH_LIMITS.comparisons)] : [];
+    const edges = drawn ? [...listUpdates(drawn, GRAPH_LIMITS.comparisons)] : [];
     if (!channel.entries.some((entry) => entry.name === name) && !edges.some(({ from }) => from === name)) return [];
     const targets = new Map<string, string[]>();
     for (const { from, to } of edges) {

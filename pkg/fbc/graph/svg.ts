@@ -4,7 +4,7 @@ import { BoundedText, DRAWING_BYTES, type EdgeType, type UpdateGraph } from "./u
 
 const LEGEND_HEIGHT = 64;
 const MIN_WIDTH = 420;
-/** Names in the hint of a line. */
+/** Maximum names in the tooltip of a line. */
 const MAX_NAMES = 20;
 const STYLE = `
 text{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#1f2328}
@@ -21,8 +21,8 @@ const LEGEND: readonly (readonly [EdgeType, string])[] = [
 ];
 
 /**
- * The update graph of a package as a picture: SVG text, complete in itself, without scripts or references.
- * @throws GraphTooLargeError beyond the number of updates that are drawn, and beyond `maxBytes`.
+ * Draws the upgrade graph of a package as a self-contained SVG without scripts and references.
+ * @throws GraphTooLargeError if it exceeds the limit of edges or `maxBytes`.
  */
 export function svgGraph(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES): string {
   const layouts: ChannelLayout[] = [];
@@ -33,7 +33,7 @@ export function svgGraph(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES): 
     top += layout.height;
   }
   const width = layouts.reduce((most, layout) => Math.max(most, layout.width), MIN_WIDTH);
-  const title = `Update graph of package ${graph.package}`;
+  const title = `Upgrade graph of package ${graph.package}`;
   const out = new BoundedText(maxBytes);
   const head = [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="${width}" height="${top}" viewBox="0 0 ${width} ${top}">`,
@@ -82,7 +82,7 @@ function boxPicture({ node, label, x, y, width, height }: Box): string {
   );
 }
 
-/** From each bundle to the line, along it, and into the bundle that it leads to. */
+/** Draws the line from its source bundles to the bundle that they upgrade to. */
 function lanePicture({ type, range, to, from, side, x }: Lane): string {
   const edge = (box: Box): number => (side === "left" ? box.x : box.x + box.width);
   const startOf = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
@@ -108,7 +108,7 @@ function namesOf(boxes: readonly Box[]): string {
   );
 }
 
-/** Text for XML; what XML cannot hold becomes U+FFFD. */
+/** Escapes text for XML. Replaces characters that XML does not allow by U+FFFD. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

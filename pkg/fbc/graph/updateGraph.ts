@@ -2,79 +2,79 @@ import { compareText } from "../../text/compare.ts";
 import { type BundleVersion, channelHeads, compareKnownVersions, rangeTest } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel, FbcDeprecations } from "../types.ts";
 
-/** What one package's update graph is made of. */
+/** The input of the upgrade graph of a package. */
 export interface GraphSource {
   readonly package: string;
   readonly defaultChannel?: string | undefined;
   readonly channels: readonly FbcChannel[];
-  /** Version of each bundle by its name; a name that is missing is of a bundle that the catalog does not have. */
+  /** Versions of bundles by name. A missing name belongs to a bundle that is not in the catalog. */
   readonly versions: ReadonlyMap<string, BundleVersion>;
   readonly deprecations: readonly FbcDeprecations[];
-  /** Who has a bundle installed, by its name; none where that is not known. */
+  /** Extensions that have a bundle installed, by bundle name; empty if unknown. */
   readonly installed?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
-/** Why an update is possible. */
+/** The kind of an upgrade edge. */
 export type EdgeType = "replaces" | "skips" | "skipRange";
 
-/** A possible update that an entry names: from an older bundle to a newer one. */
+/** An upgrade edge that an entry names: from an older bundle to a newer one. */
 interface GraphEdge {
   readonly from: string;
   readonly to: string;
   readonly type: "replaces" | "skips";
 }
 
-/** The updates that the skipRange of one entry allows. */
+/** The upgrade edges of the skipRange of one entry. */
 export interface GraphRange {
   readonly to: string;
-  /** As the catalog writes it. */
+  /** Text of the range in the catalog. */
   readonly range: string;
-  /** The nodes in the range but `to`, newest first: runs of positions in the nodes of the channel. Empty for a range that cannot be read. */
+  /** The nodes in the range except `to`, newest first, as runs of indexes in the nodes of the channel. Empty for an invalid range. */
   readonly covers: readonly NodeRun[];
 }
 
-/** Nodes that follow each other, by their positions from 0, the last one included. */
+/** Consecutive nodes by index from 0, including the last one. */
 interface NodeRun {
   readonly first: number;
   readonly last: number;
 }
 
-/** One update of a graph, whatever allows it. */
+/** An upgrade edge of any kind. */
 export interface Update {
   readonly from: string;
   readonly to: string;
   readonly type: EdgeType;
-  /** Of type skipRange, as the catalog writes it. */
+  /** Text of the range in the catalog, for type skipRange. */
   readonly range?: string;
 }
 
-/** A bundle in a channel, or a name that an entry refers to. */
+/** A bundle in a channel, or a name that an entry references. */
 export interface GraphNode {
   readonly name: string;
   readonly version?: string;
   /** Whether no entry of the channel replaces or skips it. */
   readonly head?: true;
-  /** The message, where the bundle is deprecated. */
+  /** The message, if the bundle is deprecated. */
   readonly deprecated?: string;
-  /** Set for a name that an entry replaces or skips and that is no entry of the channel. */
+  /** Set for a name that an entry replaces or skips, but that is not an entry of the channel. */
   readonly absent?: true;
-  /** Who has it installed, where somebody has. */
+  /** Extensions that have it installed, if any. */
   readonly installed?: readonly string[];
 }
 
-/** The update graph of one channel. */
+/** The upgrade graph of a channel. */
 export interface ChannelGraph {
   readonly name: string;
   readonly deprecated?: string;
-  /** Entries by falling version, then absent ones by name. */
+  /** Entries in descending order of version, then absent names, sorted. */
   readonly nodes: readonly GraphNode[];
-  /** By the node they lead to, in the order of the nodes; then by type. */
+  /** Edges in the order of their target nodes, then by type. */
   readonly edges: readonly GraphEdge[];
-  /** By the node they lead to, in the order of the nodes. */
+  /** Ranges in the order of their target nodes. */
   readonly ranges: readonly GraphRange[];
 }
 
-/** The update graph of a package: its channels by name. */
+/** The upgrade graph of a package. Channels are sorted by name. */
 export interface UpdateGraph {
   readonly package: string;
   readonly defaultChannel?: string;
@@ -82,32 +82,32 @@ export interface UpdateGraph {
   readonly channels: readonly ChannelGraph[];
 }
 
-/** Bounds of what is drawn; catalogs are untrusted. */
+/** Limits of graphs, because catalogs are untrusted. */
 export interface GraphLimits {
-  /** Of one channel. */
+  /** Maximum nodes of one channel. */
   readonly nodes: number;
-  /** Of all channels together: updates that entries name, and in drawings those of ranges as well. */
+  /** Maximum edges of all channels together: those that entries name and, in drawings, also those of ranges. */
   readonly edges: number;
-  /** Comparisons of an entry with a part of a range, of all channels together. */
+  /** Maximum comparisons of an entry with a part of a range, in all channels together. */
   readonly comparisons: number;
-  /** Size of the text in bytes. */
+  /** Maximum size of the text in bytes. */
   readonly bytes: number;
 }
 
-/** More than ten times the largest real package. A drawing may have a quarter of the text. */
+/** More than ten times the largest real package. Drawings are limited to a quarter of the bytes. */
 export const GRAPH_LIMITS: GraphLimits = { nodes: 5_000, edges: 100_000, comparisons: 2_000_000, bytes: 64 * 1024 * 1024 };
 export const DRAWING_BYTES: number = GRAPH_LIMITS.bytes / 4;
-/** Real ranges are shorter; longer ones have more parts to compare with. */
+/** Characters of a range that cost one comparison. Real ranges are shorter; longer ones have more parts. */
 const RANGE_CHARACTERS = 64;
 
-/** A graph is beyond the limits; the text says which. */
+/** A graph exceeds a limit. The message names it. */
 export class GraphTooLargeError extends Error {
   override readonly name = "GraphTooLargeError";
 }
 
 /**
- * Returns the update graph of a package. Each skipRange is resolved to the runs of entries that it covers, so that the graph is about as large as
- * the channels. A range that cannot be read covers none, as in resolution.
+ * Returns the upgrade graph of a package. Resolves each skipRange to runs of entries, so that the size of the graph is proportional to the channels.
+ * An invalid range covers no entries, like in resolution.
  * @throws GraphTooLargeError
  */
 export function updateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIMITS): UpdateGraph {
@@ -136,7 +136,7 @@ function channelGraph(
   limits: GraphLimits,
   budget: Budget,
 ): ChannelGraph {
-  const entries = sortedEntries(channel.entries, versions);
+  const entries = sortEntries(channel.entries, versions);
   const names = new Set(entries.map(({ name }) => name));
   const ordered = [...names];
   const heads = new Set(channelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
@@ -144,7 +144,7 @@ function channelGraph(
   const absent = [...referred].filter((name) => name !== "" && !names.has(name)).sort(compareText);
   if (entries.length + absent.length > limits.nodes)
     throw new GraphTooLargeError(
-      `channel "${channel.name}" has ${entries.length + absent.length} entries, at most ${limits.nodes} are drawn`,
+      `channel "${channel.name}" has ${entries.length + absent.length} entries, more than the limit of ${limits.nodes}`,
     );
   const node = (name: string): GraphNode => ({
     name,
@@ -163,21 +163,21 @@ function channelGraph(
   };
 }
 
-/** Every update of a channel, those of ranges one by one. @throws GraphTooLargeError after `max` updates. */
-export function* updatesOf({ nodes, edges, ranges }: ChannelGraph, max: number = GRAPH_LIMITS.edges): Generator<Update> {
+/** Lists all upgrade edges of a channel, including each edge of ranges. @throws GraphTooLargeError after `max` edges. */
+export function* listUpdates({ nodes, edges, ranges }: ChannelGraph, max: number = GRAPH_LIMITS.edges): Generator<Update> {
   let left = max - edges.length;
   yield* edges;
   for (const { to, range, covers } of ranges) {
     for (const { first, last } of covers) {
       left -= last - first + 1;
-      if (left < 0) throw new GraphTooLargeError(`the channel has more than ${max} updates, too many to be drawn`);
+      if (left < 0) throw new GraphTooLargeError(`the channel has more than ${max} upgrade edges, too many to draw`);
       for (const { name: from } of nodes.slice(first, last + 1)) yield { from, to, type: "skipRange", range };
     }
   }
 }
 
-/** By falling version, bundles without one last, then by name. */
-export function sortedEntries(entries: readonly ChannelEntry[], versions: ReadonlyMap<string, BundleVersion>): ChannelEntry[] {
+/** Sorts entries in descending order of version, then by name. Entries without a version are last. */
+export function sortEntries(entries: readonly ChannelEntry[], versions: ReadonlyMap<string, BundleVersion>): ChannelEntry[] {
   const parsed = new Map(entries.map(({ name }) => [name, versions.get(name)?.parsed]));
   return entries.toSorted((a, b) => compareKnownVersions(parsed.get(b.name), parsed.get(a.name)) || compareText(a.name, b.name));
 }
@@ -187,7 +187,7 @@ function edgesTo({ name: to, replaces, skips = [] }: ChannelEntry, budget: Budge
   if (replaces && replaces !== to) edges.push({ from: replaces, to, type: "replaces" });
   for (const from of new Set(skips)) if (from !== "" && from !== to) edges.push({ from, to, type: "skips" });
   budget.edges -= edges.length;
-  if (budget.edges < 0) throw new GraphTooLargeError("the package has too many updates; ask for one channel");
+  if (budget.edges < 0) throw new GraphTooLargeError("the package has too many upgrade edges; select one channel");
   return edges;
 }
 
@@ -210,13 +210,13 @@ function rangeTo(
   return [{ to, range, covers }];
 }
 
-/** Takes what comparing `entries` with a range costs from the budget. @throws GraphTooLargeError */
+/** Deducts the cost of comparing `entries` with a range from the budget. @throws GraphTooLargeError */
 export function chargeComparisons(range: string, entries: number, budget: { comparisons: number }): void {
   budget.comparisons -= entries * Math.ceil(range.length / RANGE_CHARACTERS);
-  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries; ask for one channel");
+  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries; select one channel");
 }
 
-/** Messages by what they are about; the first one counts. */
+/** Returns deprecation messages by `referenceKey`. The first message counts. */
 function messagesOf(deprecations: readonly FbcDeprecations[]): Map<string, string> {
   const messages = new Map<string, string>();
   for (const { entries } of deprecations) {
@@ -228,7 +228,7 @@ function messagesOf(deprecations: readonly FbcDeprecations[]): Map<string, strin
   return messages;
 }
 
-/** What a deprecation is about, as one text. */
+/** Returns a key for the target of a deprecation. */
 export function referenceKey(schema: string, name = ""): string {
   return JSON.stringify([schema, schema === "olm.package" ? "" : name]);
 }
@@ -237,7 +237,7 @@ function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }
 
-/** Collects the pieces of a text up to a number of bytes. */
+/** Builds a text of a limited number of bytes. */
 export class BoundedText {
   readonly #max: number;
   readonly #pieces: string[] = [];
@@ -247,13 +247,13 @@ export class BoundedText {
     this.#max = max;
   }
 
-  /** @throws GraphTooLargeError when the text becomes longer than allowed. */
+  /** Appends a piece. @throws GraphTooLargeError if the text exceeds the limit. */
   add(piece: string): void {
     this.reserve(Buffer.byteLength(piece));
     this.#pieces.push(piece);
   }
 
-  /** Adds a piece that is made only if there is room for about `bytes`. @throws GraphTooLargeError */
+  /** Appends a piece. Creates it only if about `bytes` fit. @throws GraphTooLargeError */
   addOf(bytes: number, make: () => string): void {
     if (this.#bytes + bytes > this.#max) this.#refuse();
     this.add(make());
@@ -269,11 +269,11 @@ export class BoundedText {
   }
 
   #refuse(): never {
-    throw new GraphTooLargeError(`the graph has more than ${this.#max} bytes of text; ask for one channel, or for JSON`);
+    throw new GraphTooLargeError(`the graph has more than ${this.#max} bytes of text; select one channel or JSON`);
   }
 }
 
-/** The update graph of a package as JSON with a newline, written piece by piece. @throws GraphTooLargeError beyond `maxBytes`. */
+/** Formats the upgrade graph of a package as JSON with a final newline. @throws GraphTooLargeError beyond `maxBytes`. */
 export function graphJson({ channels, ...head }: UpdateGraph, maxBytes: number = GRAPH_LIMITS.bytes): string {
   const out = new BoundedText(maxBytes);
   const list = (name: string, values: readonly unknown[]): void => {

@@ -2,29 +2,29 @@ import * as z from "zod";
 import { compareText } from "../../text/compare.ts";
 import { queryFieldName, sanitizeTypeName, withLetterFirst } from "./names.ts";
 
-/** The GraphQL scalars that values become; an object where a scalar is expected becomes a String, its JSON text. */
+/** The GraphQL scalars of values. An object in place of a scalar becomes a String with its JSON text. */
 const SCALARS = ["String", "Boolean", "Int", "Float"] as const;
-/** A GraphQL scalar that values become. */
+/** A GraphQL scalar. */
 export type Scalar = (typeof SCALARS)[number];
 
-/** A field as its keys and values tell it. */
+/** A field that was discovered from keys and values. */
 export const DiscoveredField = z.object({
-  /** Its GraphQL name. */
+  /** GraphQL name. */
   name: z.string(),
-  /** The keys that have this name, in the order they were met; usually one. */
+  /** The keys with this name, in order of discovery; usually one. */
   keys: z.array(z.string()),
   scalar: z.enum(SCALARS),
   list: z.boolean(),
 });
 export type DiscoveredField = z.output<typeof DiscoveredField>;
 
-/** What the metas of one schema have in common. */
+/** The discovered form of the metas of one schema. */
 export const DiscoveredSchema = z.object({
   schema: z.string(),
   totalObjects: z.int().min(0),
-  /** By name. A list whose elements are objects has the fields of these as `nested`. */
+  /** Sorted by name. `nested` contains the fields of objects in a list. */
   fields: z.array(DiscoveredField.extend({ nested: z.array(DiscoveredField).optional() })),
-  /** True where keys were left out, because there are too many or they are too long. */
+  /** True if keys were omitted, because there are too many or they are too long. */
   incomplete: z.boolean(),
 });
 export type DiscoveredSchema = z.output<typeof DiscoveredSchema>;
@@ -32,33 +32,33 @@ export type DiscoveredSchema = z.output<typeof DiscoveredSchema>;
 /** A field of an object type. */
 export interface PlannedField {
   readonly name: string;
-  /** The keys it reads, the first that an object has: the one that is spelled like the field before others, which are in byte order. */
+  /** Keys in order of precedence: the key that is identical to the name first, then others in byte order. */
   readonly keys: readonly string[];
   readonly scalar: Scalar;
   readonly list: boolean;
-  /** The type of the elements, where they are objects. */
+  /** Type of the elements, if they are objects. */
   readonly nested?: PlannedType;
   readonly description?: string;
 }
 
-/** An object type; names are unique and never those of GraphQL or of the server itself. */
+/** An object type. Names are unique and different from names of GraphQL and of the server. */
 export interface PlannedType {
   readonly name: string;
   readonly description: string;
   readonly fields: readonly PlannedField[];
 }
 
-/** How the metas of one schema are queried. */
+/** The query field and type for the metas of one schema. */
 export interface PlannedSchema {
   readonly schema: string;
   readonly totalObjects: number;
   readonly queryField: string;
   readonly type: PlannedType;
-  /** What is not as its names suggest, in sentences; for people. */
+  /** Sentences about unexpected names. */
   readonly remarks: readonly string[];
 }
 
-/** The names that the server itself and GraphQL use. */
+/** Names that the server and GraphQL use. */
 const RESERVED_TYPES = [
   "Query",
   "Mutation",
@@ -72,12 +72,12 @@ const RESERVED_TYPES = [
   "ID",
 ] as const;
 const RESERVED_FIELDS = ["summary"] as const;
-/** These schemas keep the names that clients know, whatever else a catalog holds. */
+/** Prefix of schemas that always keep their names. */
 const WELL_KNOWN = "olm.";
 
 /**
- * Names for everything that was discovered, by schema. What would have the name of something else gets a number behind its own: schemas whose
- * names begin with "olm." come first, then all in order of their names, then the types of list elements; so the same schemas always get the same names.
+ * Assigns unique names to all discovered schemas, types and fields. Appends a number to a name that is already used. Schemas with prefix "olm." come
+ * first, then all others sorted by name, then types of list elements. The same schemas always get the same names.
  */
 export function planSchemas(discovered: readonly DiscoveredSchema[]): PlannedSchema[] {
   const types = new Names(RESERVED_TYPES);
@@ -108,7 +108,7 @@ function planSchema(discovered: DiscoveredSchema, typeName: string, queryField: 
     ...discovered.fields.flatMap(({ name, keys }) =>
       keys.length > 1 ? [`Field ${name} reads the keys ${keys.map((key) => JSON.stringify(key)).join(", ")}.`] : [],
     ),
-    ...(discovered.incomplete ? ["There are more fields than are shown."] : []),
+    ...(discovered.incomplete ? ["Some fields are omitted."] : []),
   ];
   const description = [`An object of schema ${quoted}.`, ...remarks].join(" ");
   return { schema, totalObjects, queryField, remarks, type: { name: typeName, description, fields } };
@@ -121,10 +121,10 @@ function plannedField({ name, keys, scalar, list }: DiscoveredField): PlannedFie
   return { ...plain, description: `Key ${ordered.map((key) => JSON.stringify(key)).join(" or ")}.` };
 }
 
-function remarkOnName(what: string, name: string, usual: string): string[] {
-  return name === usual
+function remarkOnName(what: string, name: string, preferred: string): string[] {
+  return name === preferred
     ? []
-    : [`Its ${what} is ${name}, as ${usual} is ${/^[0-9]/.test(usual) ? "no name in GraphQL" : "the name of something else"}.`];
+    : [`Its ${what} is ${name}, because ${preferred} is ${/^[0-9]/.test(preferred) ? "not a valid GraphQL name" : "already in use"}.`];
 }
 
 function byPrecedence(a: DiscoveredSchema, b: DiscoveredSchema): number {
@@ -132,7 +132,7 @@ function byPrecedence(a: DiscoveredSchema, b: DiscoveredSchema): number {
   return wellKnown || compareText(a.schema, b.schema);
 }
 
-/** Gives each name once. */
+/** Assigns unique names. */
 class Names {
   readonly #taken: Set<string>;
   readonly #next = new Map<string, number>();
@@ -141,7 +141,7 @@ class Names {
     this.#taken = new Set(reserved);
   }
 
-  /** `name`, with a number behind it when it is taken. */
+  /** Returns `name`, with a number appended if it is already used. */
   take(name: string): string {
     let free = name;
     for (let n = this.#next.get(name) ?? 2; this.#taken.has(free); n++) {

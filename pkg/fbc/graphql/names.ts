@@ -1,5 +1,5 @@
 /**
- * The GraphQL field of an object's key: letters, digits and `_` in camel case, a letter first.
+ * Returns the GraphQL field of a key: letters, digits and `_` in camel case, with a letter first.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, remapFieldName
  */
 export function remapFieldName(key: string): string {
@@ -13,7 +13,7 @@ export function remapFieldName(key: string): string {
 }
 
 /**
- * The GraphQL type of a schema, or of a field within one: capitalized words without what stands between them.
+ * Returns the GraphQL type of a schema or of a field in a schema: capitalized words without separators.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, sanitizeTypeName
  */
 export function sanitizeTypeName(text: string): string {
@@ -25,12 +25,12 @@ export function sanitizeTypeName(text: string): string {
   return words.map(capitalized).join("") || "Unknown";
 }
 
-/** The query field that lists the objects of a schema: `olmbundles` of "olm.bundle". It may begin with a digit. */
+/** Returns the query field that lists the objects of a schema, such as `olmbundles` for "olm.bundle". It can begin with a digit. */
 export function queryFieldName(schema: string): string {
   return `${schema.replace(/[^a-zA-Z0-9]/g, "").toLowerCase()}s`;
 }
 
-/** `name`, made one that GraphQL accepts by `prefix` where it begins with a digit. */
+/** Adds `prefix` to a name that begins with a digit, which GraphQL does not allow. */
 export function withLetterFirst(name: string, prefix: string): string {
   return /^[0-9]/.test(name) ? `${prefix}_${name}` : name;
 }

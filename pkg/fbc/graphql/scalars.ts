@@ -5,11 +5,11 @@ import type { Scalar } from "./catalogSchema.ts";
 const INT_BOUND = 2 ** 31;
 
 /**
- * A value of an object as a scalar says it: objects and lists as JSON text where text is expected; null for what cannot be told, such as a number beyond
- * 32 bits for an Int. It is never an error: catalogs are not typed.
+ * Converts a value to a scalar. Converts objects and lists to JSON text for String. Returns null if the scalar cannot represent the value, such as an
+ * Int of more than 32 bits. Never throws, because catalogs are not typed.
  * @see github.com/graphql-go/graphql v0.8.1 scalars.go
  */
-export function scalarValue(value: unknown, scalar: Scalar): string | number | boolean | null {
+export function convertToScalar(value: unknown, scalar: Scalar): string | number | boolean | null {
   if (value === null || value === undefined) return null;
   if (scalar === "String") return typeof value === "string" ? value : goJson(value);
   if (scalar === "Boolean") return typeof value === "object" ? null : value !== "" && value !== "false" && value !== 0 && value !== false;
@@ -25,10 +25,10 @@ function numberOf(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
-/** So many elements of a list decide what it is a list of. */
+/** Elements that determine the type of a list. */
 const SAMPLED_ELEMENTS = 10;
 
-/** What a value is in GraphQL; `objects` are the sampled elements of a list of objects. */
+/** The GraphQL type of a value. `objects` are the sampled elements of a list of objects. */
 export interface ValueType {
   scalar: Scalar;
   list: boolean;
@@ -36,10 +36,10 @@ export interface ValueType {
 }
 
 /**
- * The type of a key's value: of a list by its first ten elements; a list with an object among them is one of objects.
+ * Infers the type of a value. The first ten elements determine the type of a list. If one of them is an object, it is a list of objects.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, analyzeJSONObject
  */
-export function typeOfValue(value: unknown): ValueType {
+export function inferType(value: unknown): ValueType {
   if (!Array.isArray(value)) return { scalar: scalarOf(value), list: false };
   const sample = value.slice(0, SAMPLED_ELEMENTS);
   const objects = sample.filter(isPlainObject);
@@ -47,12 +47,12 @@ export function typeOfValue(value: unknown): ValueType {
   return { scalar: commonScalar(sample), list: true };
 }
 
-/** The type of a value inside an element of a list: lists by their first element, objects as text. */
-export function typeOfNestedValue(value: unknown): ValueType {
+/** Infers the type of a value in an element of a list. The first element determines the type of a list. Objects become text. */
+export function inferNestedType(value: unknown): ValueType {
   return Array.isArray(value) ? { scalar: scalarOf(value[0]), list: true } : { scalar: scalarOf(value), list: false };
 }
 
-/** Whether some number in `value`, itself or an element, is none that GraphQL's Int holds. */
+/** Reports whether a value or one of its elements is a number that a GraphQL Int cannot represent. */
 export function needsFloat(value: unknown): boolean {
   return Array.isArray(value) ? value.some(needsFloat) : scalarOf(value) === "Float";
 }

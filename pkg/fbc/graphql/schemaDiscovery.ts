@@ -1,18 +1,18 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { compareText } from "../../text/compare.ts";
-import { ownText } from "../intern.ts";
+import { copyText } from "../intern.ts";
 import type { DiscoveredField, DiscoveredSchema } from "./catalogSchema.ts";
 import { remapFieldName } from "./names.ts";
-import { needsFloat, typeOfNestedValue, typeOfValue, type ValueType } from "./scalars.ts";
+import { needsFloat, inferNestedType, inferType, type ValueType } from "./scalars.ts";
 
-/** What bounds the memory that a discovery takes, and the schema that is built of it. */
+/** Limits for the memory of a discovery and the size of the resulting schema. */
 export interface DiscoveryLimits {
   schemas: number;
-  /** Fields of one object type. */
+  /** Maximum fields of one object type. */
   fields: number;
-  /** Fields, and further keys of theirs, of all types. */
+  /** Maximum fields and additional keys of all types. */
   totalFields: number;
-  /** Letters of a schema's name, and of a key. */
+  /** Maximum characters of a schema name or key. */
   nameLength: number;
 }
 
@@ -35,8 +35,8 @@ interface Schema {
 }
 
 /**
- * Finds out which fields the metas of each schema have: the first value of a field decides its type, in the order of the catalog. Only an Int becomes
- * a Float when a later number is none that Int holds, as it would be lost otherwise. Nothing of the metas is kept but keys.
+ * Discovers the fields of the metas of each schema. The first value of a field in the catalog determines its type. An Int becomes a Float if an Int
+ * cannot represent a later number. Keeps only keys of metas.
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, DiscoverSchemaFromMetas
  */
 export class SchemaDiscovery {
@@ -49,7 +49,7 @@ export class SchemaDiscovery {
     this.#limits = limits;
   }
 
-  /** Metas without a schema tell nothing. */
+  /** Adds a meta. Ignores metas without a schema. */
   add(schema: string, blob: JsonObject): void {
     if (schema === "") return;
     const known = this.#schemas.get(schema) ?? this.#newSchema(schema);
@@ -60,17 +60,17 @@ export class SchemaDiscovery {
     known.totalObjects++;
     for (const key of Object.keys(blob)) {
       const value = blob[key];
-      const field = this.#fieldOf(known.fields, key, known, () => typeOfValue(value));
-      if (field) this.#see(field, value, known);
+      const field = this.#fieldOf(known.fields, key, known, () => inferType(value));
+      if (field) this.#update(field, value, known);
     }
   }
 
-  /** How many metas are of schemas that were left out, because there are too many or their names are too long. */
+  /** Number of metas in omitted schemas, because there are too many schemas or their names are too long. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** By schema. */
+  /** Returns the discovered schemas, sorted. */
   schemas(): DiscoveredSchema[] {
     return [...this.#schemas]
       .sort(([a], [b]) => compareText(a, b))
@@ -87,24 +87,24 @@ export class SchemaDiscovery {
 
   #newSchema(schema: string): Schema | undefined {
     if (this.#schemas.size >= this.#limits.schemas || schema.length > this.#limits.nameLength) return undefined;
-    const made: Schema = { fields: noFields(), totalObjects: 0, incomplete: false };
-    this.#schemas.set(ownText(schema), made);
-    return made;
+    const created: Schema = { fields: noFields(), totalObjects: 0, incomplete: false };
+    this.#schemas.set(copyText(schema), created);
+    return created;
   }
 
-  /** What `value` adds to what is known of its field. */
-  #see(field: Field, value: unknown, schema: Schema): void {
+  /** Updates the type of a field from another value. */
+  #update(field: Field, value: unknown, schema: Schema): void {
     if (field.scalar === "Int") {
       if (needsFloat(value)) field.scalar = "Float";
     } else if (field.nested && Array.isArray(value)) {
-      for (const object of typeOfValue(value).objects ?? []) this.#seeElement(field.nested, object, schema);
+      for (const object of inferType(value).objects ?? []) this.#updateNested(field.nested, object, schema);
     }
   }
 
-  #seeElement(fields: Fields, object: Record<string, unknown>, schema: Schema): void {
+  #updateNested(fields: Fields, object: Record<string, unknown>, schema: Schema): void {
     for (const key of Object.keys(object)) {
       const value = object[key];
-      const field = this.#fieldOf(fields, key, schema, () => typeOfNestedValue(value));
+      const field = this.#fieldOf(fields, key, schema, () => inferNestedType(value));
       if (field?.scalar === "Int" && needsFloat(value)) field.scalar = "Float";
     }
   }
@@ -121,7 +121,7 @@ export class SchemaDiscovery {
       schema.incomplete = true;
       return undefined;
     }
-    const own = ownText(key);
+    const own = copyText(key);
     this.#fields++;
     if (field) field.keys.push(own);
     else {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Meta } from "../types.ts";
-import { type BundleDetails, bundleDetails } from "./bundleDetails.ts";
+import { type BundleDetails, readBundleDetails } from "./bundleDetails.ts";
 
 function metaWith(value: unknown): Meta {
   return { schema: "olm.bundle", package: "p", name: "p.v1", blob: { properties: [{ type: "olm.csv.metadata", value }] } };
@@ -48,11 +48,11 @@ test.for<[string, unknown, Partial<BundleDetails>]>([
   ["the suggested namespace", { annotations: { "operatorframework.io/suggested-namespace": "ns" } }, { suggestedNamespace: "ns" }],
   ["the whole description", { description: "# Title\n\nText." }, { longDescription: "# Title\n\nText." }],
 ])("told is %s", ([, value, want]) => {
-  expect(bundleDetails(metaWith(value))).toEqual({ ...NOTHING, ...want });
+  expect(readBundleDetails(metaWith(value))).toEqual({ ...NOTHING, ...want });
 });
 
 describe("examples", () => {
-  const examplesIn = (text: unknown) => bundleDetails(metaWith({ annotations: { "alm-examples": text } }), { examples: true }).examples;
+  const examplesIn = (text: unknown) => readBundleDetails(metaWith({ annotations: { "alm-examples": text } }), { examples: true }).examples;
 
   test("are the objects of the annotation", () => {
     expect(examplesIn(JSON.stringify([EXAMPLE]))).toEqual([EXAMPLE]);

@@ -3,10 +3,10 @@ import { isObject, memberOf, objectsAt } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
-import { propertiesOf } from "./bundleSummary.ts";
-import { csvMetadataFrom } from "./csvMetadata.ts";
+import { listProperties } from "./bundleSummary.ts";
+import { readCsvMetadata } from "./csvMetadata.ts";
 
-/** A custom resource or API that a version brings. */
+/** A custom resource or API that a version provides. */
 interface ProvidedKind {
   readonly group: string;
   readonly version: string;
@@ -15,16 +15,16 @@ interface ProvidedKind {
   readonly description?: string | undefined;
 }
 
-/** What a version says of itself beyond its summary. All lists and texts are bounded. */
+/** Details of a version that are not in its summary. All lists and texts are bounded. */
 export interface BundleDetails {
-  /** All of what it does, as its author wrote it, mostly Markdown. */
+  /** Full description, usually Markdown. */
   readonly longDescription?: string | undefined;
   readonly links: readonly { readonly name: string; readonly url: string }[];
   readonly maintainers: readonly { readonly name: string; readonly email?: string | undefined }[];
-  /** What it brings, with names for people; kinds that the author wants hidden left out. */
+  /** Provided kinds with their descriptions, without internal kinds. */
   readonly provided: readonly ProvidedKind[];
   readonly suggestedNamespace?: string | undefined;
-  /** Custom resources to begin with; undefined where the catalog does not keep them. */
+  /** Example custom resources; undefined if the catalog does not contain them. */
   readonly examples?: readonly JsonObject[] | undefined;
 }
 
@@ -34,11 +34,11 @@ const MAX_LONG = 64 * 1024;
 const MAX_EXAMPLES_TEXT = 8 * 1024 * 1024;
 
 /**
- * What the meta of a bundle tells beyond its summary. What cannot be read is absent.
- * @throws Error `annotation alm-examples: …` where that is no list of objects, which `examples` of `reading` asks for.
+ * Reads the details of a bundle. Invalid parts are absent.
+ * @throws Error `annotation alm-examples: …` if `reading.examples` is set and the annotation is not a list of objects.
  */
-export function bundleDetails(meta: Meta, reading: { examples: boolean } = { examples: false }): BundleDetails {
-  const csv = csvMetadataFrom(propertiesOf(meta));
+export function readBundleDetails(meta: Meta, reading: { examples: boolean } = { examples: false }): BundleDetails {
+  const csv = readCsvMetadata(listProperties(meta));
   if (!csv) return { links: [], maintainers: [], provided: [] };
   const { annotations, spec, crds, apiServices } = csv;
   const hidden = new Set(hiddenIn(annotations["operators.operatorframework.io/internal-objects"]));
@@ -100,13 +100,13 @@ function parsed(text: string): unknown {
 function examplesIn(text: string): JsonObject[] {
   if (text.trim() === "") return [];
   if (text.length > MAX_EXAMPLES_TEXT)
-    throw new Error(`annotation alm-examples: it has ${text.length} characters, at most ${MAX_EXAMPLES_TEXT} are read`);
+    throw new Error(`annotation alm-examples: ${text.length} characters exceed the limit of ${MAX_EXAMPLES_TEXT}`);
   const list = parsed(text);
-  if (!Array.isArray(list) || !list.every(isObject)) throw new Error("annotation alm-examples: it is no JSON list of objects");
+  if (!Array.isArray(list) || !list.every(isObject)) throw new Error("annotation alm-examples: not a JSON list of objects");
   return list.slice(0, MAX_EXAMPLES);
 }
 
-/** What stands in an example as kind, for those who look for one. */
-export function kindOfExample(example: JsonObject): string {
+/** Returns the kind of an example; empty if it has none. */
+export function readExampleKind(example: JsonObject): string {
   return readBoundedText(example, "kind", 63) ?? "";
 }

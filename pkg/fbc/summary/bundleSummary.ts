@@ -2,13 +2,13 @@ import { numberToken } from "../../golang/json.ts";
 import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { parseVersionRelease } from "../../version/version.ts";
-import { collectWords, MAX_TEXT, readBoundedText, wordsAt } from "../boundedTexts.ts";
+import { collectWords, MAX_TEXT, readBoundedText, readWords } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
-import { apisOf, type BundleApis, type CsvMetadata, csvMetadataFrom } from "./csvMetadata.ts";
+import { collectApis, type BundleApis, type CsvMetadata, readCsvMetadata } from "./csvMetadata.ts";
 
 const LIST = "operators.openshift.io/infrastructure-features";
 const SINGLE = "features.operators.openshift.io/";
-/** Names of the older list, in small letters, that the newer annotations spell otherwise. */
+/** Lower-case names in the older list that have other names in the newer annotations. */
 const NEWER_NAME: ReadonlyMap<string, string> = new Map([
   ["fips", "fips-compliant"],
   ["fipsmode", "fips-compliant"],
@@ -18,33 +18,33 @@ const NEWER_NAME: ReadonlyMap<string, string> = new Map([
 const FEATURE = /^[\w.-]{1,63}$/;
 
 /**
- * The infrastructure features that annotations of a ClusterServiceVersion claim, sorted, by the names of the newer annotations
- * (`features.operators.openshift.io/NAME: "true"`): "disconnected", "fips-compliant", "proxy-aware", "cnf", ... The older annotation
- * `operators.openshift.io/infrastructure-features`, a JSON list in a text, counts as well, except for a feature that a newer one denies.
+ * Returns the infrastructure features in annotations of a ClusterServiceVersion, sorted, with the names of the newer annotations
+ * (`features.operators.openshift.io/NAME: "true"`): "disconnected", "fips-compliant", "proxy-aware", "cnf", ... Also reads the JSON list in the older
+ * annotation `operators.openshift.io/infrastructure-features`, except for features that a newer annotation sets to another value.
  */
 function infrastructureFeatures(annotations: Readonly<Record<string, unknown>>): string[] {
   const features = new Set(olderFeatures(annotations[LIST]));
   for (const [annotation, value] of Object.entries(annotations)) {
     if (!annotation.startsWith(SINGLE)) continue;
-    const name = featureName(annotation.slice(SINGLE.length));
+    const name = normalizeFeatureName(annotation.slice(SINGLE.length));
     if (value === "true" || value === true) features.add(name);
     else features.delete(name);
   }
   return collectWords([...features].filter((name) => FEATURE.test(name)).sort());
 }
 
-/** Whatever spelling: in small letters, with the name that the newer annotations use. */
-export function featureName(text: string): string {
+/** Normalizes the name of a feature: lower case, with the name of the newer annotations. */
+export function normalizeFeatureName(text: string): string {
   const name = text.trim().toLowerCase().replace(/\s+/g, "-");
   return NEWER_NAME.get(name) ?? name;
 }
 
 function olderFeatures(value: unknown): string[] {
   if (typeof value !== "string") return [];
-  return collectWords(listIn(value)).map(featureName);
+  return collectWords(listIn(value)).map(normalizeFeatureName);
 }
 
-/** The entries of a JSON list; of something that is none, `[fips]` for one, what stands between brackets and commas. */
+/** Parses a JSON list. For an invalid list such as `[fips]`, returns the texts between brackets and commas. */
 function listIn(text: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(text);
@@ -58,7 +58,7 @@ function listIn(text: string): readonly unknown[] {
     .map((piece) => piece.replace(/["']/g, ""));
 }
 
-/** The machines that a version of an Operator runs on; each list sorted and never empty, unless labels withdraw all. */
+/** The platforms that a version supports. Lists are sorted, and empty only if labels exclude all platforms. */
 interface Platforms {
   architectures: string[];
   operatingSystems: string[];
@@ -70,8 +70,8 @@ const MAX_PLATFORMS = 32;
 const PLATFORM = /^[\w.-]{1,63}$/;
 
 /**
- * The platforms that the labels of a ClusterServiceVersion name with the value "supported". Without any architecture label it is amd64, without any
- * operating system label linux; one label of a kind, whatever its value, is enough to end the default of that kind.
+ * Returns the platforms with value "supported" in labels of a ClusterServiceVersion. Without architecture labels the default is amd64, and without
+ * operating system labels it is linux. A label with any value disables the default.
  * @see operator-lifecycle-manager 992bb0977 pkg/package-server/provider/registry.go
  */
 function platformsFrom(labels: Readonly<Record<string, unknown>>): Platforms {
@@ -91,27 +91,27 @@ function supported(labels: Readonly<Record<string, unknown>>, prefix: string, by
     .slice(0, MAX_PLATFORMS);
 }
 
-/** What a version of an Operator says of itself to people. Absent where it does not. */
+/** The description of a version. Missing values are absent. */
 export interface BundleDescription {
   displayName?: string | undefined;
-  /** In a line or a paragraph. */
+  /** A line or paragraph. */
   description?: string | undefined;
   provider?: string | undefined;
   keywords?: string[] | undefined;
   categories?: string[] | undefined;
   maturity?: string | undefined;
   certified?: boolean | undefined;
-  /** Who gives support. */
+  /** Name of the support provider. */
   support?: string | undefined;
-  /** Where its source lives. */
+  /** URL of the source code. */
   repository?: string | undefined;
 }
 
-/** Where a version of an Operator can run, and how much it can do. */
+/** The capability, platforms and install modes of a version. */
 export interface BundleSupport {
   /** Such as "Basic Install" or "Auto Pilot". */
   capability?: string | undefined;
-  /** Names of the modes that are supported, sorted. */
+  /** Names of supported install modes, sorted. */
   installModes: string[];
   minKubeVersion?: string | undefined;
   maxOpenShiftVersion?: string | undefined;
@@ -120,55 +120,55 @@ export interface BundleSupport {
   infrastructureFeatures: string[];
 }
 
-/** The version of a bundle as its package property states it, and the release where it has one. */
+/** The version in the package property of a bundle and its release, if any. */
 export interface StatedVersion {
   version?: string | undefined;
   release?: string | undefined;
 }
 
-/** What a catalog tells of one bundle without its manifests. All texts are bounded; they share memory with the meta. */
+/** The summary of a bundle in a catalog, without manifests. Texts are bounded and share memory with the meta. */
 export interface CatalogBundleSummary extends StatedVersion {
   name: string;
   description: BundleDescription;
   support: BundleSupport;
   apis: BundleApis;
   containerImage?: string | undefined;
-  /** As the author wrote it. */
+  /** Unparsed text of the annotation. */
   createdAt?: string | undefined;
-  /** How many images it is made of. */
+  /** Number of related images. */
   relatedImages: number;
 }
 
 const MAX_VERSION = 256;
 
-/** What the meta of a bundle tells. Never throws: what cannot be read is absent. */
-export function bundleSummary(meta: Meta): CatalogBundleSummary {
-  const properties = propertiesOf(meta);
-  const csv = csvMetadataFrom(properties);
+/** Returns the summary of a bundle. Never throws. Invalid values are absent. */
+export function summarizeBundle(meta: Meta): CatalogBundleSummary {
+  const properties = listProperties(meta);
+  const csv = readCsvMetadata(properties);
   const annotations = csv?.annotations ?? {};
   const images = memberOf(meta.blob, "relatedImages");
   return {
     name: meta.name,
-    ...statedVersion(properties),
+    ...readStatedVersion(properties),
     description: descriptionOf(csv),
     support: supportOf(properties, csv),
-    apis: apisOf(properties, csv),
+    apis: collectApis(properties, csv),
     containerImage: readBoundedText(annotations, "containerImage"),
     createdAt: readBoundedText(annotations, "createdAt", 64),
     relatedImages: Array.isArray(images) ? images.length : 0,
   };
 }
 
-/** The properties of a bundle that are objects. */
-export function propertiesOf({ blob }: Meta): readonly Readonly<Record<string, unknown>>[] {
+/** Returns the properties of a bundle that are objects. */
+export function listProperties({ blob }: Meta): readonly Readonly<Record<string, unknown>>[] {
   return objectsAt(blob, "properties");
 }
 
 /**
- * The version in the first property `olm.package`, as it is written there, and the release: the one that the property states, else build metadata
- * that can be one. Both absent where there is no version that can be read.
+ * Reads the unparsed version in the first property `olm.package`, and the release: from the property, or else from build metadata in the form of a
+ * release. Both are absent without a valid version.
  */
-export function statedVersion(properties: readonly Readonly<Record<string, unknown>>[]): StatedVersion {
+export function readStatedVersion(properties: readonly Readonly<Record<string, unknown>>[]): StatedVersion {
   const property = properties.find((one) => memberOf(one, "type") === "olm.package");
   if (!property) return {};
   const value = objectAt(property, "value");
@@ -192,7 +192,7 @@ function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
     displayName: readBoundedText(spec, "displayName", 256),
     description: readBoundedText(annotations, "description") ?? firstParagraph(memberOf(spec, "description")),
     provider: readBoundedText(objectAt(spec, "provider"), "name", 256),
-    keywords: unlessEmpty(wordsAt(spec, "keywords")),
+    keywords: unlessEmpty(readWords(spec, "keywords")),
     categories: unlessEmpty(collectWords((readBoundedText(annotations, "categories") ?? "").split(","))),
     maturity: readBoundedText(spec, "maturity", 64),
     certified: certified === undefined ? undefined : certified.toLowerCase() === "true",
@@ -215,7 +215,7 @@ function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv
   };
 }
 
-/** The newest OpenShift minor that the bundle may run on, as it is written; a number only where a text of it was kept. */
+/** Reads the unparsed value of olm.maxOpenShiftVersion. For a number, returns its original digits if they are known. */
 function maxOpenShiftVersion(properties: readonly Readonly<Record<string, unknown>>[]): string | undefined {
   const property = properties.find((one) => memberOf(one, "type") === "olm.maxOpenShiftVersion");
   if (!property) return undefined;

@@ -3,7 +3,7 @@ import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts
 import { parseYaml } from "../../golang/yaml.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 
-/** What a catalog tells of a bundle's ClusterServiceVersion, in one form whichever way it is told. Members are not checked. */
+/** The metadata of a ClusterServiceVersion in a catalog, independent of its form there. Fields are not validated. */
 export interface CsvMetadata {
   annotations: Readonly<Record<string, unknown>>;
   labels: Readonly<Record<string, unknown>>;
@@ -17,18 +17,18 @@ export interface CsvMetadata {
 
 const KIND = "ClusterServiceVersion";
 const GROUP = "operators.coreos.com/";
-/** Base64 characters of an object's beginning that usually tell what it is; a multiple of four. */
+/** Base64 characters at the start of an object that usually identify its kind; a multiple of four. */
 const HEAD = 512;
-/** Longest object that is looked at, in base64 characters; the largest real ClusterServiceVersion has 1.7 million. */
+/** Maximum size of a decoded object in base64 characters. The largest real ClusterServiceVersion has 1.7 million. */
 const MAX_OBJECT = 16 * 1024 * 1024;
 const JSON_MEMBER = /^\s*\{\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)"\s*(?:,\s*"(apiVersion|kind)"\s*:\s*"([^"\\]*)")?/;
 const YAML_MEMBER = /^(apiVersion|kind):[ \t]+["']?([\w./-]+)/gm;
 
 /**
- * What the properties of a bundle tell of its ClusterServiceVersion: property `olm.csv.metadata`, or, in older catalogs, the manifest among the
- * properties `olm.bundle.object`, of which only that one is decoded. Undefined when neither can be read.
+ * Reads the metadata of a ClusterServiceVersion from the properties of a bundle: from `olm.csv.metadata` or, in older catalogs, from the manifest in
+ * `olm.bundle.object`. Decodes only that manifest. Undefined if neither can be read.
  */
-export function csvMetadataFrom(properties: readonly Readonly<Record<string, unknown>>[]): CsvMetadata | undefined {
+export function readCsvMetadata(properties: readonly Readonly<Record<string, unknown>>[]): CsvMetadata | undefined {
   for (const property of properties) {
     if (memberOf(property, "type") !== "olm.csv.metadata") continue;
     const value = memberOf(property, "value");
@@ -65,7 +65,7 @@ function fromManifest(csv: JsonObject): CsvMetadata {
   };
 }
 
-/** The ClusterServiceVersion that is encoded in `data`; undefined when it is something else. */
+/** Decodes a ClusterServiceVersion; undefined if `data` is another object. */
 function csvIn(data: string): JsonObject | undefined {
   const guess = isCsv(Buffer.from(data.slice(0, HEAD), "base64").toString("utf8"));
   if (guess === false) return undefined;
@@ -75,7 +75,7 @@ function csvIn(data: string): JsonObject | undefined {
   return isObject(object) && memberOf(object, "kind") === KIND ? object : undefined;
 }
 
-/** Whether an object that begins with `head` is a ClusterServiceVersion; undefined when its beginning does not tell. */
+/** Reports whether an object that begins with `head` is a ClusterServiceVersion; undefined if the beginning is not sufficient. */
 function isCsv(head: string): boolean | undefined {
   const json = JSON_MEMBER.exec(head);
   const members = json ? [json.slice(1, 3), json.slice(3, 5)] : [...head.matchAll(YAML_MEMBER)].map((match) => match.slice(1, 3));
@@ -101,22 +101,22 @@ function parsedYaml(text: string): unknown {
   }
 }
 
-/** Most APIs that are told of one bundle. */
+/** Maximum APIs of one bundle. */
 const MAX_APIS = 512;
 
-/** APIs of a bundle, each as `group/version/kind`, sorted and without repetition. */
+/** Distinct APIs of a bundle in the form `group/version/kind`, sorted. */
 export interface BundleApis {
-  /** From properties `olm.gvk` and from what the ClusterServiceVersion owns. */
+  /** From properties `olm.gvk` and the owned APIs of the ClusterServiceVersion. */
   provided: string[];
-  /** From properties `olm.gvk.required` and from what the ClusterServiceVersion requires. */
+  /** From properties `olm.gvk.required` and the required APIs of the ClusterServiceVersion. */
   required: string[];
 }
 
-/** The APIs that a bundle provides and requires. @param properties those of the bundle. */
-export function apisOf(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleApis {
+/** Collects the APIs that a bundle provides and requires. @param properties of the bundle. */
+export function collectApis(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleApis {
   return {
-    provided: sorted(withType(properties, "olm.gvk"), csv, "owned"),
-    required: sorted(withType(properties, "olm.gvk.required"), csv, "required"),
+    provided: collectSorted(withType(properties, "olm.gvk"), csv, "owned"),
+    required: collectSorted(withType(properties, "olm.gvk.required"), csv, "required"),
   };
 }
 
@@ -124,7 +124,7 @@ function withType(properties: readonly Readonly<Record<string, unknown>>[], type
   return properties.filter((property) => memberOf(property, "type") === type).map((property) => objectAt(property, "value"));
 }
 
-function sorted(gvks: Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined, key: "owned" | "required"): string[] {
+function collectSorted(gvks: Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined, key: "owned" | "required"): string[] {
   const services = csv ? objectsAt(csv.apiServices, key) : [];
   const crds = csv ? objectsAt(csv.crds, key) : [];
   const found = new Set<string>();
@@ -139,7 +139,7 @@ function add(found: Set<string>, group: string, api: Readonly<Record<string, unk
   if (kind !== undefined && version !== undefined) found.add(`${group}/${version}/${kind}`);
 }
 
-/** The group in the name of a CustomResourceDefinition, which is `plural.group`. */
+/** Returns the group in the name of a CustomResourceDefinition, `plural.group`. */
 function groupOf(name = ""): string {
   const dot = name.indexOf(".");
   return dot < 0 ? "" : name.slice(dot + 1);

@@ -1,11 +1,11 @@
 import { truncate } from "../../text/truncate.ts";
 import type { VersionRelease } from "../../version/version.ts";
 import { MAX_TEXT } from "../boundedTexts.ts";
-import { channelRanks, defaultOf, latestOf } from "../bundleOrder.ts";
+import { channelRanks, findDefault, findLatest } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
-import { type BundleFacts, type PackageFacts, sortBundlesByVersion, versionIn } from "./packageFacts.ts";
+import { type BundleData, type PackageData, sortBundlesByVersion, parseStatedVersion } from "./packageData.ts";
 
-/** A bundle by name and version. */
+/** The name and version of a bundle. */
 export interface NamedVersion extends StatedVersion {
   bundle: string;
 }
@@ -13,27 +13,27 @@ export interface NamedVersion extends StatedVersion {
 /** A channel of a package. */
 export interface ChannelSummary {
   name: string;
-  /** What nothing in the channel replaces or skips; one in a sound channel. */
+  /** Entries that no other entry replaces or skips; exactly one in a valid channel. */
   heads: NamedVersion[];
   entries: number;
-  /** Why the channel is deprecated. */
+  /** Deprecation message of the channel. */
   deprecated?: string | undefined;
 }
 
-/** The version that a package is presented by. */
+/** The version that represents a package. */
 export interface HeadSummary extends NamedVersion, BundleSupport {
-  /** Absent when it is the head of no channel. */
+  /** Absent if it is not the head of a channel. */
   channel?: string | undefined;
   deprecated?: string | undefined;
   containerImage?: string | undefined;
   createdAt?: string | undefined;
   relatedImages: number;
-  /** Each `group/version/kind`. */
+  /** In the form `group/version/kind`. */
   providedAPIs: string[];
   requiredAPIs: string[];
 }
 
-/** What at least one version of a package supports; each list sorted. */
+/** Capabilities and platforms that at least one version of a package supports. Lists are sorted. */
 export interface AnyVersion {
   capabilities: string[];
   installModes: string[];
@@ -42,29 +42,29 @@ export interface AnyVersion {
   infrastructureFeatures: string[];
 }
 
-/** One package of a catalog: what a list of packages tells. All lists and texts are bounded. */
+/** The summary of a package for lists of packages. All lists and texts are bounded. */
 export interface PackageSummary extends BundleDescription {
   package: string;
-  /** `sha256:…`; another one exactly when a meta of the package was added, changed or removed. */
+  /** `sha256:…`. Changes if and only if a meta of the package is added, changed or removed. */
   digest: string;
   defaultChannel?: string | undefined;
-  /** Whether the catalog has an icon for it. */
+  /** Whether the package has an icon. */
   icon: boolean;
-  /** Why the package is deprecated. */
+  /** Deprecation message of the package. */
   deprecated?: string | undefined;
-  /** In the catalog's order. */
+  /** In the order of the catalog. */
   channels: ChannelSummary[];
-  /** How many bundles there are. */
+  /** Number of bundles. */
   bundles: number;
-  /** Highest first. */
+  /** In descending order. */
   versions: string[];
   deprecatedBundles?: { bundle: string; message: string }[] | undefined;
-  /** The default version to install: what resolution chooses where nothing limits it. */
+  /** The version that is installed by default. */
   head?: HeadSummary | undefined;
-  /** The latest version, deprecated or not. */
+  /** The latest version, even if it is deprecated. */
   latest?: NamedVersion | undefined;
   anyVersion: AnyVersion;
-  /** True where lists had to be cut. */
+  /** True if lists are truncated. */
   incomplete?: true | undefined;
 }
 
@@ -72,14 +72,12 @@ const MAX_VERSIONS = 1_000;
 const MAX_HEADS = 64;
 const MAX_DEPRECATED = 1_000;
 
-/**
- * The summary of a package. It is presented by its default version to install, which resolution chooses where nothing limits it.
- */
-export function packageSummary(facts: PackageFacts): PackageSummary {
+/** Returns the summary of a package. The version that is installed by default represents the package. */
+export function summarizePackage(facts: PackageData): PackageSummary {
   const { stated, channels, deprecations } = facts;
   const bundles = sortBundlesByVersion(facts.bundles);
   const byName = new Map(bundles.toReversed().map((bundle) => [bundle.name, bundle]));
-  const head = presentedBy(facts);
+  const head = findRepresentative(facts);
   const latest = latestBundle(facts);
   const { description: text, ...description } = head ? facts.descriptions.at(head.bundle.description) : {};
   const deprecatedBundles = deprecations.filter(({ schema }) => schema === "olm.bundle");
@@ -91,12 +89,12 @@ export function packageSummary(facts: PackageFacts): PackageSummary {
     icon: stated.icon,
     ...description,
     description: text ?? (stated.description === undefined ? undefined : truncate(stated.description.trim(), MAX_TEXT)),
-    deprecated: messageFor(facts, "olm.package"),
+    deprecated: findDeprecationMessage(facts, "olm.package"),
     channels: channels.map((channel) => ({
       name: channel.name,
       heads: channel.heads.slice(0, MAX_HEADS).map((name) => named(name, byName.get(name))),
       entries: channel.entries.length,
-      deprecated: messageFor(facts, "olm.channel", channel.name),
+      deprecated: findDeprecationMessage(facts, "olm.channel", channel.name),
     })),
     bundles: facts.bundleCount,
     versions: [...new Set(bundles.flatMap(({ version }) => version ?? []))].slice(0, MAX_VERSIONS),
@@ -111,51 +109,51 @@ export function packageSummary(facts: PackageFacts): PackageSummary {
   };
 }
 
-/** A bundle and the channel whose head it is. */
-export interface Presented {
-  bundle: BundleFacts;
+/** A bundle and the channel that it is the head of. */
+export interface Representative {
+  bundle: BundleData;
   channel?: string | undefined;
 }
 
-/** Returns the bundle that a package is presented by: its default version to install. */
-export function presentedBy(facts: PackageFacts): Presented | undefined {
-  const bundle = defaultOf(orderable(facts))?.bundle;
+/** Returns the bundle that represents a package: the version that is installed by default. */
+export function findRepresentative(facts: PackageData): Representative | undefined {
+  const bundle = findDefault(orderable(facts))?.bundle;
   if (!bundle) return undefined;
   const { stated, channels } = facts;
   const headed = channels.filter(({ heads }) => heads.includes(bundle.name));
   return { bundle, channel: (headed.find(({ name }) => name === stated.defaultChannel) ?? headed[0])?.name };
 }
 
-/** Returns the bundle with the latest version of a package, deprecated or not. */
-export function latestBundle(facts: PackageFacts): BundleFacts | undefined {
-  return latestOf(orderable(facts))?.bundle;
+/** Returns the bundle with the latest version of a package, even if it is deprecated. */
+export function latestBundle(facts: PackageData): BundleData | undefined {
+  return findLatest(orderable(facts))?.bundle;
 }
 
 function orderable(
-  facts: PackageFacts,
-): { bundle: BundleFacts; version: VersionRelease | undefined; deprecated: boolean; rank: () => number }[] {
+  facts: PackageData,
+): { bundle: BundleData; version: VersionRelease | undefined; deprecated: boolean; rank: () => number }[] {
   const { bundles, stated, channels, deprecations } = facts;
   const rankOf = channelRanks(stated.defaultChannel, channels);
   const deprecated = new Set(deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
   return bundles.map((bundle) => ({
     bundle,
-    version: versionIn(bundle),
+    version: parseStatedVersion(bundle),
     deprecated: deprecated.has(bundle.name),
     rank: () => rankOf(bundle.name),
   }));
 }
 
-/** Why something is deprecated; undefined when it is not. A reason that the catalog leaves empty is told as "deprecated". */
-export function messageFor({ deprecations }: PackageFacts, schema: string, name = ""): string | undefined {
+/** Returns a deprecation message; undefined if there is no deprecation, and "deprecated" if its message is empty. */
+export function findDeprecationMessage({ deprecations }: PackageData, schema: string, name = ""): string | undefined {
   const found = deprecations.find((one) => one.schema === schema && one.name === name);
   return found && (found.message || "deprecated");
 }
 
-function headSummary(facts: PackageFacts, { bundle, channel }: Presented): HeadSummary {
+function headSummary(facts: PackageData, { bundle, channel }: Representative): HeadSummary {
   return {
     ...named(bundle.name, bundle),
     channel,
-    deprecated: messageFor(facts, "olm.bundle", bundle.name),
+    deprecated: findDeprecationMessage(facts, "olm.bundle", bundle.name),
     ...facts.supports.at(bundle.support),
     containerImage: bundle.containerImage,
     createdAt: bundle.createdAt,
@@ -169,7 +167,7 @@ function named(bundle: string, stated: StatedVersion | undefined): NamedVersion 
   return { bundle, version: stated?.version, release: stated?.release };
 }
 
-function anyVersionOf({ supports }: PackageFacts): AnyVersion {
+function anyVersionOf({ supports }: PackageData): AnyVersion {
   const union = (of: (support: BundleSupport) => readonly string[]): string[] => [...new Set(supports.values.flatMap(of))].sort();
   return {
     capabilities: union(({ capability }) => (capability === undefined ? [] : [capability])),

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { closestNames, type SearchedTexts, scoreRelevance } from "./search.ts";
+import { findSimilarNames, type SearchedTexts, scoreRelevance } from "./search.ts";
 
 const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
 
@@ -69,9 +69,9 @@ test.for<[string, string[]]>([
   ["zzzz", []],
   ["", []],
 ])("by %s may be meant %j", ([meant, want]) => {
-  expect(closestNames(meant, ["lighthouse-operator", "argocd-operator", "kafka", "argocd-helm"]).toSorted()).toEqual(want.toSorted());
+  expect(findSimilarNames(meant, ["lighthouse-operator", "argocd-operator", "kafka", "argocd-helm"]).toSorted()).toEqual(want.toSorted());
 });
 
 test("names that are very long take no time", () => {
-  expect(closestNames("a".repeat(100_000), ["b".repeat(100_000), "a"])).toEqual(["a"]);
+  expect(findSimilarNames("a".repeat(100_000), ["b".repeat(100_000), "a"])).toEqual(["a"]);
 });

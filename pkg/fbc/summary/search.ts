@@ -1,11 +1,11 @@
 import { compareText } from "../../text/compare.ts";
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
-import { type PackageFacts, sortBundlesByVersion } from "./packageFacts.ts";
-import { latestBundle, messageFor, presentedBy } from "./packageSummary.ts";
+import { type PackageData, sortBundlesByVersion } from "./packageData.ts";
+import { latestBundle, findDeprecationMessage, findRepresentative } from "./packageSummary.ts";
 
 /**
- * One version as searches see it: name, version, release, then indexes into lists of the record (`descriptions`, `supports`, `provided`), 1 where
- * the bundle itself is deprecated, and the indexes of its channels.
+ * A version in a search record: name, version, release, indexes in lists of the record (`descriptions`, `supports`, `provided`), 1 if the bundle is
+ * deprecated, and the indexes of its channels.
  */
 export type SearchedVersion = readonly [
   name: string,
@@ -18,37 +18,37 @@ export type SearchedVersion = readonly [
   channels: readonly number[],
 ];
 
-/** What versions of a package say of themselves, as far as it is searched. */
+/** The searched texts of versions. */
 export type SearchedDescription = Pick<BundleDescription, "displayName" | "description" | "provider" | "keywords">;
-/** Where versions of a package run, as far as it is searched. */
+/** The searched capabilities and platforms of versions. */
 export type SearchedSupport = Pick<BundleSupport, "capability" | "architectures" | "operatingSystems" | "infrastructureFeatures">;
 
-/** All that a search needs to know of one package. What versions have in common is there once. */
+/** The search data of a package. Values that versions share are stored once. */
 export interface SearchRecord {
   package: string;
   defaultChannel?: string | undefined;
-  /** The default version to install. */
+  /** The version that is installed by default. */
   defaultVersion?: string | undefined;
-  /** The latest version, deprecated or not. */
+  /** The latest version, even if it is deprecated. */
   latestVersion?: string | undefined;
-  /** What the olm.package object says, the beginning of it. */
+  /** Truncated description of the olm.package object. */
   text?: string | undefined;
   deprecated?: string | undefined;
-  /** Index of the description that the package is presented by. */
+  /** Index of the description that represents the package. */
   presented?: number | undefined;
   channels: { name: string; deprecated?: true | undefined }[];
   descriptions: SearchedDescription[];
   supports: SearchedSupport[];
-  /** Different APIs that versions provide, each `group/version/kind`. */
+  /** Distinct provided APIs in the form `group/version/kind`. */
   apis: string[];
-  /** Lists of indexes into `apis`. */
+  /** Lists of indexes in `apis`. */
   provided: number[][];
-  /** Highest version first. */
+  /** In descending order of version. */
   versions: SearchedVersion[];
 }
 
-/** The record of a package. */
-export function searchRecord(facts: PackageFacts): SearchRecord {
+/** Returns the search record of a package. */
+export function createSearchRecord(facts: PackageData): SearchRecord {
   const bundles = sortBundlesByVersion(facts.bundles);
   const channelsOf = channelIndexes(facts);
   const deprecated = new Set(facts.deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
@@ -57,14 +57,14 @@ export function searchRecord(facts: PackageFacts): SearchRecord {
   return {
     package: facts.name,
     defaultChannel: facts.stated.defaultChannel,
-    defaultVersion: presentedBy(facts)?.bundle.version,
+    defaultVersion: findRepresentative(facts)?.bundle.version,
     latestVersion: latestBundle(facts)?.version,
     text: facts.stated.description,
-    deprecated: messageFor(facts, "olm.package"),
-    presented: presentedBy(facts)?.bundle.description,
+    deprecated: findDeprecationMessage(facts, "olm.package"),
+    presented: findRepresentative(facts)?.bundle.description,
     channels: facts.channels.map(({ name }) => ({
       name,
-      deprecated: messageFor(facts, "olm.channel", name) === undefined ? undefined : true,
+      deprecated: findDeprecationMessage(facts, "olm.channel", name) === undefined ? undefined : true,
     })),
     descriptions: facts.descriptions.values.map(({ displayName, description, provider, keywords }) => ({
       displayName,
@@ -93,8 +93,8 @@ export function searchRecord(facts: PackageFacts): SearchRecord {
   };
 }
 
-/** The channels that each bundle is an entry of. */
-function channelIndexes({ channels }: PackageFacts): Map<string, number[]> {
+/** Returns the indexes of channels that contain each bundle. */
+function channelIndexes({ channels }: PackageData): Map<string, number[]> {
   const indexes = new Map<string, number[]>();
   channels.forEach(({ entries }, index) => {
     for (const name of new Set(entries)) {
@@ -106,19 +106,19 @@ function channelIndexes({ channels }: PackageFacts): Map<string, number[]> {
   return indexes;
 }
 
-/** What a package says of itself, as far as a search for words looks at it. */
+/** The searched texts of a package. */
 export interface SearchedTexts {
   readonly name: string;
   readonly displayNames: readonly string[];
   readonly keywords: readonly string[];
-  /** Kinds that it provides. */
+  /** Provided kinds. */
   readonly kinds: readonly string[];
   readonly providers: readonly string[];
   readonly descriptions: readonly string[];
 }
 
-/** What a word is worth where it is found: as the whole, as a word of it, as a piece of a word. */
-const WORTH = {
+/** Scores of a match: the whole text, a word of it, or a part of a word. */
+const SCORES = {
   name: [100, 60, 40],
   displayNames: [70, 45, 30],
   kinds: [50, 50, 20],
@@ -128,50 +128,50 @@ const WORTH = {
 } as const satisfies Record<keyof SearchedTexts, readonly [number, number, number]>;
 
 /**
- * How well a package answers a search for words: higher is better. Letters match whatever their case.
- * @returns undefined where one of the words stands nowhere; 0 for no words.
+ * Scores how well a package matches search words. Higher is better. Ignores case.
+ * @returns undefined if a word is not found; 0 without words.
  */
 export function scoreRelevance(texts: SearchedTexts, words: readonly string[]): number | undefined {
   let sum = 0;
   for (const word of new Set(words.map((one) => one.toLowerCase()))) {
-    const worth =
-      worthIn([texts.name], word, WORTH.name) +
-      worthIn(texts.displayNames, word, WORTH.displayNames) +
-      worthIn(texts.kinds, word, WORTH.kinds) +
-      worthIn(texts.keywords, word, WORTH.keywords) +
-      worthIn(texts.providers, word, WORTH.providers) +
-      worthIn(texts.descriptions, word, WORTH.descriptions);
-    if (worth === 0) return undefined;
-    sum += worth;
+    const score =
+      bestScore([texts.name], word, SCORES.name) +
+      bestScore(texts.displayNames, word, SCORES.displayNames) +
+      bestScore(texts.kinds, word, SCORES.kinds) +
+      bestScore(texts.keywords, word, SCORES.keywords) +
+      bestScore(texts.providers, word, SCORES.providers) +
+      bestScore(texts.descriptions, word, SCORES.descriptions);
+    if (score === 0) return undefined;
+    sum += score;
   }
   return sum;
 }
 
-/** What the best of the texts is worth for a word. @param word in small letters. */
-function worthIn(texts: readonly string[], word: string, [whole, asWord, asPiece]: readonly [number, number, number]): number {
+/** Returns the best score of a word in the texts. @param word in lower case. */
+function bestScore(texts: readonly string[], word: string, [whole, asWord, asPiece]: readonly [number, number, number]): number {
   let best = 0;
   for (const text of texts) {
-    const small = text.toLowerCase();
-    if (small === word) return whole;
-    if (!small.includes(word)) continue;
-    best = Math.max(best, small.split(/[^\p{L}\p{N}]+/u).includes(word) ? asWord : asPiece);
+    const lower = text.toLowerCase();
+    if (lower === word) return whole;
+    if (!lower.includes(word)) continue;
+    best = Math.max(best, lower.split(/[^\p{L}\p{N}]+/u).includes(word) ? asWord : asPiece);
   }
   return best;
 }
 
-/** Longer names are not compared. */
+/** Maximum length of compared names. */
 const MAX_LENGTH = 128;
 const MAX_FOUND = 3;
 
-/** The names that may have been meant by one that there is not: those that it is a piece of, or that differ by a few letters; nearest first, at most three. */
-export function closestNames(meant: string, names: readonly string[]): string[] {
-  const wanted = meant.toLowerCase().slice(0, MAX_LENGTH);
-  const most = Math.max(1, Math.floor(wanted.length / 3));
+/** Finds names similar to an unknown one: names that contain it or that differ in a few letters. Nearest first, at most three. */
+export function findSimilarNames(unknown: string, names: readonly string[]): string[] {
+  const target = unknown.toLowerCase().slice(0, MAX_LENGTH);
+  const most = Math.max(1, Math.floor(target.length / 3));
   return names
     .flatMap((name) => {
-      const small = name.toLowerCase();
-      if (small.length > MAX_LENGTH || wanted === "") return [];
-      const distance = small.includes(wanted) || wanted.includes(small) ? 0.5 : differences(wanted, small, most);
+      const lower = name.toLowerCase();
+      if (lower.length > MAX_LENGTH || target === "") return [];
+      const distance = lower.includes(target) || target.includes(lower) ? 0.5 : editDistance(target, lower, most);
       return distance <= most ? [{ name, distance }] : [];
     })
     .sort((a, b) => a.distance - b.distance || a.name.length - b.name.length || compareText(a.name, b.name))
@@ -179,8 +179,8 @@ export function closestNames(meant: string, names: readonly string[]): string[] 
     .map(({ name }) => name);
 }
 
-/** Letters to put in, take out or change; more than `most` where that is certain. */
-function differences(a: string, b: string, most: number): number {
+/** Computes the edit distance. Returns more than `most` early if the lengths differ by more. */
+function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

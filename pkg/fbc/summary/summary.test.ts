@@ -10,10 +10,10 @@ import { MAX_TEXT, MAX_WORDS } from "../boundedTexts.ts";
 import { channelHeads } from "../bundleOrder.ts";
 import { metaFrom } from "../content.ts";
 import type { Meta } from "../types.ts";
-import { bundleSummary } from "./bundleSummary.ts";
-import { CatalogFacts, PackageFacts } from "./packageFacts.ts";
-import { packageSummary } from "./packageSummary.ts";
-import { searchRecord } from "./search.ts";
+import { summarizeBundle } from "./bundleSummary.ts";
+import { CatalogData, PackageData } from "./packageData.ts";
+import { summarizePackage } from "./packageSummary.ts";
+import { createSearchRecord } from "./search.ts";
 
 const HEAD = { apiVersion: "operators.coreos.com/v1alpha1", kind: "ClusterServiceVersion" };
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "ClusterServiceVersion" } };
@@ -57,7 +57,7 @@ function wanted(want: JsonObject): Record<string, unknown> {
 describe.each(Object.keys(FORMS))("a bundle, its ClusterServiceVersion as %s", (form) => {
   test.for(loadCases<BundleCase>("fbc-summary-bundles"))("$name", ({ csv, properties = [], want }) => {
     const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
-    const summary = bundleSummary(meta);
+    const summary = summarizeBundle(meta);
     for (const [key, value] of Object.entries(wanted(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
   });
 });
@@ -74,13 +74,13 @@ test("broken objects of a bundle are passed over", () => {
     7,
   ];
   const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...broken, ...odd] });
-  expect(bundleSummary(meta)).toMatchObject({ name: "b", support: { architectures: ["amd64"], installModes: [] }, apis: { provided: [] } });
+  expect(summarizeBundle(meta)).toMatchObject({ name: "b", support: { architectures: ["amd64"], installModes: [] }, apis: { provided: [] } });
 });
 
 test("texts and lists are bounded", () => {
   const keywords = Array.from({ length: 1_000 }, (_, i) => `${i}${"k".repeat(1_000)}`);
   const value = { displayName: "😀".repeat(100_000), description: "d".repeat(1_000_000), keywords };
-  const { description } = bundleSummary(metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }));
+  const { description } = summarizeBundle(metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }));
   expect(description.displayName?.length).toBeLessThanOrEqual(256);
   expect(description.displayName?.isWellFormed()).toBe(true);
   expect(description.description).toHaveLength(MAX_TEXT);
@@ -113,18 +113,18 @@ function metaOf(object: PackageCase["metas"][number]): Meta {
 
 const sha256 = (meta: Meta): Buffer => createHash("sha256").update(canonicalJson(meta.blob)).digest();
 
-function factsOf(metas: readonly Meta[]): PackageFacts {
-  const facts = new PackageFacts("p");
+function factsOf(metas: readonly Meta[]): PackageData {
+  const facts = new PackageData("p");
   for (const meta of metas) facts.add(meta, sha256(meta));
   return facts;
 }
 
 test.for(loadCases<PackageCase>("fbc-summary-packages"))("package: $name", ({ metas, want }) => {
   const facts = factsOf(metas.map(metaOf));
-  const summary = packageSummary(facts);
+  const summary = summarizePackage(facts);
   const plain = JSON.parse(JSON.stringify(summary)) as Record<string, unknown>;
   for (const [key, value] of Object.entries(wanted(want))) expect(plain[key], key).toEqual(value);
-  expect(searchRecord(facts).versions.map(([name]) => name)).toHaveLength(facts.bundles.length);
+  expect(createSearchRecord(facts).versions.map(([name]) => name)).toHaveLength(facts.bundles.length);
   expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
 });
 
@@ -134,10 +134,10 @@ describe("the digest of a package", () => {
     metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:1" }),
     metaFrom({ schema: "x.unknown", package: "p", value: 1 }),
   ];
-  const digest = packageSummary(factsOf(metas)).digest;
+  const digest = summarizePackage(factsOf(metas)).digest;
 
   test("does not depend on the order of files", () => {
-    expect(packageSummary(factsOf(metas.toReversed())).digest).toBe(digest);
+    expect(summarizePackage(factsOf(metas.toReversed())).digest).toBe(digest);
     expect(digest).toMatch(/^sha256:[\da-f]{64}$/);
   });
 
@@ -148,13 +148,13 @@ describe("the digest of a package", () => {
       [...metas.slice(0, 2), metaFrom({ schema: "x.unknown", package: "p", value: 2 })],
       [metas[0]!, metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:2" }), metas[2]!],
     ];
-    const digests = others.map((other) => packageSummary(factsOf(other)).digest);
+    const digests = others.map((other) => summarizePackage(factsOf(other)).digest);
     expect(new Set([digest, ...digests]).size).toBe(5);
   });
 });
 
 test("beyond the limits things are counted and left out", () => {
-  const facts = new PackageFacts("p", { bundles: 2, channels: 1, entries: 2, heads: 10, deprecations: 1, apis: 100 });
+  const facts = new PackageData("p", { bundles: 2, channels: 1, entries: 2, heads: 10, deprecations: 1, apis: 100 });
   const entries = ["a", "b", "c"].map((name) => ({ name }));
   const deprecated = ["a", "b"].map((name) => ({ reference: { schema: "olm.bundle", name }, message: "m" }));
   const metas = [
@@ -163,13 +163,13 @@ test("beyond the limits things are counted and left out", () => {
     metaFrom({ schema: "olm.deprecations", package: "p", entries: deprecated }),
   ];
   for (const meta of metas) facts.add(meta, sha256(meta));
-  expect(packageSummary(facts)).toMatchObject({
+  expect(summarizePackage(facts)).toMatchObject({
     bundles: 4,
     channels: [{ name: "one", entries: 2 }],
     deprecatedBundles: [{ bundle: "a" }],
     incomplete: true,
   });
-  expect(searchRecord(facts).versions).toHaveLength(2);
+  expect(createSearchRecord(facts).versions).toHaveLength(2);
 });
 
 test("whatever a meta holds, it is summarised", () => {
@@ -217,15 +217,15 @@ test("whatever a meta holds, it is summarised", () => {
     .map((one): Meta => ({ ...one, blob: one.blob as JsonObject }));
   const holds = fc.property(fc.array(meta, { maxLength: 6 }), (metas) => {
     const facts = factsOf(metas);
-    expect(canonicalJson(packageSummary(facts)).length).toBeLessThan(100_000);
-    expect(packageSummary(facts).bundles).toBe(metas.filter((one) => one.schema === "olm.bundle").length);
-    expect(searchRecord(facts).versions.length).toBeLessThanOrEqual(metas.length);
+    expect(canonicalJson(summarizePackage(facts)).length).toBeLessThan(100_000);
+    expect(summarizePackage(facts).bundles).toBe(metas.filter((one) => one.schema === "olm.bundle").length);
+    expect(createSearchRecord(facts).versions.length).toBeLessThanOrEqual(metas.length);
   });
   fc.assert(holds, { numRuns: 300 });
 });
 
 test("a catalog's packages are told in order, metas without a package are not", () => {
-  const facts = new CatalogFacts();
+  const facts = new CatalogData();
   const metas = [
     metaFrom({ schema: "olm.package", name: "zeta" }),
     metaFrom({ schema: "olm.bundle", package: "alpha", name: "b" }),

@@ -12,16 +12,16 @@ import type { FindingLog, FindingSubject } from "./finding.ts";
 import { checkProperty } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
-/** Whether the objects inside of bundles are parsed, or only looked at from outside, which a catalog that is mostly objects loads a fifth faster with. */
+/** Whether to parse objects in bundles, or only to check that they look like JSON objects. A catalog of mostly objects loads 20 % faster without parsing. */
 export type ObjectDepth = "parsed" | "outline";
 
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** Why opm cannot read the value of a property olm.bundle.object; undefined when it can. @see operator-registry v1.73.0 alpha/declcfg/load.go, readBundleObjects */
+/** Returns why opm cannot read the value of an olm.bundle.object; undefined if it can. @see operator-registry v1.73.0 alpha/declcfg/load.go, readBundleObjects */
 function bundleObjectFault(value: JsonObject, depth: ObjectDepth): { phase: "parse" | "convert"; fault: string } | undefined {
   const data = memberOf(value, "data");
-  if (typeof data !== "string") return undefined; // null, or already told to be no text
+  if (typeof data !== "string") return undefined; // null, or already reported as not a string
   const bytes = decodeBase64(data);
   if (bytes === undefined) return { phase: "parse", fault: "illegal base64 data" };
   if (!isUtf8(bytes)) return { phase: "convert", fault: "invalid UTF-8" };
@@ -38,7 +38,7 @@ function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: 
       JSON.parse(text);
       return undefined;
     } catch {
-      // YAML's flow form may look the same.
+      // It can be YAML in flow style.
     }
   }
   try {
@@ -49,22 +49,22 @@ function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: 
   }
 }
 
-/** What opm says of a bundle below each channel that has it. */
+/** A finding that opm reports under the first channel that contains the bundle. */
 interface BundleLeaf {
   readonly rule: RuleCode;
   readonly message: string;
 }
 
-/** What is kept of a bundle until the whole catalog is known. */
+/** The parts of a bundle that the check of the whole catalog needs. */
 export interface BundleOutline extends FindingSubject {
-  /** Version, build metadata and release included; undefined where it cannot be read. */
+  /** Version with build metadata and release; undefined if it is invalid. */
   readonly version: string | undefined;
   readonly leaves: readonly BundleLeaf[];
 }
 
 const NO_LEAVES: readonly BundleLeaf[] = [];
 
-/** Checks a bundle for itself. @param depth how far the objects in it are looked into. */
+/** Checks an olm.bundle on its own. @param depth how to check the objects in it. */
 export function checkBundleMeta({ blob }: Meta, subject: FindingSubject, log: FindingLog, depth: ObjectDepth): BundleOutline {
   const { objects, own } = checkProperties(blob, subject, log, depth);
   const image = readGoText(blob, "image");
@@ -73,11 +73,11 @@ export function checkBundleMeta({ blob }: Meta, subject: FindingSubject, log: Fi
   if (subject.name === "") leaves.push({ rule: "bundle-name-missing", message: "name must be set" });
   const version = own === undefined ? undefined : versionText(own, subject, log, leaves);
   if (image === "" && objects === 0) leaves.push({ rule: "bundle-image-missing", message: "bundle image must be set" });
-  else if (image === "") log.add("bundle-image-empty", subject, "bundle image must be set", { hint: "it has only its objects" });
+  else if (image === "") log.add("bundle-image-empty", subject, "bundle image must be set", { hint: "it contains only its objects" });
   return { ...subject, version, leaves: leaves.length === 0 ? NO_LEAVES : leaves };
 }
 
-/** @returns how many objects the bundle has, and the value of its only property olm.package where that can be read. */
+/** @returns the number of objects in the bundle, and the value of its only olm.package property if it is valid. */
 function checkProperties(
   blob: JsonObject,
   subject: FindingSubject,

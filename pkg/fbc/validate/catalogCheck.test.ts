@@ -5,7 +5,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { MetaDecoder } from "../decode.ts";
 import { formatContentPlace } from "../types.ts";
 import { CatalogCheck, type CheckResult } from "./catalogCheck.ts";
-import { compareFindings, findingMessage, opmError } from "./finding.ts";
+import { compareFindings, findingMessage, formatOpmError } from "./finding.ts";
 import { RULES } from "./rules.ts";
 
 interface Case extends CaseHead {
@@ -59,8 +59,8 @@ test.for(cases)("$name", (one) => {
     got.filter(({ severity }) => severity === "error").length,
     got.filter(({ severity }) => severity === "warning").length,
   ]);
-  if (one.opm !== undefined) expect(opmError(findings)).toBe(one.opm);
-  if (errors === 0) expect(opmError(findings)).toBeUndefined();
+  if (one.opm !== undefined) expect(formatOpmError(findings)).toBe(one.opm);
+  if (errors === 0) expect(formatOpmError(findings)).toBeUndefined();
 });
 
 test("every rule has a case", () => {

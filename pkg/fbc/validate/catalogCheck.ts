@@ -6,17 +6,17 @@ import { type ContentPlace, formatContentPlace, type Meta, type PlacedMeta } fro
 import { checkBundleMeta, type ObjectDepth } from "./bundleCheck.ts";
 import { checkChannel } from "./channelCheck.ts";
 import { type Finding, FindingLog, type FindingSubject } from "./finding.ts";
-import { checkModel, type ModelFacts } from "./modelCheck.ts";
+import { checkModel, type ModelOutline } from "./modelCheck.ts";
 import { checkDeprecations, checkPackage } from "./packageCheck.ts";
-import { SCHEMA_SHAPES, shapeFaults } from "./shape.ts";
+import { SCHEMA_SHAPES, findShapeFaults } from "./shape.ts";
 
 /**
- * The rules without which a catalog cannot be served: what every object of every schema has in common, and no package or bundle twice.
+ * The rules that a catalog must satisfy to be served: the common form of all objects, and unique packages and bundles.
  * @see https://olm.operatorframework.io/docs/reference/file-based-catalogs/ "Schema"
  */
 class ContentRules {
   readonly #log: FindingLog;
-  /** Where each package, and each bundle of a package, stands. */
+  /** Locations of packages, and of bundles by package. */
   readonly #packages = new Map<string, ContentPlace>();
   readonly #bundles = new Map<string, Map<string, ContentPlace>>();
 
@@ -24,12 +24,12 @@ class ContentRules {
     this.#log = log;
   }
 
-  /** @param subject the same meta without its content; it is kept. */
+  /** Checks a meta. @param subject the meta without its content; it is kept. */
   check(meta: Meta, subject: FindingSubject): void {
     const { schema, name, blob } = meta;
     if (schema === "") this.#log.add("schema-missing", subject, `object '${name.slice(0, MAX_QUOTED)}' is missing root schema field`);
     if (meta.package === "" && memberOf(blob, "package") !== undefined)
-      this.#log.add("package-empty", subject, "package must not be empty", { hint: "leave it out where there is none" });
+      this.#log.add("package-empty", subject, "package must not be empty", { hint: "omit the field instead" });
     this.#checkProperties(meta, subject);
     this.#checkUnique(subject);
   }
@@ -58,7 +58,7 @@ class ContentRules {
       const message = `parse properties for bundle ${quoteExcerpt(subject.name)}: parse property[${i}] of type ${typeText}: unexpected end of JSON input`;
       this.#log.add("property-value-missing", subject, message, { hint: "value must be set" });
     } else {
-      const hint = value === null ? `${describeKind(value)} is no value` : undefined;
+      const hint = value === null ? `found ${describeKind(value)}` : undefined;
       const message = `invalid property[${i}] of type ${typeText}: value must be set`;
       this.#log.add("property-value-missing", subject, message, hint === undefined ? {} : { hint });
     }
@@ -81,24 +81,24 @@ class ContentRules {
 }
 
 function firstAt(place: ContentPlace): { hint: string } {
-  return { hint: `the first stands in ${formatContentPlace(place)}` };
+  return { hint: `the first one is in ${formatContentPlace(place)}` };
 }
 
-/** How a catalog is checked. */
+/** Options for checking a catalog. */
 export interface CheckOptions {
-  /** Default "parsed". */
+  /** Default: "parsed". */
   objects?: ObjectDepth;
 }
 
-/** All that was found. */
+/** The result of a check. */
 export interface CheckResult {
   errors: number;
   warnings: number;
-  /** In the order of opm's checks, errors first; at most 1,000 of each severity. */
+  /** In the order of the checks of opm, errors first; at most 1,000 of each severity. */
   findings: Finding[];
 }
 
-/** How many objects of each kind a catalog has. */
+/** Numbers of objects in a catalog by kind. */
 export interface CatalogCounts {
   packages: number;
   channels: number;
@@ -115,8 +115,8 @@ const KINDS: ReadonlyMap<string, { counted: keyof CatalogCounts; parse: "package
 ]);
 
 /**
- * Checks a catalog object by object as it is read, and at the end as a whole. It keeps names and versions, no content, and takes time in
- * proportion to the catalog.
+ * Checks the objects of a catalog while it is read, and then the whole catalog. Keeps only names and versions. Takes time in proportion to the size of
+ * the catalog.
  * @see operator-registry v1.73.0 alpha/declcfg/load.go, declcfg_to_model.go, alpha/model/model.go
  */
 export class CatalogCheck {
@@ -125,13 +125,13 @@ export class CatalogCheck {
   readonly #log = new FindingLog();
   readonly #names = new NameTable();
   readonly #rules = new ContentRules(this.#log);
-  readonly #facts: ModelFacts = { packages: [], channels: [], bundles: [], deprecations: [] };
+  readonly #facts: ModelOutline = { packages: [], channels: [], bundles: [], deprecations: [] };
 
   constructor({ objects = "parsed" }: CheckOptions = {}) {
     this.#objects = objects;
   }
 
-  /** Takes the next object; its content is not kept. */
+  /** Adds an object. Does not keep its content. */
   add(meta: PlacedMeta): void {
     const subject: FindingSubject = {
       schema: this.#names.keep(meta.schema),
@@ -144,29 +144,29 @@ export class CatalogCheck {
     this.counts[kind?.counted ?? "others"]++;
     if (kind) this.#checkTyped(meta, subject, kind.parse);
     else if (meta.schema.startsWith("olm."))
-      this.#log.add("reserved-schema", subject, `schema ${quoteExcerpt(meta.schema)} is not one of OLM's`, {
-        hint: "schemas that begin with olm. are reserved",
+      this.#log.add("reserved-schema", subject, `schema ${quoteExcerpt(meta.schema)} is not defined by OLM`, {
+        hint: "the prefix olm. is reserved",
       });
   }
 
-  /** Takes a document that holds nothing. */
+  /** Adds an empty document. */
   addEmpty(place: ContentPlace): void {
     const subject = { schema: "", package: "", name: "", place };
-    this.#log.add("empty-document", subject, "object '' is missing root schema field", { hint: "the document holds nothing" });
+    this.#log.add("empty-document", subject, "object '' is missing root schema field", { hint: "the document is empty" });
   }
 
-  /** The first finding for which the catalog cannot be served, so far. */
+  /** The first finding so far that prevents serving the catalog. */
   get refusal(): Finding | undefined {
     return this.#log.refusal;
   }
 
-  /** After the last object. */
+  /** Checks the whole catalog after the last object. */
   end(): CheckResult {
     checkModel(this.#facts, this.#log);
     return this.findings;
   }
 
-  /** What was found in the objects themselves so far. */
+  /** The findings so far. */
   get findings(): CheckResult {
     const { error: errors, warning: warnings } = this.#log.counts;
     return { errors, warnings, findings: this.#log.findings };
@@ -174,7 +174,7 @@ export class CatalogCheck {
 
   #checkTyped(meta: PlacedMeta, subject: FindingSubject, kind: "package" | "channel" | "bundle" | "deprecation"): void {
     const shape = SCHEMA_SHAPES.get(meta.schema);
-    const faults = shape === undefined ? [] : shapeFaults(meta.blob, shape);
+    const faults = shape === undefined ? [] : findShapeFaults(meta.blob, shape);
     const named = quoteExcerpt(subject.name || subject.package);
     for (const fault of faults) this.#log.add(`parse-${kind}`, subject, `parse ${kind}: ${named}: ${fault}`);
     const log = this.#log;

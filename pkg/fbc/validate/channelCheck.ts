@@ -3,32 +3,32 @@ import { quoteExcerpt } from "../boundedTexts.ts";
 import type { NameTable } from "../intern.ts";
 import type { Meta } from "../types.ts";
 import type { FindingLog, FindingSubject } from "./finding.ts";
-import { rangeFaultOf } from "./propertyCheck.ts";
+import { findRangeFault } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
-/** What is kept of an entry until the whole catalog is known. */
-export interface EntryFacts {
+/** The parts of an entry that the check of the whole catalog needs. */
+export interface EntryOutline {
   readonly name: string;
-  /** Empty where it replaces nothing. */
+  /** Empty if it replaces nothing. */
   readonly replaces: string;
   readonly skips: readonly string[];
-  /** What opm has against its skipRange. */
+  /** Error of opm about its skipRange. */
   readonly skipRangeFault: string | undefined;
 }
 
-/** What is kept of a channel until the whole catalog is known. */
+/** The parts of a channel that the check of the whole catalog needs. */
 export interface ChannelOutline extends FindingSubject {
-  /** By name, in the channel's order. */
-  readonly entries: ReadonlyMap<string, EntryFacts>;
-  /** Names that more than one entry has. */
+  /** By name, in the order of the channel. */
+  readonly entries: ReadonlyMap<string, EntryOutline>;
+  /** Duplicate names of entries. */
   readonly duplicates: readonly string[];
 }
 
 const NOTHING: readonly string[] = [];
 
-/** Checks a channel for itself. */
+/** Checks an olm.channel on its own. */
 export function checkChannel({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): ChannelOutline {
-  const entries = new Map<string, EntryFacts>();
+  const entries = new Map<string, EntryOutline>();
   const duplicates = new Set<string>();
   for (const [i, entry] of objectMembers(blob, "entries").entries()) {
     const name = names.keep(textMember(entry, "name"));
@@ -51,22 +51,22 @@ export function checkChannel({ blob }: Meta, subject: FindingSubject, log: Findi
 
 function skipRangeFault(skipRange: string | undefined): string | undefined {
   if (skipRange === undefined || skipRange === "") return undefined;
-  const fault = rangeFaultOf(skipRange);
+  const fault = findRangeFault(skipRange);
   return fault === undefined ? undefined : `invalid skipRange ${quoteExcerpt(skipRange)}: ${fault}`;
 }
 
-/** What is wrong with the upgrade graph of a channel. */
+/** An error in the upgrade graph of a channel. */
 export interface GraphFault {
   readonly rule: RuleCode;
   readonly message: string;
 }
 
 /**
- * What opm has against the graph of a channel that has entries, the first thing it finds; undefined for a sound one. Takes time in proportion to
- * the entries and what they skip.
+ * Returns the first error of opm in the graph of a non-empty channel; undefined if the graph is valid. Takes time in proportion to the entries and
+ * their skips.
  * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head and validateReplacesChain
  */
-export function channelGraphFault(entries: ReadonlyMap<string, EntryFacts>): GraphFault | undefined {
+export function findGraphFault(entries: ReadonlyMap<string, EntryOutline>): GraphFault | undefined {
   const skipped = new Set<string>();
   const followed = new Set<string>();
   for (const { replaces, skips } of entries.values()) {
@@ -78,7 +78,7 @@ export function channelGraphFault(entries: ReadonlyMap<string, EntryFacts>): Gra
   if (head === undefined) return { rule: "channel-head-missing", message: "no channel head found in graph" };
   if (heads.length > 1) return { rule: "channel-heads", message: `multiple channel heads found in graph: ${listed(heads)}` };
   const chain = new Set<string>();
-  let next: EntryFacts | undefined = head;
+  let next: EntryOutline | undefined = head;
   while (next) {
     chain.add(next.name);
     const { replaces } = next;
@@ -95,7 +95,7 @@ function cycleText(chain: readonly string[], back: string): string {
   return `detected cycle in replaces chain of upgrade graph: ${[...chain.slice(chain.indexOf(back)), back].join(" -> ")}`;
 }
 
-function listed(entries: readonly EntryFacts[]): string {
+function listed(entries: readonly EntryOutline[]): string {
   return entries
     .map(({ name }) => name)
     .sort()

@@ -2,9 +2,9 @@ import { compareText } from "../../text/compare.ts";
 import { excerpt } from "../../text/truncate.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import { type ContentPlace, formatContentPlace } from "../types.ts";
-import { RULES, type RuleCode, type RuleDescription, refusesContent, SEVERITIES, type Severity } from "./rules.ts";
+import { RULES, type RuleCode, type RuleDescription, preventsServing, SEVERITIES, type Severity } from "./rules.ts";
 
-/** A meta without its content: what a finding is about. */
+/** The object of a finding. */
 export interface FindingSubject {
   readonly schema: string;
   readonly package: string;
@@ -12,23 +12,23 @@ export interface FindingSubject {
   readonly place: ContentPlace;
 }
 
-/** Something that breaks a rule. */
+/** A finding in a catalog. */
 export interface Finding extends FindingSubject {
   readonly rule: RuleCode;
   readonly severity: RuleDescription["severity"];
-  /** In opm's words where it has any. */
+  /** Text of opm, if opm has the same check. */
   readonly message: string;
-  /** What opm puts above the message in its tree of errors, from the outside in. */
+  /** Parent nodes of the message in the error tree of opm, from the root. */
   readonly path: readonly string[];
-  /** What opm does not say. */
+  /** Additional information that opm does not print. */
   readonly hint?: string;
 }
 
-/** A finding as it is published; bounded like the finding. */
+/** The stored and served form of a finding. Texts are bounded. */
 export interface PublishedFinding {
   rule: RuleCode;
   severity: RuleDescription["severity"];
-  /** Where in the catalog it is about, as opm has it, what is wrong, and behind "; " what more there is to say. */
+  /** Path and message of opm, and a hint after "; ". */
   message: string;
   place: { file: string; document?: number; line?: number };
   schema: string;
@@ -36,12 +36,12 @@ export interface PublishedFinding {
   name: string;
 }
 
-/** The finding's whole text on one line. */
+/** Formats path, message and hint of a finding on one line. */
 export function findingMessage({ path, message, hint }: Pick<Finding, "path" | "message" | "hint">): string {
   return [...path, message].join(": ") + (hint === undefined ? "" : `; ${hint}`);
 }
 
-/** The form that is stored and served. */
+/** Converts a finding to its stored and served form. */
 export function toPublishedFinding(finding: Finding): PublishedFinding {
   const { rule, severity, schema, package: packageName, name } = finding;
   const { file, document, line } = finding.place;
@@ -49,19 +49,19 @@ export function toPublishedFinding(finding: Finding): PublishedFinding {
   return { rule, severity, message: findingMessage(finding), place, schema, package: packageName, name };
 }
 
-/** The finding on one line for people: place, meta, what is wrong. */
+/** Formats a finding on one line: location, object and message. */
 export function formatFinding(finding: Finding): string {
-  return [formatContentPlace(finding.place), subjectText(finding), findingMessage(finding)].filter((text) => text !== "").join(": ");
+  return [formatContentPlace(finding.place), formatSubject(finding), findingMessage(finding)].filter((text) => text !== "").join(": ");
 }
 
-/** Such as `olm.bundle "foo.v1.0.0" of package "foo"`; empty for what has no schema. */
-export function subjectText({ schema, package: packageName, name }: Pick<FindingSubject, "schema" | "package" | "name">): string {
+/** Formats an object, such as `olm.bundle "foo.v1.0.0" of package "foo"`; empty without a schema. */
+export function formatSubject({ schema, package: packageName, name }: Pick<FindingSubject, "schema" | "package" | "name">): string {
   if (schema === "") return "";
   const named = name === "" ? "" : ` ${quoteExcerpt(name)}`;
   return `${schema}${named}${packageName === "" ? "" : ` of package ${quoteExcerpt(packageName)}`}`;
 }
 
-/** As findings are stored and served: errors first, then by file, document and rule in the order of the checks. */
+/** Compares stored and served findings: errors first, then by file, document and rule in the order of the checks. */
 export function compareFindings(a: Finding, b: Finding): number {
   if (a.severity !== b.severity) return a.severity === "error" ? -1 : 1;
   return (
@@ -72,7 +72,7 @@ export function compareFindings(a: Finding, b: Finding): number {
   );
 }
 
-/** Something wrong at a place, by any rule. */
+/** A finding of any rule with its location. */
 export interface Reported {
   readonly severity: Severity;
   readonly rule: string;
@@ -82,8 +82,8 @@ export interface Reported {
   readonly line?: number | undefined;
 }
 
-/** For people: errors first, then by file, document, line, rule and text. */
-export function compareReported(a: Reported, b: Reported): number {
+/** Compares printed findings: errors first, then by file, document, line, rule and text. */
+export function comparePrinted(a: Reported, b: Reported): number {
   return (
     SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
     compareText(a.file ?? "", b.file ?? "") ||
@@ -96,17 +96,17 @@ export function compareReported(a: Reported, b: Reported): number {
 
 const RULE_ORDER = Object.keys(RULES) as RuleCode[];
 
-/** Findings of one severity that are kept at most; the others are only counted. */
+/** Maximum stored findings of one severity. Others are only counted. */
 const MAX_KEPT = 1_000;
 const MAX_MESSAGE = 1_024;
 
-/** What more is known about a finding. */
+/** Optional details of a finding. */
 export interface FindingDetails {
   path?: readonly string[];
   hint?: string;
 }
 
-/** Collects findings in the order of the checks. However many there are, and however long their texts, memory stays bounded. */
+/** Collects findings in the order of the checks. The number of stored findings and their texts are bounded. */
 export class FindingLog {
   readonly counts: Record<RuleDescription["severity"], number> = { error: 0, warning: 0 };
   readonly #kept: Record<RuleDescription["severity"], Finding[]> = { error: [], warning: [] };
@@ -116,7 +116,7 @@ export class FindingLog {
     const { severity } = RULES[rule];
     this.counts[severity]++;
     const kept = this.#kept[severity];
-    if (kept.length >= MAX_KEPT && (!refusesContent(rule) || this.#refusal)) return;
+    if (kept.length >= MAX_KEPT && (!preventsServing(rule) || this.#refusal)) return;
     const { path = [], hint } = details;
     const subject = {
       schema: excerpt(schema, { length: MAX_MESSAGE }),
@@ -131,15 +131,15 @@ export class FindingLog {
     };
     const finding = { rule, severity, ...subject, ...text };
     kept.push(finding);
-    if (refusesContent(rule)) this.#refusal ??= finding;
+    if (preventsServing(rule)) this.#refusal ??= finding;
   }
 
-  /** The first for which the catalog cannot be served. */
+  /** The first finding that prevents serving the catalog. */
   get refusal(): Finding | undefined {
     return this.#refusal;
   }
 
-  /** Those that were kept, in the order in which they came; errors first. */
+  /** Stored findings in order of insertion, errors first. */
   get findings(): Finding[] {
     return [...this.#kept.error, ...this.#kept.warning];
   }
@@ -148,16 +148,16 @@ export class FindingLog {
 const STAGES: readonly RuleDescription["stage"][] = ["content", "load", "package", "channel", "bundle", "entry", "deprecation"];
 const ROOT = "invalid index";
 
-/** What is printed below a line. */
+/** Nodes of the error tree by text. */
 type Branch = Map<string, Branch>;
 
 /**
- * The text of the error with which opm refuses a catalog that has these findings: the first of its first stage, or the tree of what its model
- * check found; undefined for a catalog without errors.
+ * Returns the error of opm for a catalog with these findings: the first one of its first failed stage, or the tree of its model check; undefined
+ * without errors.
  * @param findings in the order of the checks.
  * @see operator-registry v1.73.0 alpha/model/error.go
  */
-export function opmError(findings: readonly Finding[]): string | undefined {
+export function formatOpmError(findings: readonly Finding[]): string | undefined {
   const errors = findings.filter(({ severity }) => severity === "error");
   for (const stage of STAGES) {
     const first = errors.find(({ rule }) => RULES[rule].stage === stage);

@@ -3,11 +3,11 @@ import { compareText } from "../../text/compare.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
 import type { BundleOutline } from "./bundleCheck.ts";
-import { type ChannelOutline, channelGraphFault, type EntryFacts } from "./channelCheck.ts";
+import { type ChannelOutline, findGraphFault, type EntryOutline } from "./channelCheck.ts";
 import type { FindingLog } from "./finding.ts";
-import { type DeprecationOutline, type DeprecationsFacts, formatScopedReference, type PackageOutline } from "./packageCheck.ts";
+import { type DeprecationOutline, type DeprecationsOutline, formatScopedReference, type PackageOutline } from "./packageCheck.ts";
 
-/** A package with what belongs to it; of several of one name the first counts. */
+/** A package with its channels and bundles. The first object of each name counts. */
 interface PackageModel {
   readonly facts: PackageOutline;
   readonly channels: Map<string, ChannelOutline>;
@@ -25,44 +25,44 @@ function checkPackageModel({ facts, channels, bundles }: PackageModel, log: Find
       hint: `package ${quoteExcerpt(facts.name)} has no channel ${quoteExcerpt(defaultChannel)}, which is its default`,
     });
   if (channels.size === 0) log.add("package-without-channel", facts, "package must contain at least one channel", { path });
-  const told = new Set<string>();
-  for (const channel of channels.values()) checkChannelModel(channel, bundles, [...path, channelNode(channel.name)], told, log);
+  const reported = new Set<string>();
+  for (const channel of channels.values()) checkChannelModel(channel, bundles, [...path, channelNode(channel.name)], reported, log);
   const duplicates = duplicateVersions([...bundles.values()]);
   if (duplicates.length > 0)
     log.add("duplicate-version", facts, `duplicate versions found in bundles: [${duplicates.join(" ")}]`, { path });
 }
 
-/** @param told bundles about which everything was said below an earlier channel. */
+/** Checks a channel. @param reported bundles whose findings are reported under an earlier channel. */
 function checkChannelModel(
   channel: ChannelOutline,
   bundles: ReadonlyMap<string, BundleOutline>,
   path: readonly string[],
-  told: Set<string>,
+  reported: Set<string>,
   log: FindingLog,
 ): void {
   if (channel.entries.size === 0) {
     log.add("channel-empty", channel, "channel must contain at least one bundle", { path });
     return;
   }
-  const fault = channelGraphFault(channel.entries);
+  const fault = findGraphFault(channel.entries);
   if (fault) log.add(fault.rule, channel, fault.message, { path });
   for (const entry of channel.entries.values()) {
     const own = [...path, bundleNode(entry.name)];
     checkEntry(entry, channel, own, log);
     const bundle = bundles.get(entry.name);
-    if (!bundle || told.has(entry.name)) continue;
+    if (!bundle || reported.has(entry.name)) continue;
     for (const { rule, message } of bundle.leaves) log.add(rule, bundle, message, { path: own });
-    told.add(entry.name);
+    reported.add(entry.name);
   }
 }
 
-function checkEntry({ skips, skipRangeFault }: EntryFacts, channel: ChannelOutline, path: readonly string[], log: FindingLog): void {
+function checkEntry({ skips, skipRangeFault }: EntryOutline, channel: ChannelOutline, path: readonly string[], log: FindingLog): void {
   if (skips.includes(""))
     for (const [i, skip] of skips.entries()) if (skip === "") log.add("skip-empty", channel, `skip[${i}] is empty`, { path });
   if (skipRangeFault !== undefined) log.add("skip-range-invalid", channel, skipRangeFault, { path });
 }
 
-/** Such as `{1.0.0: [a, b]}`, by version. */
+/** Formats duplicate versions such as `{1.0.0: [a, b]}`, sorted by version. */
 function duplicateVersions(bundles: readonly BundleOutline[]): string[] {
   const names = new Map<string, string[]>();
   for (const { name, version } of bundles) {
@@ -77,33 +77,33 @@ function duplicateVersions(bundles: readonly BundleOutline[]): string[] {
     .map(([version, same]) => `{${version}: [${same.sort().join(", ")}]}`);
 }
 
-/** How opm names a package on the way to what is wrong below it. */
+/** Formats the node of a package in the error tree of opm. */
 function packageNode(name: string): string {
   return `invalid package ${quoteExcerpt(name)}`;
 }
 
-/** The same for a channel. */
+/** Formats the node of a channel. */
 function channelNode(name: string): string {
   return `invalid channel ${quoteExcerpt(name)}`;
 }
 
-/** The same for a bundle. */
+/** Formats the node of a bundle. */
 function bundleNode(name: string): string {
   return `invalid bundle ${quoteExcerpt(name)}`;
 }
 
-/** What is known of all objects, in the catalog's order. */
-export interface ModelFacts {
+/** Outlines of all objects, in the order of the catalog. */
+export interface ModelOutline {
   readonly packages: PackageOutline[];
   readonly channels: ChannelOutline[];
   readonly bundles: BundleOutline[];
-  readonly deprecations: DeprecationsFacts[];
+  readonly deprecations: DeprecationsOutline[];
 }
 
 type Model = ReadonlyMap<string, PackageModel>;
 
-/** Checks how the objects of a catalog go together. @see operator-registry v1.73.0 alpha/declcfg/declcfg_to_model.go, ConvertToModel */
-export function checkModel(facts: ModelFacts, log: FindingLog): void {
+/** Checks the relations between the objects of a catalog. @see operator-registry v1.73.0 alpha/declcfg/declcfg_to_model.go, ConvertToModel */
+export function checkModel(facts: ModelOutline, log: FindingLog): void {
   const model = modelOf(facts.packages, log);
   addChannels(model, facts.channels, log);
   addBundles(model, facts.bundles, log);
@@ -120,7 +120,7 @@ function modelOf(packages: readonly PackageOutline[], log: FindingLog): Model {
       log.add("package-name-missing", facts, "config contains package with no name");
       continue;
     }
-    if (model.has(name)) continue; // told by the content rules
+    if (model.has(name)) continue; // reported by the content rules
     const faults = validateLabel(name);
     if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoteExcerpt(name)}: [${faults.join(" ")}]`);
     model.set(name, { facts, channels: new Map(), bundles: new Map() });
@@ -181,7 +181,7 @@ function checkEntriesHaveBundles(model: Model, channel: ChannelOutline, log: Fin
   log.add("entry-without-bundle", channel, `no olm.bundle blobs found in ${of}`);
 }
 
-function checkDeprecations(model: Model, all: readonly DeprecationsFacts[], log: FindingLog): void {
+function checkDeprecations(model: Model, all: readonly DeprecationsOutline[], log: FindingLog): void {
   const seen = new Set<string>();
   for (const [i, deprecations] of all.entries()) {
     const { package: packageName } = deprecations;
@@ -196,7 +196,7 @@ function checkDeprecations(model: Model, all: readonly DeprecationsFacts[], log:
   }
 }
 
-function checkDeprecationEntries(owner: PackageModel, deprecations: DeprecationsFacts, log: FindingLog): void {
+function checkDeprecationEntries(owner: PackageModel, deprecations: DeprecationsOutline, log: FindingLog): void {
   const of = `for package ${quoteExcerpt(deprecations.package)}`;
   const seen = new Set<string>();
   for (const [i, entry] of deprecations.entries.entries()) {
@@ -230,7 +230,7 @@ function checkDeprecationEntries(owner: PackageModel, deprecations: Deprecations
     else if (!hasMessage)
       log.add("deprecation-message-missing", deprecations, "invalid deprecation: message must be set", {
         path: deprecationPath(owner, entry),
-        hint: `entries[${i}] has none`,
+        hint: `entries[${i}] has no message`,
       });
   }
 }

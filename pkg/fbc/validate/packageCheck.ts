@@ -5,7 +5,7 @@ import type { NameTable } from "../intern.ts";
 import type { Meta } from "../types.ts";
 import type { FindingLog, FindingSubject } from "./finding.ts";
 
-/** The bytes with which the images begin that icons are made of, in hexadecimal; a dot is any digit. */
+/** First bytes of image formats in hexadecimal. A dot matches any digit. */
 const MAGIC: readonly (readonly [mediatype: string, start: RegExp])[] = [
   ["image/png", /^89504e470d0a1a0a/],
   ["image/jpeg", /^ffd8ff/],
@@ -16,20 +16,20 @@ const MAGIC: readonly (readonly [mediatype: string, start: RegExp])[] = [
   ["image/vnd.microsoft.icon", /^00000100/],
 ];
 const SVG = "image/svg+xml";
-/** An XML declaration, a license and a document type may come before the element. */
-const SVG_LOOKED_AT = 64 * 1024;
+/** Bytes to search for the svg element. It can follow an XML declaration, a license and a document type. */
+const SVG_SEARCH_BYTES = 64 * 1024;
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["image/jpg", "image/jpeg"],
   ["image/svg", SVG],
   ["image/x-icon", "image/vnd.microsoft.icon"],
 ]);
 
-/** Why `bytes` are no image of the mediatype; undefined when they are. */
+/** Returns why `bytes` are not an image of the media type; undefined if they are. */
 function iconFault(bytes: Buffer, mediatype: string): string | undefined {
   const found = imageType(bytes);
   if (found === undefined) return "icon data is not an image";
-  const wanted = mediatype.toLowerCase().split(";", 1)[0]?.trim() ?? "";
-  if ((OTHER_NAMES.get(wanted) ?? wanted) === found) return undefined;
+  const stated = mediatype.toLowerCase().split(";", 1)[0]?.trim() ?? "";
+  if ((OTHER_NAMES.get(stated) ?? stated) === found) return undefined;
   return `icon media type ${JSON.stringify(mediatype.slice(0, 100))} does not match detected media type "${found}"`;
 }
 
@@ -37,17 +37,17 @@ function imageType(bytes: Buffer): string | undefined {
   const start = bytes.toString("hex", 0, 16);
   const magic = MAGIC.find(([, pattern]) => pattern.test(start));
   if (magic) return magic[0];
-  const text = bytes.toString("latin1", 0, SVG_LOOKED_AT);
+  const text = bytes.toString("latin1", 0, SVG_SEARCH_BYTES);
   return text.includes("<svg") || /<\w+:svg[\s>]/.test(text) ? SVG : undefined;
 }
 
-/** What is kept of a package until the whole catalog is known. */
+/** The parts of a package that the check of the whole catalog needs. */
 export interface PackageOutline extends FindingSubject {
-  /** Empty where there is none, undefined where it is no text. */
+  /** Empty if not set; undefined if it is not a string. */
   readonly defaultChannel: string | undefined;
 }
 
-/** Checks a package for itself. */
+/** Checks an olm.package on its own. */
 export function checkPackage({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): PackageOutline {
   const icon = objectMember(blob, "icon");
   if (icon) checkIcon(givenText(icon, "base64data") ?? "", givenText(icon, "mediatype") ?? "", subject, log);
@@ -68,21 +68,21 @@ function checkIcon(data: string, mediatype: string, subject: FindingSubject, log
   if (fault !== undefined) log.add("icon-no-image", subject, `invalid icon: ${fault}`);
 }
 
-/** One entry of an olm.deprecations. */
+/** An entry of an olm.deprecations. */
 export interface DeprecationOutline {
   readonly schema: string;
-  /** Empty where there is none. */
+  /** Empty if not set. */
   readonly name: string;
   readonly hasMessage: boolean;
 }
 
-/** What is kept of an olm.deprecations until the whole catalog is known. */
-export interface DeprecationsFacts extends FindingSubject {
+/** The parts of an olm.deprecations that the check of the whole catalog needs. */
+export interface DeprecationsOutline extends FindingSubject {
   readonly entries: readonly DeprecationOutline[];
 }
 
-/** Checks an olm.deprecations for itself. */
-export function checkDeprecations({ blob, name }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): DeprecationsFacts {
+/** Checks an olm.deprecations on its own. */
+export function checkDeprecations({ blob, name }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): DeprecationsOutline {
   if (memberOf(blob, "name") !== undefined)
     log.add("deprecations-named", subject, `olm.deprecations must not have a name, found ${quoteExcerpt(name)}`);
   const entries = objectMembers(blob, "entries").map((entry): DeprecationOutline => {
@@ -98,7 +98,7 @@ export function checkDeprecations({ blob, name }: Meta, subject: FindingSubject,
   return { ...subject, entries };
 }
 
-/** The reference as Go prints it. */
+/** Formats a reference like Go. */
 export function formatScopedReference({ schema, name }: DeprecationOutline): string {
   return `declcfg.PackageScopedReference{Schema:${quoteExcerpt(schema)}, Name:${quoteExcerpt(name)}}`;
 }

@@ -108,6 +108,6 @@ export const RULES = {
 export type RuleCode = keyof typeof RULES;
 
 /** Reports whether a catalog that breaks the rule cannot be served. */
-export function refusesContent(rule: RuleCode): boolean {
+export function preventsServing(rule: RuleCode): boolean {
   return RULES[rule].stage === "content";
 }

@@ -1,7 +1,7 @@
 import { foldKey, isObject } from "../../golang/members.ts";
 import { Schema, wrongKind } from "../content.ts";
 
-/** Which JSON a Go type takes. Null is taken by every one and means nothing; members of objects that are not named are passed over. */
+/** The JSON that a Go type accepts. Null is always accepted and ignored, and unknown fields are ignored. */
 export type Shape =
   | "text"
   | "boolean"
@@ -12,7 +12,7 @@ export type Shape =
   /** By name, and by name in lower case. */
   | { readonly members: ReadonlyMap<string, Shape> };
 
-/** An object whose members have these shapes, whatever the case of their names. */
+/** Returns the shape of an object with these fields. Names are case-insensitive. */
 export function members(shapes: Readonly<Record<string, Shape>>): { readonly members: ReadonlyMap<string, Shape> } {
   return {
     members: new Map(Object.entries(shapes).flatMap(([name, shape]) => [[name, shape] as const, [name.toLowerCase(), shape] as const])),
@@ -23,8 +23,8 @@ const EXPECTED = { text: "a string", boolean: "a boolean", integer: "a whole num
 const MAX_FAULTS = 20;
 const MAX_INT32 = 2 ** 31;
 
-/** Where `value` does not have the shape, one text each such as `entries[0].name: expected a string, got a number: 1`; 20 at most. */
-export function shapeFaults(value: unknown, shape: Shape, at = ""): string[] {
+/** Returns where a value does not match a shape, such as `entries[0].name: expected a string, got a number: 1`. At most 20 errors. */
+export function findShapeFaults(value: unknown, shape: Shape, at = ""): string[] {
   const faults: string[] = [];
   collect(value, shape, at, faults);
   return faults;
@@ -50,7 +50,7 @@ function collect(value: unknown, shape: Shape, at: string, faults: string[]): vo
   }
 }
 
-/** Whether `value` has a shape that can be told at once; most have, and where they stand is then never put into words. */
+/** Fast check for scalars. It avoids formatting the paths of valid values. */
 function fits(value: unknown, shape: Shape): boolean {
   if (value === null || value === undefined || shape === "any") return true;
   if (shape === "text") return typeof value === "string";
@@ -62,7 +62,7 @@ const TEXTS: Shape = { list: "text" };
 const TEXT_MAP: Shape = { map: "text" };
 const PROPERTIES: Shape = { list: members({ type: "text", value: "any" }) };
 
-/** What the typed objects are made of. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
+/** The shapes of typed objects by schema. @see operator-registry v1.73.0 alpha/declcfg/declcfg.go */
 export const SCHEMA_SHAPES: ReadonlyMap<string, Shape> = new Map([
   [
     Schema.package,
@@ -121,7 +121,7 @@ const API = {
 const CRDS: Shape = { list: members(API) };
 const API_SERVICES: Shape = { list: members({ ...API, group: "text", deploymentName: "text", containerPort: "integer" }) };
 
-/** The value of each property whose type means something to opm. @see operator-registry v1.73.0 alpha/property/property.go */
+/** The shapes of property values by type that opm knows. @see operator-registry v1.73.0 alpha/property/property.go */
 export const PROPERTY_SHAPES: ReadonlyMap<string, Shape> = new Map([
   ["olm.package", members({ packageName: "text", version: "text", release: "text" })],
   ["olm.package.required", members({ packageName: "text", versionRange: "text" })],

@@ -58,8 +58,8 @@ function start(signal = new AbortController().signal): { server: CannedObjects; 
 
 /** Runs a dry run of the objects. @throws its error. */
 async function tried(dryRun: DryRun, objects: readonly KubeObject[]): Promise<void> {
-  const { failures } = await dryRun.each(objects);
-  const refusal = dryRun.refusal(failures, objects);
+  const { failures } = await dryRun.run(objects);
+  const refusal = dryRun.toError(failures, objects);
   if (refusal) throw refusal;
 }
 
@@ -196,7 +196,7 @@ test.for<[string, KubeObject[], boolean]>([
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
 });
 
-test("DryRun.refusal returns an error that is over when the object is no longer denied, and only for denials", async () => {
+test("DryRun.toError returns an error that is over when the object is no longer denied, and only for denials", async () => {
   const { server, dryRun } = start();
   const signal = new AbortController().signal;
   server.failures.set("b", forbidden("patch"));

@@ -63,7 +63,7 @@ export class ApplyContext {
    * @param writers field managers whose fields become ours, as for `takeOver`.
    * @returns the live objects after that, by `objectKey`.
    */
-  async take(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
+  async adoptFields(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
     const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.step.signal, writers);
     return new Map(taken.map((object) => [objectKey(object), object]));
   }
@@ -87,7 +87,7 @@ export class ApplyContext {
    * Returns prepared objects as they are applied, in the same order, without the fields in `spec.drift.ignore`.
    * @param keepsOrder keeps the live order of lists that only differ in order: otherwise the change would recreate all Pods.
    */
-  applied(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
+  toApply(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
     const { ignore = [] } = this.phase.extension.spec.drift ?? {};
     return objects.map((object) => {
       const there = live.get(objectKey(object));
@@ -151,5 +151,5 @@ interface CertificateServices {
   issuer: CertificateIssuer;
   times: CertificateTimes;
   /** Enqueues an extension after `inMs` milliseconds. */
-  wake: (extension: string, inMs: number) => void;
+  enqueueAfter: (extension: string, inMs: number) => void;
 }

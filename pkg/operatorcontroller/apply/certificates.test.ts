@@ -96,7 +96,7 @@ function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?
       extensionExists: () => true,
       replaced: new Set(replaced),
       trustedSince,
-      tell: (reason) => told.push(reason),
+      record: (reason) => told.push(reason),
       signal,
       log,
     }).keep([WANTED]);

@@ -47,7 +47,7 @@ export interface KeeperOptions {
   /** When the trusted authorities of the targets last changed, by key of the Secret; milliseconds since the epoch. Kept between reconciles. */
   trustedSince: Map<string, number>;
   /** Records an Event. */
-  tell: (reason: CertificateEvent, message: string) => void;
+  record: (reason: CertificateEvent, message: string) => void;
   signal: AbortSignal;
   log: Logger;
 }
@@ -73,7 +73,7 @@ export class CertificateKeeper {
     let at = Number.POSITIVE_INFINITY;
     for (const one of wanted) {
       try {
-        at = Math.min(at, await this.#keepOne(one));
+        at = Math.min(at, await this.#maintain(one));
       } catch (err) {
         this.#options.signal.throwIfAborted();
         throw wrapError(`provide the serving certificate in ${describeObject(one.secret)}: `, err);
@@ -82,20 +82,20 @@ export class CertificateKeeper {
     return at;
   }
 
-  async #keepOne(wanted: WantedCertificate): Promise<number> {
+  async #maintain(wanted: WantedCertificate): Promise<number> {
     const { now, times, trustedSince } = this.#options;
     const key = objectKey(wanted.secret);
-    const keeping = new Keeping(this.#options, wanted, await this.#ownSecret(wanted.secret));
-    await keeping.readTargets();
+    const maintenance = new CertificateMaintenance(this.#options, wanted, await this.#ownSecret(wanted.secret));
+    await maintenance.readTargets();
     for (let i = 0; i < ACTIONS_MAX; i++) {
-      if (await keeping.spread()) trustedSince.set(key, now());
-      const state = assessCertificates(keeping.stored, wanted.dnsNames);
+      if (await maintenance.spread()) trustedSince.set(key, now());
+      const state = assessCertificates(maintenance.stored, wanted.dnsNames);
       const action = nextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
       if (action.kind === "rest") return action.at;
-      if (action.kind === "issue") await keeping.issue(action.because);
-      if (action.kind === "prepare") await keeping.prepare(action.because);
-      if (action.kind === "promote") await keeping.promote();
-      if (action.kind === "trim") await keeping.trim();
+      if (action.kind === "issue") await maintenance.issue(action.because);
+      if (action.kind === "prepare") await maintenance.prepare(action.because);
+      if (action.kind === "promote") await maintenance.promote();
+      if (action.kind === "trim") await maintenance.trim();
     }
     throw new RetryableError("Retrying", `it is still not up to date after ${ACTIONS_MAX} actions`);
   }
@@ -111,7 +111,7 @@ export class CertificateKeeper {
 }
 
 /** One certificate during a reconcile: its stored Secret, and the authorities that its targets trust. */
-class Keeping {
+class CertificateMaintenance {
   stored: StoredCertificates | undefined;
   readonly #options: KeeperOptions;
   readonly #wanted: WantedCertificate;
@@ -142,29 +142,29 @@ class Keeping {
   async issue(because: string): Promise<void> {
     const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(parseCertificates));
     const known = [...injected, ...(this.stored?.authorities ?? [])];
-    const stored = storeIssued(await this.#made(), known, this.#options.now());
+    const stored = storeIssued(await this.#issuePair(), known, this.#options.now());
     await this.#trust(stored.authorities);
     await this.#store(stored);
-    this.#say("CertificateIssued", "issued", because);
+    this.#record("CertificateIssued", "issued", because);
   }
 
   async prepare(because: string): Promise<void> {
     if (!this.stored) return;
-    await this.#store(storePrepared(this.stored, await this.#made(), this.#options.now()));
-    this.#say("CertificatePrepared", "successor issued; clients now trust its authority", because);
+    await this.#store(storePrepared(this.stored, await this.#issuePair(), this.#options.now()));
+    this.#record("CertificatePrepared", "successor issued; clients now trust its authority", because);
   }
 
   async promote(): Promise<void> {
     if (!this.stored?.next) return;
     await this.#store(promotePrepared(this.stored));
-    this.#say("CertificateRenewed", "renewed: the operator now serves the successor; clients trust both authorities");
+    this.#record("CertificateRenewed", "renewed: the operator now serves the successor; clients trust both authorities");
   }
 
   async trim(): Promise<void> {
     if (this.stored) await this.#store(dropEndedAuthorities(this.stored, this.#options.now()));
   }
 
-  async #made(): Promise<NewCertificate> {
+  async #issuePair(): Promise<NewCertificate> {
     const { issuer, times, now, signal } = this.#options;
     const { host, dnsNames } = this.#wanted;
     const task = { host, dnsNames, startsAt: now() - times.skewMs, endsAt: now() + times.validityMs };
@@ -198,10 +198,10 @@ class Keeping {
     this.stored = stored;
   }
 
-  #say(reason: CertificateEvent, what: string, because?: string): void {
+  #record(reason: CertificateEvent, what: string, because?: string): void {
     const secret = describeObject(this.#wanted.secret);
     this.#options.log.info({ secret, reason, because }, "serving certificate changed");
-    this.#options.tell(reason, `serving certificate in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
+    this.#options.record(reason, `serving certificate in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
   }
 }
 
@@ -231,12 +231,12 @@ export class ExtensionCertificates {
     const known = memory.of(extension).certificates;
     const inMs = known.checkAt - now(); // more than an interval if the clock was set back
     const isDue = known.release !== release.version || changes.began || inMs <= 0 || inMs > driftIntervalMs;
-    if (!isDue) own?.wake(extension.metadata.name, known.checkAt - now());
-    else if (await this.keep(release.objects)) this.kept(release);
+    if (!isDue) own?.enqueueAfter(extension.metadata.name, known.checkAt - now());
+    else if (await this.keep(release.objects)) this.noteComplete(release);
   }
 
   /** Notes that the certificates of a release are complete. */
-  kept({ version }: Pick<ReleaseRecord, "version">): void {
+  noteComplete({ version }: Pick<ReleaseRecord, "version">): void {
     this.#deps.memory.of(this.#phase.extension).certificates.release = version;
   }
 
@@ -272,13 +272,13 @@ export class ExtensionCertificates {
       extensionExists,
       replaced: replacedSecrets(lastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,
-      tell: (reason, message) => events.record(extension, "Normal", reason, message),
+      record: (reason, message) => events.record(extension, "Normal", reason, message),
       signal: this.#context.signal,
       log: this.#context.log,
     });
     const at = await keeper.keep(wanted);
     known.checkAt = Math.min(at, now() + driftIntervalMs);
-    own.wake(name, Math.max(known.checkAt - now(), 0));
+    own.enqueueAfter(name, Math.max(known.checkAt - now(), 0));
     return true;
   }
 }

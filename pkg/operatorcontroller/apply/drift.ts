@@ -91,7 +91,7 @@ class DriftReport {
   }
 
   /** Records Events for new and for corrected drift of `objects`, and remembers uncorrected drift. */
-  tell(objects: readonly KubeObject[]): void {
+  recordEvents(objects: readonly KubeObject[]): void {
     const { deps, phase, applier } = this.#context;
     const { policy, isTakenOver } = this.#chosen;
     const { extension, releases } = phase;
@@ -115,7 +115,7 @@ class DriftReport {
   }
 
   /** Reports uncorrected drift and unwatched objects in the condition. */
-  note(): void {
+  reportProblems(): void {
     const { deps, phase } = this.#context;
     const { extension } = phase;
     const { drifted } = deps.memory.of(extension);
@@ -179,7 +179,7 @@ export async function maintain(deployed: ReleaseRecord, context: ApplyContext): 
   const due = comparisonDue(context, reported);
   if (!due.isFull && due.keys.size === 0) {
     deps.watches?.remind(extension.metadata.name);
-    return report.note();
+    return report.reportProblems();
   }
   changes.began = true;
   const from = deps.now();
@@ -193,12 +193,12 @@ export async function maintain(deployed: ReleaseRecord, context: ApplyContext): 
     if (deps.watches && due.isFull) mayWatchAll = await findWatchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), step.signal);
     await compare(context, served, policy);
   } finally {
-    report.tell(wanted); // also after a failed comparison
+    report.recordEvents(wanted); // also after a failed comparison
     watchOn(context, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // the watches know which objects failed
   }
   if (due.isFull && policy === "Correct") changes.live = context.applier.applied;
-  report.note();
+  report.reportProblems();
   if (unserved.length > 0) {
     const text = `this cluster no longer serves ${formatKinds(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
     throw new RetryableError("KindNotServed", text);
@@ -226,9 +226,9 @@ function compare(context: ApplyContext, objects: readonly KubeObject[], policy: 
   return context.withLocks(objects, async () => {
     const read = await applier.read(objects.map(refOf));
     const { found, lost } = await withoutLost(context, objects, read, policy);
-    const live = policy === "Warn" ? found : await context.take(found);
+    const live = policy === "Warn" ? found : await context.adoptFields(found);
     const ours = objects.filter((object) => !lost.has(objectKey(object)));
-    const applied = context.applied(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
+    const applied = context.toApply(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { continueOnFailure: true }));
     if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
   });

@@ -74,7 +74,7 @@ export class DryRun {
    * @returns a DeniedError if permissions, quotas or policies deny all of them, which is over when the first of them is no longer denied;
    * otherwise RequestsFailed Retrying with every failure; undefined without failures.
    */
-  refusal(failures: readonly Failure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
+  toError(failures: readonly Failure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
     const [first] = failures;
     if (!first) return undefined;
     const refused = objects.find((object) => objectKey(object) === objectKey(first.item));
@@ -87,12 +87,12 @@ export class DryRun {
    * @param taken live objects to take over from other extensions, by `objectKey`.
    * @returns the objects in the responses, and the failures.
    */
-  async each(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<ObjectResults> {
+  async run(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<ObjectResults> {
     const after = new Map<string, KubeObject>();
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await collectFailures(objects, this.#signal, async (object) => {
       try {
-        const warn = (text: string): void => this.#warned(text, refOf(object));
+        const warn = (text: string): void => this.#addWarning(text, refOf(object));
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
         const from = taken.get(objectKey(object));
         after.set(objectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
@@ -127,7 +127,7 @@ export class DryRun {
     return this.#client.patch(refOf(object), { ...object, metadata }, options);
   }
 
-  #warned(text: string, ref: ObjectRef): void {
+  #addWarning(text: string, ref: ObjectRef): void {
     const refs = this.#warnings.get(text);
     if (refs) refs.push(ref);
     else if (this.#warnings.size < MAX_WARNINGS) this.#warnings.set(text, [ref]);

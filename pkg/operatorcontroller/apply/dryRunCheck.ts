@@ -29,7 +29,7 @@ export const dryRunCheck: Check = {
       return !isLeftOut && !losesConversion(object, live.get(key));
     });
     const taken = new Map(needs.flatMap(({ object }) => pairsOf(live, objectKey(object))));
-    const { objects, failures } = await dryRun.each(
+    const { objects, failures } = await dryRun.run(
       tried.map((object) => inGivenOrder(object, live, willBeAdopted)),
       taken,
     );
@@ -37,7 +37,7 @@ export const dryRunCheck: Check = {
     for (const { item } of failures) refused.add(objectKey(item));
     const missing = findMissingNamespaces(failures, extension.spec);
     const findings = [...missing, ...failures.filter(({ err }) => !isNamespaceMissing(err)).map(deniedFinding)];
-    const error = newNamespacesError(missing, failures, tried, dryRun) ?? dryRun.refusal(failures, tried);
+    const error = newNamespacesError(missing, failures, tried, dryRun) ?? dryRun.toError(failures, tried);
     return error && { findings, error };
   },
 };

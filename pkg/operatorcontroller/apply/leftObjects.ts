@@ -20,7 +20,7 @@ import { asObject, filterOwned, isKept, recheckKept, removeCrds, toLeftObject } 
  * Drops the record of objects that other extensions have taken over.
  * @throws RetryableError Retrying with all failed deletions.
  */
-export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, journal: Pick<ReleaseJournal, "leave">): Promise<void> {
+export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, journal: Pick<ReleaseJournal, "storeLeft">): Promise<void> {
   const { applier, phase, step, deps } = context;
   const { left = [] } = deployed;
   const given = left.filter((one) => !isKept(one));
@@ -41,7 +41,7 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
       { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
       "objects left by earlier releases changed",
     );
-    release = await journal.leave(deployed, stays);
+    release = await journal.storeLeft(deployed, stays);
     phase.releases.history = replaceCurrent(phase.releases.history, release);
   });
   watchLeft(release, context);

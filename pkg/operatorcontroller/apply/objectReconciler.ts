@@ -59,8 +59,8 @@ async function writeRelease(
   const live = await context.takeFromOthers(needs, found);
   for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
   await certificates.withdraw(objects, live);
-  const taken = await context.take(live, writersBefore(phase.extension, base, content));
-  const applied = context.applied(objects, taken, base === undefined && isMigrated(phase.extension));
+  const taken = await context.adoptFields(live, writersBefore(phase.extension, base, content));
+  const applied = context.toApply(objects, taken, base === undefined && isMigrated(phase.extension));
   const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
   for (const text of await dropConversions(scoped, await context.lostConversions(objects), step.signal))
@@ -187,7 +187,7 @@ export class ObjectReconciler {
     let written: Written | undefined;
     try {
       await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
-      this.#permissions.tell(checked.tolerated);
+      this.#permissions.report(checked.tolerated);
       await this.#context.withLocks([...objects, ...listUndesired(this.#context.pruneRequest(objects))], async () => {
         await preflight(request, { mode: "stop", checks: OBJECT_CHECKS, checked });
         this.#events.preflight(bundle.name, next.content.inputDigest, checked.notes, this.#context.dryRun.warnings);
@@ -266,16 +266,16 @@ export class ObjectReconciler {
     const { actions, applied } = this.#context.applier;
     const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
     const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
-    const release = await this.#journal.failed(record, text);
+    const release = await this.#journal.markFailed(record, text);
     this.#phase.changes.failed = { release, applied, actions };
     this.#events.record("Warning", "ApplyFailed", text);
   }
 
   async #recordSuccess(record: ReleaseRecord, { left }: Written): Promise<void> {
-    const deployed = await this.#journal.deployed(left.length > 0 ? { ...record, left } : record);
+    const deployed = await this.#journal.markDeployed(left.length > 0 ? { ...record, left } : record);
     this.#deps.handovers.settle(this.#phase.extension, deployed.objects);
     watchLeft(deployed, this.#context);
-    this.#certificates.kept(record);
+    this.#certificates.noteComplete(record);
     const { changes, releases } = this.#phase;
     changes.deployed = deployed;
     changes.live = this.#context.applier.applied;

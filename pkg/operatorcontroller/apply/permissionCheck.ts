@@ -51,7 +51,7 @@ export class PermissionCheck {
   }
 
   /** With Warn, reports the missing permissions and remembers that they were looked up. */
-  tell(lacking: MissingPermissions | undefined): void {
+  report(lacking: MissingPermissions | undefined): void {
     if (!this.#warns) return;
     const { phase, memory, now } = this.#options;
     const problem = lacking && toleratedProblem(lacking);
@@ -65,7 +65,7 @@ export class PermissionCheck {
     if (!this.#warns || phase.report.lacking !== undefined) return;
     const { permissions } = memory.of(phase.extension);
     const sinceMs = permissions ? now() - permissions.checkedAt : Number.POSITIVE_INFINITY;
-    if (!permissions || sinceMs < 0 || sinceMs >= intervalMs) this.tell(await this.find(await subject()));
+    if (!permissions || sinceMs < 0 || sinceMs >= intervalMs) this.report(await this.find(await subject()));
     else if (permissions.lacking !== undefined) phase.report.lacking = permissions.lacking;
   }
 
@@ -74,7 +74,7 @@ export class PermissionCheck {
     const { phase, memory } = this.#options;
     if (!this.#warns) return;
     delete phase.report.lacking;
-    this.tell(await this.find(await subject()));
+    this.report(await this.find(await subject()));
     delete memory.of(phase.extension).permissions;
   }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { packageOf, Schema } from "../../fbc/content.ts";
+import { getPackageName, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { foldKey, isObject, memberOf } from "../../golang/members.ts";
@@ -113,7 +113,7 @@ export class ResponseReader {
   *#kept(metas: Iterable<Meta>): Generator<Meta> {
     for (const meta of metas) {
       if (this.#wanted.kind === "bundleIndex") yield trimIndexMeta(meta);
-      else if (packageOf(meta) === this.#wanted.name) yield this.#count(slimMeta(meta));
+      else if (getPackageName(meta) === this.#wanted.name) yield this.#count(slimMeta(meta));
     }
   }
 

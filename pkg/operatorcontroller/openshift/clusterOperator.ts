@@ -9,7 +9,7 @@ import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { clusterOperatorStatus, type OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { deploymentConditions, keptConditions, type NewOperatorCondition } from "../../openshift/operatorConditions.ts";
+import { deploymentConditions, readKeptConditions, type NewOperatorCondition } from "../../openshift/operatorConditions.ts";
 import { relatedObjects } from "../../openshift/relatedObjects.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
@@ -149,7 +149,7 @@ export function buildOperatorStatus(
   { settings, systemNamespace }: { settings: OperatorSettings; systemNamespace: string },
   now: Date,
 ): OperatorStatus {
-  const kept = keptConditions(before, now);
+  const kept = readKeptConditions(before, now);
   const ofDeployments = COMPONENTS.flatMap((component) => {
     const name = `${component}-controller-manager`;
     return deploymentConditions({ component, name, deployment: deployment(name) }, kept, now);

@@ -8,7 +8,7 @@ import { WorkQueue } from "../../controller/workQueue.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { gateDegradedFrom, type ReleaseVerdict, upgradeableFrom, verdictOn } from "../../openshift/upgradeable.ts";
+import { buildGateDegradedCondition, type ReleaseVerdict, buildUpgradeableCondition, assessRelease } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
@@ -102,13 +102,13 @@ export class Remedies {
     this.#log = log;
   }
 
-  /** Calls `handler` whenever the result of `of` may have changed. */
+  /** Calls `handler` whenever the result of `get` may have changed. */
   onChange(handler: () => void): void {
     this.#handlers.push(handler);
   }
 
   /** Returns the known remedies by extension, starts the search for the others, and forgets all other extensions. */
-  of(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
+  get(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
     const wanted = Map.groupBy(blocking, ({ extension }) => extension);
     for (const extension of this.#known.keys()) if (!wanted.has(extension)) this.#known.delete(extension);
     for (const [extension, ofExtension] of wanted) {
@@ -120,7 +120,7 @@ export class Remedies {
     return new Map([...this.#known].flatMap(([extension, { text }]) => (text === undefined ? [] : [[extension, text]])));
   }
 
-  /** Marks all remedies as outdated after a change of catalogs or extensions; the next call of `of` searches again. */
+  /** Marks all remedies as outdated after a change of catalogs or extensions; the next call of `get` searches again. */
   outdate(): void {
     for (const remedy of this.#known.values()) remedy.outdated = true;
   }
@@ -128,7 +128,7 @@ export class Remedies {
   async #work(signal: AbortSignal): Promise<void> {
     if (this.#working) return;
     this.#working = true;
-    for (let next = this.#next(); next && !signal.aborted; next = this.#next()) await this.#look(...next, signal);
+    for (let next = this.#next(); next && !signal.aborted; next = this.#next()) await this.#search(...next, signal);
     this.#working = false;
   }
 
@@ -136,7 +136,7 @@ export class Remedies {
     return [...this.#known].find(([, { outdated }]) => outdated);
   }
 
-  async #look(extension: string, remedy: Remedy, signal: AbortSignal): Promise<void> {
+  async #search(extension: string, remedy: Remedy, signal: AbortSignal): Promise<void> {
     remedy.outdated = false;
     let text: string | undefined;
     try {
@@ -164,7 +164,7 @@ export interface ClusterUpgradeGateOptions {
   systemNamespace: string;
   extensions: Pick<Informer<ClusterExtension>, "list" | "onEvent" | "synced">;
   clusterVersion: ClusterVersionReader;
-  releases: Pick<InstalledReleases, "of" | "onChange" | "synced">;
+  releases: Pick<InstalledReleases, "listActive" | "onChange" | "synced">;
   findRemedy: RemedyFinder;
   events: EventSink;
   log: Logger;
@@ -201,7 +201,7 @@ export class ClusterUpgradeGate {
   #ready = false;
   #evaluatedAt = Number.NEGATIVE_INFINITY;
   #outdatedAt: number;
-  #saidMode = "";
+  #loggedMode = "";
 
   constructor(options: ClusterUpgradeGateOptions) {
     this.#options = options;
@@ -275,21 +275,21 @@ export class ClusterUpgradeGate {
   async #evaluate({ log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
     this.#evaluatedAt = this.#clock.now();
     const { extensions, clusterVersion, settings } = this.#options;
-    const releases = this.#releases.of(extensions.list().map(questionAbout));
+    const releases = this.#releases.listActive(extensions.list().map(toReleasesQuery));
     if (!releases) return undefined; // evaluated again when they have been read
     const mode = chooseGateMode(settings.mode, this.#clusterOperator.state, this.#olm.state);
-    this.#tellMode(mode, log);
+    this.#logMode(mode, log);
     const isActive = mode.kind === "active";
     const cluster = isActive ? requireVersion(clusterVersion.current()) : clusterVersion.current();
-    const verdicts = releases.map((release) => verdictOn(release, cluster));
+    const verdicts = releases.map((release) => assessRelease(release, cluster));
     const remedies = isActive ? this.#remediesFor(verdicts, signal) : undefined;
-    const upgradeable = upgradeableFrom(verdicts, cluster, remedies);
+    const upgradeable = buildUpgradeableCondition(verdicts, cluster, remedies);
     const counts = isActive || cluster.kind === "known";
     this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
     if (!isActive) return { requeueAfterMs: RESYNC_MS };
     if (!this.#deployments.known(signal)) return undefined; // evaluated again when they are known
     const found = {
-      conditions: [upgradeable, gateDegradedFrom(verdicts, cluster)],
+      conditions: [upgradeable, buildGateDegradedCondition(verdicts, cluster)],
       deployment: (name: string) => this.#deployments.get(name),
       cluster,
       unmanaged: mode.unmanaged,
@@ -301,8 +301,8 @@ export class ClusterUpgradeGate {
 
   #remediesFor(verdicts: readonly ReleaseVerdict[], signal: AbortSignal): ReadonlyMap<string, string> {
     if (this.#clock.now() - this.#outdatedAt >= RESYNC_MS) this.#outdateRemedies();
-    const inTheWay = verdicts.filter(({ kind, bundle }) => kind === "blocked" || (kind === "error" && bundle !== ""));
-    return this.#remedies.of(inTheWay, signal);
+    const blocking = verdicts.filter(({ kind, bundle }) => kind === "blocked" || (kind === "error" && bundle !== ""));
+    return this.#remedies.get(blocking, signal);
   }
 
   #outdateRemedies(): void {
@@ -311,10 +311,10 @@ export class ClusterUpgradeGate {
   }
 
   /** Logs a new mode once. */
-  #tellMode(mode: GateMode, log: Logger): void {
-    const said = `${mode.kind}: ${mode.because}`;
-    if (said === this.#saidMode) return;
-    this.#saidMode = said;
+  #logMode(mode: GateMode, log: Logger): void {
+    const text = `${mode.kind}: ${mode.because}`;
+    if (text === this.#loggedMode) return;
+    this.#loggedMode = text;
     log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.because }, "cluster upgrade gate");
   }
 }
@@ -324,7 +324,7 @@ function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExten
   return `${uid}/${generation}/${status?.install?.bundle.name}`;
 }
 
-function questionAbout({ metadata, status }: ClusterExtension): ReleasesQuery {
+function toReleasesQuery({ metadata, status }: ClusterExtension): ReleasesQuery {
   const { name, uid = "", deletionTimestamp } = metadata;
   return { name, uid, installed: status?.install?.bundle, isDeleted: deletionTimestamp !== undefined };
 }

@@ -21,9 +21,9 @@ test("Remedies searches for an unknown remedy once, and notifies when it is foun
     asked.push(extension);
     return Promise.resolve(`${extension} 2`);
   });
-  expect(made.of([A, B], signal)).toEqual(new Map());
+  expect(made.get([A, B], signal)).toEqual(new Map());
   await settled();
-  expect(made.of([A, B], signal)).toEqual(
+  expect(made.get([A, B], signal)).toEqual(
     new Map([
       ["a", "a 2"],
       ["b", "b 2"],
@@ -36,24 +36,24 @@ test("Remedies searches for an unknown remedy once, and notifies when it is foun
 test("Remedies searches again for another bundle of the extension, and keeps an outdated remedy until it finds a newer one", async () => {
   let version = 1;
   const { made } = remedies(() => Promise.resolve(`to ${version}`));
-  made.of([A], signal);
+  made.get([A], signal);
   await settled();
-  expect(made.of([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map());
+  expect(made.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map());
   await settled();
   version = 2;
   made.outdate();
-  expect(made.of([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 1"]]));
+  expect(made.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 1"]]));
   await settled();
-  expect(made.of([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 2"]]));
+  expect(made.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 2"]]));
 });
 
 test("Remedies continues with the next extension when a search fails", async () => {
   const { made, changes } = remedies((extension) =>
     extension === "a" ? Promise.reject(new Error("no catalog answers")) : Promise.resolve("to 2"),
   );
-  made.of([A, B], signal);
+  made.get([A, B], signal);
   await settled();
-  expect(made.of([A, B], signal)).toEqual(new Map([["b", "to 2"]]));
+  expect(made.get([A, B], signal)).toEqual(new Map([["b", "to 2"]]));
   expect(changes()).toBe(1);
 });
 
@@ -63,10 +63,10 @@ test("Remedies forgets an extension when it no longer blocks", async () => {
     asked.push(extension);
     return Promise.resolve("to 2");
   });
-  made.of([A], signal);
+  made.get([A], signal);
   await settled();
-  expect(made.of([], signal)).toEqual(new Map());
-  expect(made.of([A], signal)).toEqual(new Map());
+  expect(made.get([], signal)).toEqual(new Map());
+  expect(made.get([A], signal)).toEqual(new Map());
   await settled();
   expect(asked).toEqual(["a", "a"]);
 });
@@ -77,9 +77,9 @@ test("Remedies searches once for all blocking bundles of an extension", async ()
     asked.push(bundles);
     return Promise.resolve("to 2");
   });
-  made.of([{ ...A, bundle: "a.v2" }, A], signal);
+  made.get([{ ...A, bundle: "a.v2" }, A], signal);
   await settled();
-  made.of([A, { ...A, bundle: "a.v2" }], signal);
+  made.get([A, { ...A, bundle: "a.v2" }], signal);
   await settled();
   expect(asked).toEqual([["a.v1", "a.v2"]]);
 });

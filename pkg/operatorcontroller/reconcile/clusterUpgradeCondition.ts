@@ -4,7 +4,7 @@ import type { Condition } from "../../api/k8s.ts";
 import { findProblem, newProblem, type Problem } from "../../api/problems.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type ActiveRelease, type ReleaseVerdict, verdictOn } from "../../openshift/upgradeable.ts";
+import { type ActiveRelease, type ReleaseVerdict, assessRelease } from "../../openshift/upgradeable.ts";
 import { findRemedy, remedyText } from "../../resolve/remedy.ts";
 import { type ClusterVersion, minorText, nextMinor } from "../../version/clusterVersion.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
@@ -38,7 +38,7 @@ export function upgradeVerdict(phase: Phase, active: ActiveReleases): UpgradeVer
     ...active.map((release) => activeRelease(name, release)),
     ...unreadable.map((because) => ({ extension: name, because })),
   ];
-  const verdicts = releases.map((release) => verdictOn(release, clusterVersion));
+  const verdicts = releases.map((release) => assessRelease(release, clusterVersion));
   const stated = verdicts.filter((verdict): verdict is Stated => verdict.kind !== "unlimited");
   const [status, reason] = outcome(stated) ?? [];
   if (status === undefined || reason === undefined) return undefined;

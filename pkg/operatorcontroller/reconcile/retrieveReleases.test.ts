@@ -78,6 +78,6 @@ test("retrieveReleases reports a missing release when the status names an instal
   const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
   const reading = { releases: new MemoryReleases(), memory: new ExtensionCache() };
   const { next } = await runStep(retrieveReleases(reading), started(lost));
-  const text = 'its status says that bundle "p.v1.0.0" is installed, and the system namespace holds no release of it';
+  const text = 'its status names bundle "p.v1.0.0" as installed, but the system namespace contains no release of it';
   expect([next?.releases.unreadable, next?.releases.unknownBecause]).toEqual([[text], text]);
 });

@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
 import { fail } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
-import { noReleaseText } from "../../openshift/upgradeable.ts";
+import { formatMissingRelease } from "../../openshift/upgradeable.ts";
 import { installedOf } from "../../release/installedBundle.ts";
 import { activeReleases } from "../../release/record.ts";
 import { unreadableText } from "../../release/storage/decode.ts";
@@ -58,9 +58,9 @@ export function retrieveReleases(services: Pick<Services, "releases" | "memory">
       services.memory.record(extension, releases.history.current, { keep: releases.unreadable.length > 0 });
       const before = extension.status?.install?.bundle.name;
       if (before !== undefined && isEmpty(releases.history)) {
-        releases.unreadable = [noReleaseText(before)];
-        report.problems.push(newProblem("ReleaseUnreadable", { message: noReleaseText(before) }));
-        releases.unknownBecause = noReleaseText(before);
+        releases.unreadable = [formatMissingRelease(before)];
+        report.problems.push(newProblem("ReleaseUnreadable", { message: formatMissingRelease(before) }));
+        releases.unknownBecause = formatMissingRelease(before);
       }
       try {
         requireReadable(releases.history, "retrying to get installed bundle; ");

@@ -61,10 +61,10 @@ function started() {
   /** The active releases, after everything readable has been read. */
   const counting = async (later = 1_000): Promise<string[] | undefined> => {
     await settled();
-    releases.of([X]);
+    releases.listActive([X]);
     clock.advance(later);
     await settled();
-    return releases.of([X])?.map((found) => ("because" in found ? found.because : found.bundle));
+    return releases.listActive([X])?.map((found) => ("because" in found ? found.because : found.bundle));
   };
   return { secrets, store, cache, clock, releases, release, counting };
 }
@@ -88,8 +88,8 @@ test("InstalledReleases returns undefined while a release is being read", async 
   const { releases, release } = started();
   release(1, "deployed");
   await settled();
-  expect(releases.of([X])).toBeUndefined();
-  expect(releases.of([{ name: "y", uid: "uid-y" }])).toEqual([]);
+  expect(releases.listActive([X])).toBeUndefined();
+  expect(releases.listActive([{ name: "y", uid: "uid-y" }])).toEqual([]);
 });
 
 test("InstalledReleases does not read a release when this process wrote it", async () => {
@@ -105,17 +105,17 @@ test("InstalledReleases does not read a release that this process wrote when the
   const { store, cache, clock, releases, release } = started();
   const first = release(1, "pending-install");
   await settled();
-  expect(releases.of([X])).toBeUndefined();
+  expect(releases.listActive([X])).toBeUndefined();
   cache.note(first.metadata, record(1));
   clock.advance(1_000);
   await settled();
   cache.note({ uid: first.metadata.uid!, resourceVersion: "2" }, record(1));
-  expect(releases.of([X])).toBeUndefined();
+  expect(releases.listActive([X])).toBeUndefined();
   release(1, "deployed");
   await settled();
   clock.advance(1_000);
   await settled();
-  expect(releases.of([X])).toHaveLength(1);
+  expect(releases.listActive([X])).toHaveLength(1);
   expect(store.reads).toEqual([]);
 });
 
@@ -126,7 +126,7 @@ test("InstalledReleases counts orphaned releases, and those of an earlier extens
   release(2, "deployed", undefined);
   expect(await counting()).toEqual(["x.v2", "x.v1"]);
   const bundles = (name: string, version: string) =>
-    releases.of([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
+    releases.listActive([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
   expect([bundles("x.v2", "2"), bundles("x.v1", "1")]).toEqual([["x.v2"], ["x.v2", "x.v1"]]);
   expect(releases.getInstalled(X)).toMatchObject({ kind: "installed" });
 });
@@ -136,11 +136,11 @@ test("InstalledReleases blocks when the status names an installed bundle and no 
   const installed = { name: "x.v1", version: "1" };
   await settled();
   const because = 'its status names bundle "x.v1" as installed, but namespace "system" contains no release of it';
-  expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
-  expect(releases.of([{ ...X, installed, isDeleted: true }])).toEqual([]);
+  expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+  expect(releases.listActive([{ ...X, installed, isDeleted: true }])).toEqual([]);
   release(3, "deployed", "uid-of-another");
   await counting();
-  expect(releases.of([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+  expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
 });
 
 test("InstalledReleases reports an unreadable older release when it is deployed too", async () => {

@@ -54,8 +54,8 @@ export class InstalledReleases {
   readonly #secretHandlers: ((extension: string) => void)[] = [];
   /** Extensions by the uid of their Secrets. */
   readonly #extensions = new Map<string, string>();
-  /** The Secrets of an extension and the last result of `of` for it, until one of its Secrets changes. */
-  readonly #kept = new Map<string, { uid: string; found: FoundReleases; answer?: Answer }>();
+  /** The Secrets of an extension and the last result of `listActive` for it, until one of its Secrets changes. */
+  readonly #kept = new Map<string, { uid: string; found: FoundReleases; result?: CachedResult }>();
   readonly #answered = Promise.withResolvers<void>();
   #isAnswered = false;
   /** The reason why the Secrets cannot be listed. */
@@ -94,7 +94,7 @@ export class InstalledReleases {
     return this.#answered.promise;
   }
 
-  /** Calls `handler` when the results of `of` and `getInstalled` may have changed: for one extension, or without a name for all. */
+  /** Calls `handler` when the results of `listActive` and `getInstalled` may have changed: for one extension, or without a name for all. */
   onChange(handler: (extension?: string) => void): void {
     this.#handlers.push(handler);
   }
@@ -117,10 +117,10 @@ export class InstalledReleases {
    * another bundle.
    * @returns undefined while some of them are still being read.
    */
-  of(extensions: readonly ReleasesQuery[]): Releases | undefined {
+  listActive(extensions: readonly ReleasesQuery[]): Releases | undefined {
     const refusal = this.#refusal;
     if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
-    const all = extensions.map((extension) => this.#ofOne(extension));
+    const all = extensions.map((extension) => this.#listOne(extension));
     return all.some((releases) => releases === undefined) ? undefined : all.flatMap((releases) => releases ?? []);
   }
 
@@ -142,28 +142,28 @@ export class InstalledReleases {
     return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
   }
 
-  #ofOne(question: ReleasesQuery): Releases | undefined {
-    const found = this.#found(question);
-    const kept = this.#kept.get(question.name);
-    const key = `${question.installed?.name}/${question.installed?.version}/${question.isDeleted === true}`;
-    if (kept?.answer?.key === key) return kept.answer.releases;
-    const releases = this.#answer(question, found);
-    if (kept && releases) kept.answer = { key, releases };
+  #listOne(query: ReleasesQuery): Releases | undefined {
+    const found = this.#found(query);
+    const kept = this.#kept.get(query.name);
+    const key = `${query.installed?.name}/${query.installed?.version}/${query.isDeleted === true}`;
+    if (kept?.result?.key === key) return kept.result.releases;
+    const releases = this.#toReleases(query, found);
+    if (kept && releases) kept.result = { key, releases };
     return releases;
   }
 
-  #answer({ name: extension, installed, isDeleted }: ReleasesQuery, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
+  #toReleases({ name: extension, installed, isDeleted }: ReleasesQuery, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
     const active = activeReleases(own);
     const counting = new Set([...active, ...activeReleases(foreign)]);
     const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
     const found = new Map<string, ActiveRelease | UnreadableReleases>();
-    const tell = (because: string): void => void found.set(because, { extension, because });
-    for (const one of unreadable) tell(unreadableText(one));
+    const addUnreadable = (because: string): void => void found.set(because, { extension, because });
+    for (const one of unreadable) addUnreadable(unreadableText(one));
     let isComplete = true;
     for (const index of [...counting, ...stillDeployed]) {
       const outcome = this.#reader.getOutcome(index.secret.metadata);
       if (outcome === undefined) isComplete = false;
-      else if (outcome.kind === "unreadable") tell(outcome.because);
+      else if (outcome.kind === "unreadable") addUnreadable(outcome.because);
       else if (outcome.kind === "read" && counting.has(index)) {
         const { bundle, version, properties } = outcome.facts;
         if (!active.includes(index) && installed && !matchesInstalled(installed, outcome.facts)) continue;
@@ -172,7 +172,7 @@ export class InstalledReleases {
     }
     if (!isComplete) return undefined;
     if (installed && !isDeleted && this.#isAnswered && own.length + found.size === 0)
-      tell(formatMissingRelease(installed.name, this.#systemNamespace));
+      addUnreadable(formatMissingRelease(installed.name, this.#systemNamespace));
     return [...found.values()];
   }
 
@@ -221,7 +221,7 @@ interface FoundReleases {
   readonly unreadable: UnreadableRelease[];
 }
 
-interface Answer {
+interface CachedResult {
   readonly key: string;
   readonly releases: Releases;
 }
@@ -265,7 +265,7 @@ export class InstalledBundles {
   #outdated: Set<string> | undefined;
   /** The values of `#known`, by name; undefined after a change. */
   #list: readonly InstalledProvider[] | undefined = [];
-  #isTold = true;
+  #isNotified = true;
 
   constructor(options: InstalledBundlesOptions) {
     this.#options = options;
@@ -305,12 +305,12 @@ export class InstalledBundles {
   #outdate(extension: string | undefined): void {
     if (extension === undefined) this.#outdated = undefined;
     else this.#outdated?.add(extension);
-    if (!this.#isTold) return;
-    this.#isTold = false;
+    if (!this.#isNotified) return;
+    this.#isNotified = false;
     const before = this.#list;
     const [unread, unreadable] = [this.#unread.size, this.#unreadable.size];
     this.#clock.after(COALESCE_MS, () => {
-      this.#isTold = true;
+      this.#isNotified = true;
       if (this.list() === before && unread === this.#unread.size && unreadable === this.#unreadable.size) return;
       for (const handler of this.#handlers) handler();
     });

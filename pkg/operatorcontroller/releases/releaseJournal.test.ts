@@ -33,10 +33,10 @@ test("ReleaseJournal stores a release as pending, then as deployed, and supersed
   const store = new MemoryReleases();
   const [first, installed] = await begin(store, ["a"]);
   expect(store.state).toEqual(["v1 pending-install"]);
-  await first.deployed(installed);
+  await first.markDeployed(installed);
   const [second, upgraded] = await begin(store, ["a", "b"]);
   expect(store.state).toEqual(["v1 deployed", "v2 pending-upgrade"]);
-  await second.deployed(upgraded);
+  await second.markDeployed(upgraded);
   expect(store.state).toEqual(["v1 superseded", "v2 deployed"]);
   expect(store.records.get(2)).toMatchObject({ firstDeployed: "2026-02-01T00:00:00.000Z", inputDigest: "d", namespace: "x-system" });
 });
@@ -67,18 +67,18 @@ test("ReleaseJournal does not reuse numbers of attempts, of incomplete records a
 test("ReleaseJournal records a failure with a bounded description, and does not throw when that fails", async () => {
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
-  await journal.failed(begun, `no: ${"x".repeat(5_000)}`);
+  await journal.markFailed(begun, `no: ${"x".repeat(5_000)}`);
   expect(store.state).toEqual(["v1 failed"]);
   expect(store.records.get(1)?.description).toHaveLength(1_024);
   store.failures.update = new Error("connection refused");
-  await journal.failed(begun, "no");
+  await journal.markFailed(begun, "no");
 });
 
 test("ReleaseJournal keeps one record when the same failure repeats", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   for (let i = 0; i < 50; i++) {
     const [journal, begun] = await begin(store, ["a", "b"]);
-    await journal.failed(begun, "no");
+    await journal.markFailed(begun, "no");
   }
   expect(store.state).toEqual(["v1 deployed", "v2 failed"]);
 });
@@ -87,14 +87,14 @@ test("ReleaseJournal keeps ten different failures, and every record that is the 
   const store = new MemoryReleases(record(1, "deployed"));
   for (let i = 0; i < 30; i++) {
     const [journal, begun] = await begin(store, i === 3 ? ["a", "leftover"] : ["a"], { bundle: `p.v${i}` });
-    await journal.failed(begun, "no");
+    await journal.markFailed(begun, "no");
   }
   const left = [...store.records.values()];
   expect(left.length).toBeLessThanOrEqual(11);
   expect(left.filter(({ objects }) => objects.some(({ metadata }) => metadata.name === "leftover"))).toHaveLength(1);
   expect(store.records.get(1)?.status).toBe("deployed");
   const [journal, begun] = await begin(store, ["a"], { bundle: "good" });
-  await journal.deployed(begun);
+  await journal.markDeployed(begun);
   expect(store.records.size).toBe(10);
   expect(store.state.filter((line) => line.endsWith("deployed"))).toEqual([`v${begun.version} deployed`]);
 });
@@ -125,7 +125,7 @@ test("ReleaseJournal throws and leaves the release pending when it cannot store 
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   store.failures.update = new Error("connection refused");
-  await expect(journal.deployed(begun)).rejects.toThrow("store release v1 as deployed: connection refused");
+  await expect(journal.markDeployed(begun)).rejects.toThrow("store release v1 as deployed: connection refused");
   expect(store.state).toEqual(["v1 pending-install"]);
 });
 

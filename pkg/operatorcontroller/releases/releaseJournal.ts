@@ -63,7 +63,7 @@ export class ReleaseJournal {
 
   /**
    * Stores that a release begins.
-   * @returns the record for `deployed` or `failed`.
+   * @returns the record for `markDeployed` or `markFailed`.
    * @throws ReleaseUnreadable if a release cannot be read: it may own objects that this one would overwrite or prune.
    */
   async begin(content: ReleaseContent, state: ReleaseState): Promise<ReleaseRecord> {
@@ -74,18 +74,18 @@ export class ReleaseJournal {
     const lastDeployedAt = new Date(now()).toISOString();
     const begun = {
       name: owner.name,
-      ...beginning(content, isUpgrade),
+      ...getInitialStatus(content, isUpgrade),
       lastDeployed: lastDeployedAt,
       ...content,
     };
     const [latest] = history.current;
-    if (latest && goesOn(state, content)) {
+    if (latest && canContinue(state, content)) {
       const record = { ...begun, version: latest.version, firstDeployed: latest.firstDeployed };
-      await storing(record, store.update(record, owner, this.#calls));
+      await wrapStoreError(record, store.update(record, owner, this.#calls));
       return record;
     }
     const record = { ...begun, version: history.highest + 1, firstDeployed: latest?.firstDeployed ?? lastDeployedAt };
-    await storing(record, store.create(record, owner, this.#calls));
+    await wrapStoreError(record, store.create(record, owner, this.#calls));
     return record;
   }
 
@@ -93,21 +93,21 @@ export class ReleaseJournal {
    * Stores that a release is completely on the cluster, and then settles the other releases.
    * @returns the stored record. If no object of the release has a health status, its rollout is complete at once.
    */
-  async deployed(record: ReleaseRecord): Promise<ReleaseRecord> {
+  async markDeployed(record: ReleaseRecord): Promise<ReleaseRecord> {
     const rolledOut = record.objects.some(hasHealth) ? {} : { rolledOutAt: new Date(this.#options.now()).toISOString() };
     const deployed: ReleaseRecord = { ...record, ...rolledOut, status: "deployed", description: "deployed" };
-    await storing(deployed, this.#options.store.update(deployed, this.#options.owner, this.#calls));
+    await wrapStoreError(deployed, this.#options.store.update(deployed, this.#options.owner, this.#calls));
     await this.settle(deployed);
     return deployed;
   }
 
   /** Stores that a release failed. Only logs its own errors, so that they do not hide the failure. @returns the stored record. */
-  async failed(record: ReleaseRecord, description: string): Promise<ReleaseRecord> {
+  async markFailed(record: ReleaseRecord, description: string): Promise<ReleaseRecord> {
     const { store, owner, history, log } = this.#options;
     const failed: ReleaseRecord = { ...record, status: "failed", description: description.slice(0, MAX_DESCRIPTION) };
     try {
       await store.update(failed, owner, this.#calls);
-      await this.#trim(failed, this.#holdingMoreThan([record, ...history.current.filter(({ status }) => status === "deployed")]));
+      await this.#trim(failed, this.#hasOtherObjects([record, ...history.current.filter(({ status }) => status === "deployed")]));
     } catch (err) {
       log.warn({ release: record.version, reason: messageOf(err) }, "cannot record that the release failed; it counts as interrupted");
     }
@@ -145,7 +145,7 @@ export class ReleaseJournal {
    * Stores which objects a release leaves on the cluster. Reads the record again, because an earlier step of the reconcile may have renewed it.
    * @returns the stored record.
    */
-  async leave(release: ReleaseRecord, left: readonly LeftObject[]): Promise<ReleaseRecord> {
+  async storeLeft(release: ReleaseRecord, left: readonly LeftObject[]): Promise<ReleaseRecord> {
     const { store, owner } = this.#options;
     const { left: _before, ...rest } = getRecord(await store.read(owner.name, release.version, this.#calls)) ?? release;
     const record: ReleaseRecord = left.length > 0 ? { ...rest, left } : rest;
@@ -166,7 +166,7 @@ export class ReleaseJournal {
         const status: ReleaseStatus | undefined = other.status === "deployed" ? "superseded" : isPending(other) ? "failed" : undefined;
         if (!status && !(history.orphaned && known.has(other.version))) continue;
         const record = known.get(other.version) ?? getRecord(await store.read(owner.name, other.version, this.#calls));
-        const ending = status ? endingOf(other.version, status, newest) : {};
+        const ending = status ? getFinalStatus(other.version, status, newest) : {};
         if (record) await store.update({ ...record, ...ending }, owner, this.#calls);
       }
       if (history.orphaned && known.has(newest.version)) await store.update(newest, owner, this.#calls);
@@ -195,7 +195,7 @@ export class ReleaseJournal {
   }
 
   /** Returns a check for attempts with objects that `known` do not contain. Their records must stay, or these objects would never be pruned. */
-  #holdingMoreThan(known: readonly ReleaseRecord[]): (version: number) => boolean {
+  #hasOtherObjects(known: readonly ReleaseRecord[]): (version: number) => boolean {
     const named = new Set(known.flatMap(({ objects }) => objects.map(objectKey)));
     const { current } = this.#options.history;
     return (version) =>
@@ -203,7 +203,7 @@ export class ReleaseJournal {
   }
 }
 
-function beginning({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: boolean): Pick<ReleaseRecord, "status" | "description"> {
+function getInitialStatus({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: boolean): Pick<ReleaseRecord, "status" | "description"> {
   if (rolledBack) return { status: "pending-rollback", description: `rolling back release v${rolledBack.release}` };
   if (pinnedTo !== undefined) return { status: "pending-rollback", description: `rolling back to release v${pinnedTo}` };
   if (isUpgrade) return { status: "pending-upgrade", description: "preparing upgrade" };
@@ -211,7 +211,7 @@ function beginning({ rolledBack, pinnedTo }: ReleaseContent, isUpgrade: boolean)
 }
 
 /** Returns the final status of a release. A release that was rolled back has failed, although it was deployed. */
-function endingOf(version: number, status: ReleaseStatus, newest: ReleaseRecord): Pick<ReleaseRecord, "status" | "description"> {
+function getFinalStatus(version: number, status: ReleaseStatus, newest: ReleaseRecord): Pick<ReleaseRecord, "status" | "description"> {
   if (newest.rolledBack?.release !== version) return { status, description: `followed by release v${newest.version}` };
   return {
     status: "failed",
@@ -219,7 +219,7 @@ function endingOf(version: number, status: ReleaseStatus, newest: ReleaseRecord)
   };
 }
 
-async function storing({ version, status }: ReleaseRecord, work: Promise<void>): Promise<void> {
+async function wrapStoreError({ version, status }: ReleaseRecord, work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (err) {
@@ -228,7 +228,7 @@ async function storing({ version, status }: ReleaseRecord, work: Promise<void>):
 }
 
 /** Reports whether the newest release was interrupted or failed with exactly this content. */
-function goesOn(state: ReleaseState, { labels }: ReleaseContent): boolean {
+function canContinue(state: ReleaseState, { labels }: ReleaseContent): boolean {
   if (state.kind !== "Interrupted" && state.kind !== "Failed") return false;
   const recorded = state.release.labels;
   const same = Object.keys({ ...recorded, ...labels }).every((key) => recorded[key] === labels[key]);

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { describeKind, wrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
-import { gvkFaults } from "../../fbc/validate/propertyCheck.ts";
+import { findGvkFaults } from "../../fbc/validate/propertyCheck.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { excerpt, truncate } from "../../text/truncate.ts";
@@ -102,7 +102,7 @@ const GVK_KEYS = ["group", "version", "kind"];
  */
 function gvkFrom(members: Members, path: string): Gvk {
   const [group = "", version = "", kind = ""] = GVK_KEYS.map((key) => textOf(members, key, path));
-  const faults = gvkFaults({ group, version, kind });
+  const faults = findGvkFaults({ group, version, kind });
   if (faults.length > 0) throw new ReadFault(path, faults.join("; "));
   return { group, version, kind };
 }

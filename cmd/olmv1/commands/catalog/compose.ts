@@ -15,7 +15,7 @@ import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CatalogFileSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
-import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
+import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
@@ -127,7 +127,7 @@ async function tell(
     name,
     ...source,
     file: join(root, name, `index.${format}`),
-    packages: new Set(metas.map(packageOf).filter((one) => one !== "")).size,
+    packages: new Set(metas.map(getPackageName).filter((one) => one !== "")).size,
     bundles: metas.filter(({ schema }) => schema === Schema.bundle).length,
   }));
   const image = repo === "" ? undefined : `${repo}:${tag || "latest"}`;

@@ -6,7 +6,7 @@ import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts
 import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { messageOf, undefinedIfMissing } from "../../../../pkg/errors/errors.ts";
-import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
+import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { packageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
@@ -130,9 +130,9 @@ async function write(path: string, content: string | Uint8Array): Promise<void> 
 }
 
 async function tell(terminal: Terminal, metas: readonly Meta[], target: string, { format, output }: CatalogMigrateOptions): Promise<void> {
-  const names = [...new Set(metas.map(packageOf))].filter((name) => name !== "").sort();
+  const names = [...new Set(metas.map(getPackageName))].filter((name) => name !== "").sort();
   const packages = names.map((name) => {
-    const own = metas.filter((meta) => packageOf(meta) === name);
+    const own = metas.filter((meta) => getPackageName(meta) === name);
     const count = (schema: string): number => own.filter((meta) => meta.schema === schema).length;
     return { name, channels: count(Schema.channel), bundles: count(Schema.bundle), file: join(target, name, `catalog.${format}`) };
   });

@@ -2,7 +2,7 @@ import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
-import { type InstalledHere, installedHere } from "../../../../pkg/rollout/extensions.ts";
+import { type InstalledExtension, listInstalledExtensions } from "../../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import type { CatalogReadOptions } from "../../cli/catalogOptions.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -41,7 +41,7 @@ export async function remove(terminal: Terminal, name: string, options: RemoveOp
 
 /** Extensions whose installed bundle came from the catalog, and why that is not known of others. */
 interface From {
-  readonly extensions: readonly InstalledHere[];
+  readonly extensions: readonly InstalledExtension[];
   readonly unknown?: string;
 }
 
@@ -50,7 +50,7 @@ interface From {
  * whose bundle the catalog has; only for them the content of the catalog is read.
  */
 async function installedFrom(terminal: Terminal, client: Client, name: string, options: RemoveOptions): Promise<From> {
-  const installed = await installedHere(client, terminal.signal);
+  const installed = await listInstalledExtensions(client, terminal.signal);
   if (!installed) return { extensions: [], unknown: "you may not list ClusterExtensions" };
   const extensions = installed.filter(({ catalog }) => catalog === name);
   const unnamed = installed.filter(({ catalog }) => catalog === undefined);

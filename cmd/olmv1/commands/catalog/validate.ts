@@ -12,7 +12,7 @@ import {
 } from "../../../../pkg/authoring/validate/catalogFinding.ts";
 import { checkImages, lintFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
-import { subjectText } from "../../../../pkg/fbc/validate/finding.ts";
+import { formatSubject } from "../../../../pkg/fbc/validate/finding.ts";
 import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
@@ -94,7 +94,7 @@ export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string
     message,
     file: place && pathOf(place.file),
     line: place?.line,
-    subject: subject && subjectText(subject),
+    subject: subject && formatSubject(subject),
   }));
 }
 

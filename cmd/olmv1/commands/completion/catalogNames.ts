@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
-import { packageOf, Schema } from "../../../../pkg/fbc/content.ts";
+import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
 import type { NameKind } from "./kinds.ts";
@@ -23,7 +23,7 @@ export async function catalogNames(kind: NameKind, folder: string, packageName: 
     for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS)) {
       for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) {
         if (performance.now() > until) return [...names].sort(compareText);
-        if (meta.schema === schema && (kind === "catalogPackage" || packageOf(meta) === packageName)) names.add(meta.name);
+        if (meta.schema === schema && (kind === "catalogPackage" || getPackageName(meta) === packageName)) names.add(meta.name);
       }
     }
   } catch {

@@ -4,21 +4,21 @@ import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { isName, MAX_TEXT, readBoundedText } from "../boundedTexts.ts";
 import { channelHeads } from "../bundleOrder.ts";
-import { packageOf, Schema } from "../content.ts";
-import { ownText, Pool } from "../intern.ts";
+import { getPackageName, Schema } from "../content.ts";
+import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, bundleSummary, type StatedVersion } from "./bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, summarizeBundle, type StatedVersion } from "./bundleSummary.ts";
 
-/** How much of one package is kept; what is beyond is only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
+/** Limits for one package. Items beyond a limit are only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {
   bundles: number;
   channels: number;
-  /** Of all channels together. */
+  /** Maximum entries of all channels together. */
   entries: number;
-  /** Of one channel. */
+  /** Maximum heads of one channel. */
   heads: number;
   deprecations: number;
-  /** Of all different lists of APIs together. */
+  /** Maximum APIs in all distinct lists together. */
   apis: number;
 }
 
@@ -31,8 +31,8 @@ const PACKAGE_LIMITS: PackageLimits = {
   apis: 50_000,
 };
 
-/** A bundle of a package; numbers are indexes into the pools of `PackageFacts`. */
-export interface BundleFacts extends StatedVersion {
+/** A bundle of a package. Numbers are indexes in the pools of `PackageData`. */
+export interface BundleData extends StatedVersion {
   readonly name: string;
   readonly description: number;
   readonly support: number;
@@ -44,39 +44,39 @@ export interface BundleFacts extends StatedVersion {
 }
 
 /** A channel of a package. */
-export interface ChannelFacts {
+export interface ChannelData {
   readonly name: string;
   readonly heads: readonly string[];
-  /** Names of bundles, in the catalog's order. */
+  /** Names of bundles, in the order of the catalog. */
   readonly entries: readonly string[];
 }
 
-/** What the olm.package object of a package says. */
+/** The fields of the olm.package object. */
 export interface StatedPackage {
   defaultChannel?: string | undefined;
   description?: string | undefined;
   icon: boolean;
 }
 
-/** One statement that something is deprecated. */
+/** A deprecation of a package, channel or bundle. */
 export interface Deprecation {
   readonly schema: string;
-  /** Empty for the package itself. */
+  /** Empty for the package. */
   readonly name: string;
   readonly message: string;
 }
 
 const LONG_DESCRIPTION = 4_096;
 
-/** What has been learnt of one package from its metas so far; none of them is kept. */
-export class PackageFacts {
+/** The data of a package for summaries and search, collected from its metas. Keeps no metas. */
+export class PackageData {
   readonly name: string;
   readonly descriptions: Pool<BundleDescription> = new Pool();
   readonly supports: Pool<BundleSupport> = new Pool();
-  /** Each a list of `group/version/kind`. */
+  /** Lists of `group/version/kind`. */
   readonly apis: Pool<string[]> = new Pool();
-  readonly bundles: BundleFacts[] = [];
-  readonly channels: ChannelFacts[] = [];
+  readonly bundles: BundleData[] = [];
+  readonly channels: ChannelData[] = [];
   readonly #limits: PackageLimits;
   readonly #names = new Map<string, string>();
   readonly #hashes: Buffer[] = [];
@@ -88,38 +88,38 @@ export class PackageFacts {
   #incomplete = false;
 
   constructor(name: string, limits: PackageLimits = PACKAGE_LIMITS) {
-    this.name = ownText(name);
+    this.name = copyText(name);
     this.#limits = limits;
   }
 
-  /** What the olm.package object says; the first where there are several. */
+  /** The fields of the first olm.package object. */
   get stated(): StatedPackage {
     return this.#stated ?? { icon: false };
   }
 
-  /** What the first olm.deprecations object says, since the others do not count. */
+  /** The deprecations in the first olm.deprecations object. Others are ignored. */
   get deprecations(): readonly Deprecation[] {
     return this.#deprecations ?? [];
   }
 
-  /** How many bundles there are, kept or not. */
+  /** Number of all bundles, including omitted ones. */
   get bundleCount(): number {
     return this.#bundles;
   }
 
-  /** True when something went beyond a limit, so that lists are shorter than the package. */
+  /** True if the package exceeds a limit, so that lists are incomplete. */
   get incomplete(): boolean {
     return this.#incomplete;
   }
 
-  /** `sha256:` and a hash that is equal for the same metas in any order. */
+  /** `sha256:` and a hash of the metas that does not depend on their order. */
   get digest(): string {
     const hash = createHash("sha256");
     for (const one of this.#hashes.toSorted((a, b) => Buffer.compare(a, b))) hash.update(one);
     return `sha256:${hash.digest("hex")}`;
   }
 
-  /** @param sha256 of the meta's canonical form. */
+  /** Adds a meta. @param sha256 hash of its canonical form. */
   add(meta: Meta, sha256: Buffer): void {
     this.#hashes.push(sha256);
     if (meta.schema === Schema.package) this.#stated ??= statedPackage(meta);
@@ -130,10 +130,10 @@ export class PackageFacts {
 
   #addBundle(meta: Meta): void {
     this.#bundles++;
-    if (!this.#keeps(isName(meta.name) && this.bundles.length < this.#limits.bundles)) return;
-    const { description, support, apis, version, release, containerImage, createdAt, relatedImages } = bundleSummary(meta);
+    if (!this.#accept(isName(meta.name) && this.bundles.length < this.#limits.bundles)) return;
+    const { description, support, apis, version, release, containerImage, createdAt, relatedImages } = summarizeBundle(meta);
     this.bundles.push({
-      name: this.#own(meta.name),
+      name: this.#intern(meta.name),
       version: owned(version),
       release: owned(release),
       description: this.descriptions.add(description),
@@ -148,13 +148,13 @@ export class PackageFacts {
 
   #addApis(list: string[]): number {
     const known = this.apis.values.length;
-    const index = this.apis.add(this.#keeps(this.#apis + list.length <= this.#limits.apis) ? list : []);
+    const index = this.apis.add(this.#accept(this.#apis + list.length <= this.#limits.apis) ? list : []);
     if (index === known) this.#apis += list.length;
     return index;
   }
 
   #addChannel({ name, blob }: Meta): void {
-    if (!this.#keeps(isName(name) && this.channels.length < this.#limits.channels)) return;
+    if (!this.#accept(isName(name) && this.channels.length < this.#limits.channels)) return;
     const graph = objectsAt(blob, "entries").flatMap((entry) => {
       const own = memberOf(entry, "name");
       const replaces = memberOf(entry, "replaces");
@@ -163,49 +163,49 @@ export class PackageFacts {
       return [{ name: own, replaces: isName(replaces) ? replaces : undefined, skips: Array.isArray(skips) ? skips.filter(isName) : [] }];
     });
     const heads = channelHeads(graph);
-    this.#keeps(heads.length <= this.#limits.heads);
+    this.#accept(heads.length <= this.#limits.heads);
     const room = this.#limits.entries - this.#entries;
-    this.#keeps(graph.length <= room);
-    const entries = graph.slice(0, room).map((entry) => this.#own(entry.name));
+    this.#accept(graph.length <= room);
+    const entries = graph.slice(0, room).map((entry) => this.#intern(entry.name));
     this.#entries += entries.length;
-    this.channels.push({ name: ownText(name), heads: heads.slice(0, this.#limits.heads).map((head) => this.#own(head)), entries });
+    this.channels.push({ name: copyText(name), heads: heads.slice(0, this.#limits.heads).map((head) => this.#intern(head)), entries });
   }
 
   #deprecationsIn({ blob }: Meta): Deprecation[] {
     const entries = objectsAt(blob, "entries");
-    this.#keeps(entries.length <= this.#limits.deprecations);
+    this.#accept(entries.length <= this.#limits.deprecations);
     return entries.slice(0, this.#limits.deprecations).map((entry) => {
       const reference = objectAt(entry, "reference");
-      const text = (key: "schema" | "name"): string => ownText(readBoundedText(reference, key) ?? "");
-      return { schema: text("schema"), name: text("name"), message: ownText(readBoundedText(entry, "message", MAX_TEXT) ?? "") };
+      const text = (key: "schema" | "name"): string => copyText(readBoundedText(reference, key) ?? "");
+      return { schema: text("schema"), name: text("name"), message: copyText(readBoundedText(entry, "message", MAX_TEXT) ?? "") };
     });
   }
 
-  /** Takes note of what is left out. */
-  #keeps(kept: boolean): boolean {
-    if (!kept) this.#incomplete = true;
-    return kept;
+  /** Marks the package as incomplete if an item is not accepted. */
+  #accept(isAccepted: boolean): boolean {
+    if (!isAccepted) this.#incomplete = true;
+    return isAccepted;
   }
 
-  /** The same text for the same name, so that channels and bundles share it. */
-  #own(name: string): string {
+  /** Returns one copy for equal names, so that channels and bundles share it. */
+  #intern(name: string): string {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
-    const own = ownText(name);
+    const own = copyText(name);
     this.#names.set(own, own);
     return own;
   }
 }
 
-/** Bundles with the highest version first, then the highest release, then by name; those without a version last. */
-export function sortBundlesByVersion(bundles: readonly BundleFacts[]): BundleFacts[] {
-  const read = bundles.map((bundle) => ({ bundle, parsed: versionIn(bundle) }));
+/** Sorts bundles in descending order of version and release, then by name. Bundles without a version are last. */
+export function sortBundlesByVersion(bundles: readonly BundleData[]): BundleData[] {
+  const read = bundles.map((bundle) => ({ bundle, parsed: parseStatedVersion(bundle) }));
   read.sort((a, b) => compareParsed(a.parsed, b.parsed) || compareText(a.bundle.name, b.bundle.name));
   return read.map(({ bundle }) => bundle);
 }
 
-/** The version and release that a bundle states; undefined where none can be read. */
-export function versionIn({ version, release }: StatedVersion): VersionRelease | undefined {
+/** Parses the version and release of a bundle; undefined if it has no valid version. */
+export function parseStatedVersion({ version, release }: StatedVersion): VersionRelease | undefined {
   return version === undefined ? undefined : parseVersionRelease(version, release);
 }
 
@@ -222,25 +222,25 @@ function statedPackage({ blob }: Meta): StatedPackage {
 }
 
 function owned(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : ownText(text);
+  return text === undefined ? undefined : copyText(text);
 }
 
-/** What has been learnt of the packages of a catalog. */
-export class CatalogFacts {
-  readonly #packages = new Map<string, PackageFacts>();
+/** The data of all packages of a catalog. */
+export class CatalogData {
+  readonly #packages = new Map<string, PackageData>();
 
-  /** The packages with at least one meta, by name. Metas that name no package, or one with an impossibly long name, belong to none. */
-  get packages(): PackageFacts[] {
+  /** All packages with at least one meta, sorted by name. Ignores metas without a package or with an invalid package name. */
+  get packages(): PackageData[] {
     return [...this.#packages.values()].sort((a, b) => compareText(a.name, b.name));
   }
 
-  /** @param meta is not kept. @param sha256 of its canonical form. */
+  /** Adds a meta without keeping it. @param sha256 hash of its canonical form. */
   add(meta: Meta, sha256: Buffer): void {
-    const name = packageOf(meta);
+    const name = getPackageName(meta);
     if (!isName(name)) return;
     let facts = this.#packages.get(name);
     if (!facts) {
-      facts = new PackageFacts(name);
+      facts = new PackageData(name);
       this.#packages.set(facts.name, facts);
     }
     facts.add(meta, sha256);
