@@ -97,7 +97,7 @@ const UPGRADE_HELP = `
 Shows the plan like olmv1 plan, and the permissions that the new bundle needs in addition.
 After you confirm, it changes the extension and waits until that is ready.
 A ServiceAccount that olmv1 install created gets the permissions; for another one, the command
-lists what is missing. With spec.approval Manual, your confirmation approves the plan.
+lists missing permissions. With spec.approval Manual, your confirmation approves the plan.
 Without --version and --channel, the extension keeps its version range and channels.
 
 Examples:
@@ -209,7 +209,7 @@ Restores the objects of an earlier revision, except CustomResourceDefinitions, a
 extension to that revision until you run it with --cancel. The command waits until the objects
 are ready; Ctrl-C only stops the waiting.
 A ServiceAccount that olmv1 install created gets the permissions that the revision needs; for
-another one, the status of the extension lists what is missing.
+another one, the status of the extension lists missing permissions.
 Required permissions: get and patch the ClusterExtension; get and list Secrets in the system namespace.
 
 Examples:

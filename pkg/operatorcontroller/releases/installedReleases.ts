@@ -56,8 +56,8 @@ export class InstalledReleases {
   readonly #extensions = new Map<string, string>();
   /** The Secrets of an extension and the last result of `listActive` for it, until one of its Secrets changes. */
   readonly #kept = new Map<string, { uid: string; found: FoundReleases; result?: CachedResult }>();
-  readonly #answered = Promise.withResolvers<void>();
-  #isAnswered = false;
+  readonly #firstSync = Promise.withResolvers<void>();
+  #isSynced = false;
   /** The reason why the Secrets cannot be listed. */
   #refusal: string | undefined;
 
@@ -91,7 +91,7 @@ export class InstalledReleases {
 
   /** Resolves when the release Secrets are listed completely for the first time, or the list is denied. Never resolves if stopped before. */
   get synced(): Promise<void> {
-    return this.#answered.promise;
+    return this.#firstSync.promise;
   }
 
   /** Calls `handler` when the results of `listActive` and `getInstalled` may have changed: for one extension, or without a name for all. */
@@ -130,7 +130,7 @@ export class InstalledReleases {
    */
   getInstalled({ name, uid }: ReleaseOwner): InstalledState {
     if (this.#refusal !== undefined) return { kind: "unknown", because: this.#refusal };
-    if (!this.#isAnswered) return { kind: "unknown" };
+    if (!this.#isSynced) return { kind: "unknown" };
     const { own, unreadable } = this.#found({ name, uid });
     const [damaged] = unreadable;
     if (damaged) return { kind: "unknown", because: unreadableText(damaged) };
@@ -171,7 +171,7 @@ export class InstalledReleases {
       }
     }
     if (!isComplete) return undefined;
-    if (installed && !isDeleted && this.#isAnswered && own.length + found.size === 0)
+    if (installed && !isDeleted && this.#isSynced && own.length + found.size === 0)
       addUnreadable(formatMissingRelease(installed.name, this.#systemNamespace));
     return [...found.values()];
   }
@@ -197,10 +197,10 @@ export class InstalledReleases {
   }
 
   #setRefusal(refusal: string | undefined): void {
-    const isSame = this.#isAnswered && this.#refusal === refusal;
+    const isSame = this.#isSynced && this.#refusal === refusal;
     this.#refusal = refusal;
-    this.#isAnswered = true;
-    this.#answered.resolve();
+    this.#isSynced = true;
+    this.#firstSync.resolve();
     if (!isSame) this.#changed();
   }
 
