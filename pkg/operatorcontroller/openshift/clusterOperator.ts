@@ -9,7 +9,7 @@ import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { clusterOperatorStatus, type OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { deploymentConditions, readKeptConditions, type NewOperatorCondition } from "../../openshift/operatorConditions.ts";
+import { deploymentConditions, type NewOperatorCondition, readKeptConditions } from "../../openshift/operatorConditions.ts";
 import { relatedObjects } from "../../openshift/relatedObjects.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";

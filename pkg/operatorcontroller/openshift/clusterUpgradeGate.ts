@@ -8,7 +8,7 @@ import { WorkQueue } from "../../controller/workQueue.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { buildGateDegradedCondition, type ReleaseVerdict, buildUpgradeableCondition, assessRelease } from "../../openshift/upgradeable.ts";
+import { assessRelease, buildGateDegradedCondition, buildUpgradeableCondition, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
