@@ -63,7 +63,8 @@ function rangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion
   if (isInRange(candidate, query)) return [];
   if (!candidate.version) return [{ rule: "versionRange", text: "it has no valid version", remedy: "no range contains it" }];
   const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} does not match it`;
-  return [{ rule: "versionRange", text, remedy: pin(candidate) }];
+  const version = goQuote(formatVersion(candidate.version.version));
+  return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove it` }];
 }
 
 function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {

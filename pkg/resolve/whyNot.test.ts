@@ -108,7 +108,7 @@ test("findExclusions names a remedy that works when it is the only exclusion", (
       for (const result of filtered.results) {
         for (const candidate of result.all) {
           const [exclusion, ...others] = findExclusions({ result, candidate }, filtered);
-          const pinned = /spec\.source\.catalog\.version "([^"]+)" selects it/.exec(exclusion?.remedy ?? "")?.[1];
+          const pinned = /(?:spec\.source\.catalog\.version|for example to) "([^"]+)"/.exec(exclusion?.remedy ?? "")?.[1];
           if (others.length > 0 || pinned === undefined) continue;
           const again = filterCandidates({ ...request, source: { ...source, version: pinned } });
           if (again.kind === "unresolved") throw new Error(again.message);

@@ -1,4 +1,5 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
+import type { BlockedUpdate } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { findCondition } from "../../../pkg/api/conditions.ts";
 import { ANNOTATION_ROLLBACK_TO, ConditionType, LABEL_METADATA_NAME, Reason } from "../../../pkg/api/constants.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
@@ -63,4 +64,10 @@ export function moodOf(type: string, status: string): Mood | undefined {
   const isBad = type.endsWith("Deprecated") || type === ConditionType.ClusterUpgradeBlocked;
   if (status === "Unknown") return "faint";
   return (status === "True") === isBad ? (isBad ? "warning" : "bad") : "good";
+}
+
+/** Returns the commands that allow a version which the version range of an extension excludes. */
+export function rangeCommands(name: string, { reason, version }: Pick<BlockedUpdate, "reason" | "version">): string[] {
+  if (reason !== "VersionRange") return [];
+  return [`olmv1 upgrade ${name} --version ${version}`, `olmv1 upgrade ${name} --any-version`];
 }

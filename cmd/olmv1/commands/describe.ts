@@ -24,7 +24,7 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
-import { catalogsOf, describeExtensionState, GENERAL_REASONS, moodOf } from "../cli/extensionState.ts";
+import { catalogsOf, describeExtensionState, GENERAL_REASONS, moodOf, rangeCommands } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -156,9 +156,10 @@ function updatesText({ status }: ClusterExtension): string | undefined {
     .join("\n");
 }
 
-function blockedText({ status }: ClusterExtension): string | undefined {
-  const { version, message } = status?.blockedUpdate ?? {};
-  return version === undefined ? undefined : `${version}: ${message}`;
+function blockedText({ metadata, status }: ClusterExtension): string | undefined {
+  const { blockedUpdate } = status ?? {};
+  if (!blockedUpdate) return undefined;
+  return [`${blockedUpdate.version}: ${blockedUpdate.message}`, ...rangeCommands(metadata.name, blockedUpdate)].join("\n");
 }
 
 function deprecationText({ status }: ClusterExtension): string | undefined {

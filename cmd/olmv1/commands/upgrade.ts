@@ -22,6 +22,7 @@ import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
+import { rangeCommands } from "../cli/extensionState.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
@@ -194,7 +195,12 @@ function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): s
   const blocked = status?.blockedUpdate;
   return [
     `${name}: ${bundle?.name} (version ${bundle?.version}) is the newest version that the extension can get${range === undefined ? "" : ` with version range ${JSON.stringify(range)}`}`,
-    ...(blocked ? [`${blocked.version} is newer: ${escapeControlCharacters(blocked.message)}`] : []),
+    ...(blocked
+      ? [
+          `${blocked.version} is newer: ${escapeControlCharacters(blocked.message)}`,
+          ...rangeCommands(name, blocked).map((one) => `  ${one}`),
+        ]
+      : []),
     "",
   ].join("\n");
 }
