@@ -1,11 +1,9 @@
+import { CLI_MANAGER } from "../api/constants.ts";
 import { groupOf, type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
-
-/** Field manager for everything that the command line applies. */
-export const CLI_MANAGER = "olmv1";
 
 /** The result of applying an object. */
 export interface AppliedObject {
