@@ -60,6 +60,8 @@ export const LABEL_DEPENDENCY = `${GROUP}/dependency`;
 export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
 /** On objects that `olmv1 install` created for an extension, such as a ServiceAccount: name of the extension. */
 export const LABEL_CREATED_FOR = `${GROUP}/created-for`;
+/** Field manager of the command line. */
+export const CLI_MANAGER = "olmv1";
 /** On a Lease: version of the program that holds it. */
 export const ANNOTATION_PROGRAM_VERSION = `${GROUP}/version`;
 /** On the CRDs: variant of the API. */

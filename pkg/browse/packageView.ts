@@ -1,8 +1,8 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { type BundleDetails, readBundleDetails, readExampleKind } from "../fbc/summary/bundleDetails.ts";
-import { type BundleDescription, type BundleSupport, summarizeBundle, type StatedVersion } from "../fbc/summary/bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeBundle } from "../fbc/summary/bundleSummary.ts";
 import type { BundleData, PackageData } from "../fbc/summary/packageData.ts";
-import { type ChannelSummary, findDeprecationMessage, summarizePackage, findRepresentative } from "../fbc/summary/packageSummary.ts";
+import { type ChannelSummary, findDeprecationMessage, findRepresentative, summarizePackage } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { listCandidates } from "../resolve/candidates.ts";
@@ -123,7 +123,11 @@ export interface VersionAsked {
 /** The bundle that is asked for, and its meta. @throws Error where there is none. */
 export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleData {
   const bundle =
-    version !== undefined ? bundleMeant(found, version) : channel !== undefined ? headOf(found, channel) : findRepresentative(found.facts)?.bundle;
+    version !== undefined
+      ? bundleMeant(found, version)
+      : channel !== undefined
+        ? headOf(found, channel)
+        : findRepresentative(found.facts)?.bundle;
   if (!bundle)
     throw new Error(
       `package "${found.name}" has no ${channel === undefined ? "bundles" : `head in channel "${channel}"`} in catalog ${found.catalog}`,

@@ -7,7 +7,7 @@ import { getPackageName } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { CatalogData } from "../fbc/summary/packageData.ts";
 import { type HeadSummary, summarizePackage } from "../fbc/summary/packageSummary.ts";
-import { type SearchRecord, createSearchRecord } from "../fbc/summary/search.ts";
+import { createSearchRecord, type SearchRecord } from "../fbc/summary/search.ts";
 import type { Meta } from "../fbc/types.ts";
 import { canonicalJson } from "../golang/json.ts";
 

@@ -5,7 +5,7 @@ import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { LeaderMetrics } from "../telemetry/metrics.ts";
-import { type ElectionTimes, findElectionTimesProblem, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER, computeWaitMs } from "./lease.ts";
+import { computeWaitMs, type ElectionTimes, findElectionTimesProblem, LeaseHold, LeaseView, LeaseWatch, RETRY_JITTER } from "./lease.ts";
 
 /** Dependencies and options of an election. */
 export interface LeaderElectionInit {

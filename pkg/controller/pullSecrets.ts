@@ -189,7 +189,8 @@ export class PullSecrets implements CredentialSource {
       followed.state = state;
       if (state === "used") log.info({ secret: key }, "pull secret is used");
       else if (state === "missing") log.warn({ secret: key }, "pull secret does not exist, continuing without it");
-      else log.warn({ secret: key }, "pull secret contains no docker configuration in .dockerconfigjson or .dockercfg, continuing without it");
+      else
+        log.warn({ secret: key }, "pull secret contains no docker configuration in .dockerconfigjson or .dockercfg, continuing without it");
     }
     return file ?? new Map();
   }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { API_VERSION } from "../api/constants.ts";
+import { API_VERSION, CLI_MANAGER } from "../api/constants.ts";
 import { type KubeObject, refOf } from "../api/k8s.ts";
 import { messageOf, undefinedIfMissing } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
@@ -195,7 +195,7 @@ export class DevEnvironment {
   }
 
   async #apply(object: KubeObject): Promise<void> {
-    await this.#admin.apply(object, { fieldManager: "olmv1-dev", force: true, signal: this.#signal });
+    await this.#admin.apply(object, { fieldManager: CLI_MANAGER, force: true, signal: this.#signal });
     this.#narrator.say("user", `applied ${describeObject(object)}`);
   }
 

@@ -51,6 +51,7 @@ export class Narrator {
   readonly #write: Print;
   readonly #canReplace: boolean;
   #heardAt = 0;
+  #lastHeard = "";
   #hasProgress = false;
   #progressAt = Number.NEGATIVE_INFINITY;
 
@@ -103,7 +104,12 @@ export class Narrator {
   hear(line: LogLine): void {
     this.#heardAt = performance.now();
     const story = STORIES.get(line.msg ?? "");
-    if (story) this.say(...story(line));
+    if (!story) return;
+    const [topic, message] = story(line);
+    // The controller logs a resolution again when a conflict makes it retry.
+    if (message === this.#lastHeard) return;
+    this.#lastHeard = message;
+    this.say(topic, message);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { messageOf } from "../errors/errors.ts";
-import { packageContentsFrom, getPackageName } from "../fbc/content.ts";
+import { getPackageName, packageContentsFrom } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";

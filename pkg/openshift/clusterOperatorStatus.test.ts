@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "./clusterOperatorStatus.ts";
-import { readKeptConditions, type NewOperatorCondition } from "./operatorConditions.ts";
+import { type NewOperatorCondition, readKeptConditions } from "./operatorConditions.ts";
 
 const START = Date.parse("2026-01-02T03:04:05.000Z");
 const at = (seconds: number): Date => new Date(START + seconds * 1_000);

@@ -6,12 +6,12 @@ import {
   type FoldedCondition,
   foldConditions,
   listFoldedTypes,
-  readKeptConditions,
-  readObjects,
-  readMembers,
   type NewOperatorCondition,
   type OperatorCondition,
   ROLLOUT_LIMIT_MS,
+  readKeptConditions,
+  readMembers,
+  readObjects,
   textOf,
   untilDegraded,
   withTimes,
@@ -42,7 +42,10 @@ function describeDifference(before: unknown, after: unknown): string {
   return clauses.length === 0 ? "status.extension changed" : clauses.join(",");
 }
 
-function describeChange(condition: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined): string | undefined {
+function describeChange(
+  condition: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>> | undefined,
+): string | undefined {
   const of = (object: typeof condition, member: string): string => textOf(object[member]);
   const type = of(condition, "type");
   const status = of(condition, "status");

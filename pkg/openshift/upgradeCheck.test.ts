@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
 import { assessRelease } from "./upgradeable.ts";
-import { checkUpgrade, type ExtensionReleases, type UpgradeCheckRow, parseUpgradeTarget } from "./upgradeCheck.ts";
+import { checkUpgrade, type ExtensionReleases, parseUpgradeTarget, type UpgradeCheckRow } from "./upgradeCheck.ts";
 
 interface TargetRow {
   cluster?: string;

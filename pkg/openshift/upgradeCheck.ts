@@ -3,7 +3,7 @@ import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
-import { type ActiveRelease, type ReleaseVerdict, assessRelease } from "./upgradeable.ts";
+import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "./upgradeable.ts";
 
 /** The target version of a cluster upgrade. */
 export interface ClusterUpgradeTarget {

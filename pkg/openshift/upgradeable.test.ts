@@ -5,11 +5,11 @@ import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
 import {
   type ActiveRelease,
+  assessRelease,
   buildGateDegradedCondition,
+  buildUpgradeableCondition,
   type ReleaseVerdict,
   type UnreadableReleases,
-  buildUpgradeableCondition,
-  assessRelease,
 } from "./upgradeable.ts";
 
 interface UpgradeableCase extends CaseHead {

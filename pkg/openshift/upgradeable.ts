@@ -166,7 +166,11 @@ function formatErrors(errors: readonly string[], bytes: number): string {
   return joinWithin(errors, "\n", bytes, (leftOut) => `and ${leftOut} more errors`);
 }
 
-function collectReasons(verdicts: readonly ReleaseVerdict[], cluster: ClusterVersion, remedies: ReadonlyMap<string, string>): BlockingReasons {
+function collectReasons(
+  verdicts: readonly ReleaseVerdict[],
+  cluster: ClusterVersion,
+  remedies: ReadonlyMap<string, string>,
+): BlockingReasons {
   const blocked = verdicts.flatMap((verdict) =>
     verdict.kind === "blocked" ? [`bundle ${quoteName(verdict.bundle)} for ClusterExtension ${goQuote(verdict.extension)}`] : [],
   );
@@ -177,7 +181,9 @@ function collectReasons(verdicts: readonly ReleaseVerdict[], cluster: ClusterVer
 
 /** Returns the texts of the verdicts without duplicates, sorted by extension and text. */
 function sortTexts(verdicts: readonly ReleaseVerdict[], getText: (verdict: ReleaseVerdict) => string | undefined): string[] {
-  const texts = verdicts.map((verdict) => ({ extension: verdict.extension, text: getText(verdict) ?? "" })).filter(({ text }) => text !== "");
+  const texts = verdicts
+    .map((verdict) => ({ extension: verdict.extension, text: getText(verdict) ?? "" }))
+    .filter(({ text }) => text !== "");
   texts.sort((a, b) => compareBytes(a.extension, b.extension) || compareBytes(a.text, b.text));
   return [...new Set(texts.map(({ text }) => text))];
 }

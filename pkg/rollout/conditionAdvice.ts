@@ -30,17 +30,17 @@ export const REASON_WORDS = {
   [Reason.Succeeded]: nothingToDo("No problems found."),
   [Reason.Failed]: nothingToDo("No bundle is installed, or the installed bundle is unknown. Condition Progressing contains the reason."),
   [Reason.Absent]: nothingToDo("Nothing is installed yet."),
-  [Reason.RollingOut]: byName("The rollout is in progress: the image is being pulled, or some objects are not ready yet.", "olmv1 tree {name}"),
+  [Reason.RollingOut]: byName(
+    "The rollout is in progress: the image is being pulled, or some objects are not ready yet.",
+    "olmv1 tree {name}",
+  ),
   [Reason.Healthy]: nothingToDo("All objects with a health are healthy."),
   [Reason.Unhealthy]: byName(
     "The installed bundle does not work: one of its objects is not ready.",
     "olmv1 tree {name}",
     "olmv1 rollback {name}   # if it worked before an upgrade",
   ),
-  [Reason.Unknown]: byName(
-    "The health is unknown, for example because the ServiceAccount cannot read an object.",
-    "olmv1 tree {name}",
-  ),
+  [Reason.Unknown]: byName("The health is unknown, for example because the ServiceAccount cannot read an object.", "olmv1 tree {name}"),
   [Reason.Retrying]: byName("The last attempt failed. The controller retries automatically.", "olmv1 events {name}"),
   [Reason.Blocked]: byName(
     "The controller cannot continue until you change the ClusterExtension or the objects in the message.",
@@ -54,10 +54,7 @@ export const REASON_WORDS = {
     "spec.suspend is true: the controller does not reconcile it.",
     `kubectl patch clusterextension {name} --type merge -p '{"spec":{"suspend":false}}'`,
   ),
-  [Reason.AwaitingApproval]: byName(
-    "A change awaits your approval. The controller keeps the installed bundle.",
-    "olmv1 approve {name}",
-  ),
+  [Reason.AwaitingApproval]: byName("A change awaits your approval. The controller keeps the installed bundle.", "olmv1 approve {name}"),
   [Reason.RequirementsNotMet]: byName("The cluster does not meet the requirements of the bundle.", "olmv1 resolve {name} --explain"),
   [Reason.RequiredByOthers]: byName(
     "Other extensions depend on it. Uninstall them first.",
@@ -97,10 +94,7 @@ export const REASON_WORDS = {
     "olmv1 cluster-upgrade-check",
     "olmv1 upgrade {name}",
   ),
-  [Reason.InvalidMaxOpenShiftVersion]: byName(
-    "The bundle's olm.maxOpenShiftVersion property is malformed.",
-    "olmv1 cluster-upgrade-check",
-  ),
+  [Reason.InvalidMaxOpenShiftVersion]: byName("The bundle's olm.maxOpenShiftVersion property is malformed.", "olmv1 cluster-upgrade-check"),
   [Reason.ReleasesUnreadable]: byName(
     "A release Secret of the extension cannot be read, so the supported cluster version of the installed bundle is unknown.",
     "olmv1 history {name}",

@@ -40,7 +40,10 @@ export async function extensionTree(client: TreeClient, name: string, now: numbe
   if (!inventory) return { label: formatExtension(extension), children: [] };
   const children = await mapInParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
-  return { label: formatExtension(extension), children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children };
+  return {
+    label: formatExtension(extension),
+    children: more > 0 ? [...children, { label: `and ${more} more objects`, children: [] }] : children,
+  };
 }
 
 function formatExtension({ metadata: { name }, status }: ClusterExtension): string {

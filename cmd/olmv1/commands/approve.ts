@@ -1,7 +1,6 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";

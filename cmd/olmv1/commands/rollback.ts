@@ -2,12 +2,13 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import {
   ANNOTATION_RECONCILE_REQUESTED_AT,
   ANNOTATION_ROLLBACK_TO,
+  CLI_MANAGER,
   LABEL_BUNDLE_NAME,
   LABEL_BUNDLE_REFERENCE,
 } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { type AppliedObject, appliedLine, applyObjects, CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
+import { type AppliedObject, appliedLine, applyObjects } from "../../../pkg/installer/applyObjects.ts";
 import { installerObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { getRecord, ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";

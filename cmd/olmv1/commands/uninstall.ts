@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
+import { CLI_MANAGER, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
 import { type Condition, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { applyObjects, CLI_MANAGER } from "../../../pkg/installer/applyObjects.ts";
+import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
 import { madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
 import { blockedUninstall, type CustomResources, customResourcesOf, deletingRights, fateOf } from "../../../pkg/installer/removal.ts";
 import type { Client } from "../../../pkg/kube/client.ts";

@@ -1,8 +1,8 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
-import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
+import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { ApplyFailed, appliedLine, applyObjects, CLI_MANAGER, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
+import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
 import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
 import { installerObjects, madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";

@@ -67,9 +67,11 @@ export async function readMirroredCatalog(source: string, selection: CatalogSele
   };
   const providers = new Map<string, Set<string>>();
   for await (const meta of metasIn(source)) {
-    if (selection) for (const api of listProvidedApis(meta)) providers.set(api, (providers.get(api) ?? new Set()).add(getPackageName(meta)));
+    if (selection)
+      for (const api of listProvidedApis(meta)) providers.set(api, (providers.get(api) ?? new Set()).add(getPackageName(meta)));
     if (!selection) addImages(meta);
-    else if (isSelected(selection, getPackageName(meta)) && !byPackage.get(getPackageName(meta))?.push(meta)) byPackage.set(getPackageName(meta), [meta]);
+    else if (isSelected(selection, getPackageName(meta)) && !byPackage.get(getPackageName(meta))?.push(meta))
+      byPackage.set(getPackageName(meta), [meta]);
   }
   if (!selection) return { images, bundles, text: undefined, notes: [] };
   const missing = [...(selection.packages ?? [])].filter((name) => !byPackage.has(name));

@@ -7,7 +7,7 @@ import { type Box, type Lane, layoutChannel } from "./layout.ts";
 import { mermaidGraph } from "./mermaid.ts";
 import { selectAboveMinimum } from "./subgraph.ts";
 import { svgGraph } from "./svg.ts";
-import { type GraphSource, graphJson, updateGraph, listUpdates } from "./updateGraph.ts";
+import { type GraphSource, graphJson, listUpdates, updateGraph } from "./updateGraph.ts";
 
 interface MermaidCase extends CaseHead {
   options: { v0Semantics?: boolean; minimum?: string };

@@ -7,7 +7,7 @@ import { graphTree } from "./graphTree.ts";
 import { mermaidGraph } from "./mermaid.ts";
 import { selectReachable } from "./subgraph.ts";
 import { svgGraph } from "./svg.ts";
-import { type GraphSource, updateGraph, listUpdates } from "./updateGraph.ts";
+import { type GraphSource, listUpdates, updateGraph } from "./updateGraph.ts";
 
 function sourceOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
   const versions = new Map(entries.map(({ name }) => [name, bundleVersion(name.replace(/^.*v/, ""))]));

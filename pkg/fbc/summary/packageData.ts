@@ -7,7 +7,7 @@ import { channelHeads } from "../bundleOrder.ts";
 import { getPackageName, Schema } from "../content.ts";
 import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, summarizeBundle, type StatedVersion } from "./bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeBundle } from "./bundleSummary.ts";
 
 /** Limits for one package. Items beyond a limit are only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {

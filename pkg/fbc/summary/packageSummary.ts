@@ -3,7 +3,7 @@ import type { VersionRelease } from "../../version/version.ts";
 import { MAX_TEXT } from "../boundedTexts.ts";
 import { channelRanks, findDefault, findLatest } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
-import { type BundleData, type PackageData, sortBundlesByVersion, parseStatedVersion } from "./packageData.ts";
+import { type BundleData, type PackageData, parseStatedVersion, sortBundlesByVersion } from "./packageData.ts";
 
 /** The name and version of a bundle. */
 export interface NamedVersion extends StatedVersion {

@@ -1,7 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
 import { type PackageData, sortBundlesByVersion } from "./packageData.ts";
-import { latestBundle, findDeprecationMessage, findRepresentative } from "./packageSummary.ts";
+import { findDeprecationMessage, findRepresentative, latestBundle } from "./packageSummary.ts";
 
 /**
  * A version in a search record: name, version, release, indexes in lists of the record (`descriptions`, `supports`, `provided`), 1 if the bundle is

@@ -74,7 +74,11 @@ test("broken objects of a bundle are passed over", () => {
     7,
   ];
   const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...broken, ...odd] });
-  expect(summarizeBundle(meta)).toMatchObject({ name: "b", support: { architectures: ["amd64"], installModes: [] }, apis: { provided: [] } });
+  expect(summarizeBundle(meta)).toMatchObject({
+    name: "b",
+    support: { architectures: ["amd64"], installModes: [] },
+    apis: { provided: [] },
+  });
 });
 
 test("texts and lists are bounded", () => {

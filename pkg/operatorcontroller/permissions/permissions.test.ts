@@ -5,7 +5,7 @@ import { configMap } from "../../../test/support/releases.ts";
 import { Client } from "../../kube/client.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
 import { knownResource } from "../../rbac/resources.ts";
-import { findMissingPermissions, toRuleDetails, rulesFromDetails } from "./permissions.ts";
+import { findMissingPermissions, rulesFromDetails, toRuleDetails } from "./permissions.ts";
 
 const RULES = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 const ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

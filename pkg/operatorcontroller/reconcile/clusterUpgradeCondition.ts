@@ -4,7 +4,7 @@ import type { Condition } from "../../api/k8s.ts";
 import { findProblem, newProblem, type Problem } from "../../api/problems.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type ActiveRelease, type ReleaseVerdict, assessRelease } from "../../openshift/upgradeable.ts";
+import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
 import { findRemedy, remedyText } from "../../resolve/remedy.ts";
 import { type ClusterVersion, minorText, nextMinor } from "../../version/clusterVersion.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
