@@ -1,4 +1,4 @@
-import { type ChannelGraph, type EdgeType, type GraphNode, type Update, type UpdateGraph, listUpdates } from "./updateGraph.ts";
+import { type ChannelGraph, type EdgeType, type GraphNode, listUpdates, type Update, type UpdateGraph } from "./updateGraph.ts";
 
 const EDGES: Readonly<Record<EdgeType, string>> = {
   replaces: "",

@@ -2,7 +2,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareVersions, type Version } from "../../version/version.ts";
 import { rangeTest } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
-import { GRAPH_LIMITS, type GraphSource, updateGraph, listUpdates } from "./updateGraph.ts";
+import { GRAPH_LIMITS, type GraphSource, listUpdates, updateGraph } from "./updateGraph.ts";
 
 const ZERO: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
 

@@ -3,7 +3,7 @@ import { compareText } from "../../text/compare.ts";
 import { copyText } from "../intern.ts";
 import type { DiscoveredField, DiscoveredSchema } from "./catalogSchema.ts";
 import { remapFieldName } from "./names.ts";
-import { needsFloat, inferNestedType, inferType, type ValueType } from "./scalars.ts";
+import { inferNestedType, inferType, needsFloat, type ValueType } from "./scalars.ts";
 
 /** Limits for the memory of a discovery and the size of the resulting schema. */
 export interface DiscoveryLimits {

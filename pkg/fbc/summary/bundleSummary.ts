@@ -4,7 +4,7 @@ import { truncate } from "../../text/truncate.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { collectWords, MAX_TEXT, readBoundedText, readWords } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
-import { collectApis, type BundleApis, type CsvMetadata, readCsvMetadata } from "./csvMetadata.ts";
+import { type BundleApis, type CsvMetadata, collectApis, readCsvMetadata } from "./csvMetadata.ts";
 
 const LIST = "operators.openshift.io/infrastructure-features";
 const SINGLE = "features.operators.openshift.io/";

@@ -7,7 +7,7 @@ import { channelHeads } from "../bundleOrder.ts";
 import { getPackageName, Schema } from "../content.ts";
 import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, summarizeBundle, type StatedVersion } from "./bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeBundle } from "./bundleSummary.ts";
 
 /** Limits for one package. Items beyond a limit are only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {
@@ -238,11 +238,11 @@ export class CatalogData {
   add(meta: Meta, sha256: Buffer): void {
     const name = getPackageName(meta);
     if (!isName(name)) return;
-    let facts = this.#packages.get(name);
-    if (!facts) {
-      facts = new PackageData(name);
-      this.#packages.set(facts.name, facts);
+    let data = this.#packages.get(name);
+    if (!data) {
+      data = new PackageData(name);
+      this.#packages.set(data.name, data);
     }
-    facts.add(meta, sha256);
+    data.add(meta, sha256);
   }
 }

@@ -8,7 +8,7 @@ import { checkChannel } from "./channelCheck.ts";
 import { type Finding, FindingLog, type FindingSubject } from "./finding.ts";
 import { checkModel, type ModelOutline } from "./modelCheck.ts";
 import { checkDeprecations, checkPackage } from "./packageCheck.ts";
-import { SCHEMA_SHAPES, findShapeFaults } from "./shape.ts";
+import { findShapeFaults, SCHEMA_SHAPES } from "./shape.ts";
 
 /**
  * The rules that a catalog must satisfy to be served: the common form of all objects, and unique packages and bundles.

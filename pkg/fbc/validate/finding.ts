@@ -2,7 +2,7 @@ import { compareText } from "../../text/compare.ts";
 import { excerpt } from "../../text/truncate.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import { type ContentPlace, formatContentPlace } from "../types.ts";
-import { RULES, type RuleCode, type RuleDescription, preventsServing, SEVERITIES, type Severity } from "./rules.ts";
+import { preventsServing, RULES, type RuleCode, type RuleDescription, SEVERITIES, type Severity } from "./rules.ts";
 
 /** The object of a finding. */
 export interface FindingSubject {

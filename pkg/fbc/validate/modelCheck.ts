@@ -3,7 +3,7 @@ import { compareText } from "../../text/compare.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import { Schema } from "../content.ts";
 import type { BundleOutline } from "./bundleCheck.ts";
-import { type ChannelOutline, findGraphFault, type EntryOutline } from "./channelCheck.ts";
+import { type ChannelOutline, type EntryOutline, findGraphFault } from "./channelCheck.ts";
 import type { FindingLog } from "./finding.ts";
 import { type DeprecationOutline, type DeprecationsOutline, formatScopedReference, type PackageOutline } from "./packageCheck.ts";
 

@@ -6,7 +6,7 @@ import { parseRange } from "../../version/blang.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
 import { wrongKind } from "../content.ts";
 import type { FindingLog, FindingSubject } from "./finding.ts";
-import { PROPERTY_SHAPES, findShapeFaults } from "./shape.ts";
+import { findShapeFaults, PROPERTY_SHAPES } from "./shape.ts";
 
 const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
 
