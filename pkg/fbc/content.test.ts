@@ -52,7 +52,7 @@ name: bar
 
 const metas = parseYamlDocuments(CATALOG).map(metaFrom);
 
-test("typed contents of a package, in the catalog's order", () => {
+test("packageContentsFrom returns the typed objects of a package in the order of the catalog", () => {
   expect(packageContent(metas, "foo")).toEqual({
     package: { name: "foo", defaultChannel: "stable", description: "Does foo", icon: { base64data: "aWNvbg==", mediatype: "image/png" } },
     channels: [
@@ -87,7 +87,7 @@ test("typed contents of a package, in the catalog's order", () => {
   });
 });
 
-test("contents by package; what names no package is under the empty name", () => {
+test("packageContentsFrom groups objects by package, and those without one under the empty name", () => {
   const contents = packageContentsFrom(metas);
   expect([...contents.keys()]).toEqual(["foo", "", "bar"]);
   expect(contents.get("")).toEqual({ channels: [], bundles: [], deprecations: [], others: 1 });
@@ -116,7 +116,7 @@ test.for([
     'parse deprecation: "foo": entries[0].reference: expected an object, got a string',
   ],
   ["{package: foo, name: b}", "object 'b' is missing root schema field"],
-] as const)("%s", ([text, message]) => {
+] as const)("packageContentsFrom rejects %s", ([text, message]) => {
   const broken = parseYamlDocuments(text).map(metaFrom);
   expect(() => packageContentsFrom(broken)).toThrow(message);
   expect(() => packageContent(broken, "foo")).toThrow(message);

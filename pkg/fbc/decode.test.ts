@@ -28,7 +28,7 @@ function pieces(text: string, size: number): Uint8Array[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
 }
 
-describe.each([1, 3, 7, 1 << 20])("in pieces of %i bytes", (size) => {
+describe.each([1, 3, 7, 1 << 20])("decodeMetas with chunks of %i bytes", (size) => {
   test.for(CASES)("$name", async ({ text, want = [], error }) => {
     const got = await decoded(pieces(text, size));
     expect(got.metas.map((meta) => [meta.schema, meta.package, meta.name])).toEqual(want);
@@ -40,12 +40,12 @@ describe.each([1, 3, 7, 1 << 20])("in pieces of %i bytes", (size) => {
   });
 });
 
-test("the blob holds every member, with numbers as Go prints them", async () => {
+test("decodeMetas keeps all fields, with numbers in the form of Go", async () => {
   const { metas } = await decoded([Buffer.from("schema: a\nz: 1.0\nB: [1e21, 0x10, 'yes', yes]\nbig: 9007199254740993\n")]);
   expect(metas.map((meta) => canonicalJson(meta.blob))).toEqual(['{"B":[1e+21,16,"yes",true],"big":9007199254740992,"schema":"a","z":1}']);
 });
 
-test("a document that is too long is refused before it is read to the end", async () => {
+test("decodeMetas rejects a document that is too long before its end", async () => {
   let read = 0;
   function* endless(): Generator<Uint8Array> {
     for (;;) {
@@ -60,20 +60,20 @@ test("a document that is too long is refused before it is read to the end", asyn
   expect(read).toBeLessThan(1_000);
 });
 
-describe("what takes more than it may is an error of bounded length that says where", () => {
+describe("decodeMetas with malicious content", () => {
   const head = "schema: a\nname: b\nx: ";
   const lists = Array.from({ length: 20 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(10)}]`).join("\n");
   const key = "k".repeat(400_000);
   test.for<[what: string, content: string | Uint8Array, message: string]>([
     ["aliases of aliases", `${head}1\na0: &a0 [x]\n${lists}`, "document 1, line 1: document contains excessive aliasing"],
-    ["a list in itself", `${head}&a [*a]`, "document 1, line 1: anchor 'a' value contains itself"],
+    ["a recursive list", `${head}&a [*a]`, "document 1, line 1: anchor 'a' value contains itself"],
     ["nesting in JSON", `{"schema":"a","x":${"[".repeat(900_000)}`, "document 1, line 1: nested deeper than 1000"],
-    ["nesting in YAML's brackets", `${head}${"[".repeat(900_000)}`, "document 1, line 3: nested deeper than 1000"],
-    ["nesting in YAML's dashes", `${head}\n${"- ".repeat(400_000)}`, "document 1, line 4: nested deeper than 1000"],
+    ["nesting in YAML flow style", `${head}${"[".repeat(900_000)}`, "document 1, line 3: nested deeper than 1000"],
+    ["nesting in YAML block style", `${head}\n${"- ".repeat(400_000)}`, "document 1, line 4: nested deeper than 1000"],
     ["a long text in JSON", `{"schema":"a","x":"${"x".repeat(1_000_000)}"}`, "document 1, line 1: a document of more than 1000000 bytes"],
     ["a long text in YAML", head + "x".repeat(1_000_000), "document 1, line 1: a document of more than 1000000 bytes"],
-    ["a long line that parts documents", `a: b\n---${"x".repeat(900_000)}`, "document 1, line 2: invalid Yaml document separator: "],
-    ["a name that no anchor has", `${head}*${"t".repeat(900_000)}`, "document 1, line 3: unknown anchor 'ttt"],
+    ["a long separator line", `a: b\n---${"x".repeat(900_000)}`, "document 1, line 2: invalid Yaml document separator: "],
+    ["a long unknown anchor", `${head}*${"t".repeat(900_000)}`, "document 1, line 3: unknown anchor 'ttt"],
     [
       "long keys that differ in case",
       `{"schema":"a","${key}":1,"${key.toUpperCase()}":1}`,
@@ -84,7 +84,7 @@ describe("what takes more than it may is an error of bounded length that says wh
     ["UTF-16", Buffer.from("\ufeffschema: a\n", "utf16le"), "document 1, line 1: invalid UTF-8: this is UTF-16, as its first bytes say"],
     ["a NUL", "schema: a\0b\n", "document 1, line 1: control characters are not allowed"],
     ["an infinity", `${head}.inf`, "document 1, line 3: json: unsupported value: .inf"],
-  ])("%s", async ([, content, message]) => {
+  ])("decodeMetas throws a short error with the location for %s", async ([, content, message]) => {
     const decode = async (): Promise<void> => {
       for await (const _ of decodeMetas([Buffer.from(content)], "f", { maxDocumentBytes: 1_000_000 })) expect.unreachable();
     };
@@ -94,19 +94,19 @@ describe("what takes more than it may is an error of bounded length that says wh
     expect((error as Error).message.length).toBeLessThan(400);
   });
 
-  test("millions of values in one object", async () => {
+  test("decodeMetas rejects millions of values in one object", async () => {
     const { error } = await decoded(pieces(`{"schema":"a","x":[${"1,".repeat(2_000_001)}1]}`, 1 << 18));
     expect(error).toMatchObject({ message: "dir/catalog.yaml: document 1, line 1: more than 2000000 values in one object" });
   });
 });
 
-/** Members whose keys are one word in different cases. */
+/** Returns fields whose keys differ only in case. */
 function sameKeys(count: number): string {
   const cased = (i: number): string => Array.from("abcdefghij", (c, bit) => ((i >> bit) & 1 ? c.toUpperCase() : c)).join("");
   return Array.from({ length: count }, (_, i) => `"${cased(i)}":1`).join(",");
 }
 
-test("bytes that are no UTF-8 are a fault in YAML and are replaced in JSON", async () => {
+test("decodeMetas rejects invalid UTF-8 in YAML and replaces it in JSON", async () => {
   const bad = Buffer.from([0xff]);
   const yaml = await decoded([Buffer.from("schema: a\nname: "), bad]);
   expect(yaml.error).toMatchObject({ message: "dir/catalog.yaml: document 1, line 1: invalid UTF-8" });
@@ -114,12 +114,12 @@ test("bytes that are no UTF-8 are a fault in YAML and are replaced in JSON", asy
   expect(json.metas.map((meta) => meta.name)).toEqual(["\ufffd"]);
 });
 
-test("a byte order mark before YAML is passed over", async () => {
+test("decodeMetas skips a byte order mark before YAML", async () => {
   const { metas } = await decoded([Buffer.from("\ufeffschema: a\n")]);
   expect(metas.map((meta) => meta.schema)).toEqual(["a"]);
 });
 
-test("any list of objects comes back from JSON Lines, concatenated JSON and YAML, however it is cut", async () => {
+test("decodeMetas decodes any objects from JSON Lines, concatenated JSON and YAML in chunks of any size", async () => {
   const blob = fc.dictionary(
     fc.string().filter((key) => !/^(schema|package|name)$/i.test(key)),
     fc.jsonValue({ maxDepth: 3 }),
@@ -147,12 +147,12 @@ function noCaseDuplicates(line: string): boolean {
 interface OddCase extends CaseHead {
   text?: string;
   base64?: string;
-  /** Canonical JSON of each document; null for one that holds nothing. */
+  /** Canonical JSON of each document; null for an empty one. */
   want?: (string | null)[];
   refused?: boolean;
 }
 
-describe.each([1, 1 << 20])("a file that Go's loader decides, in pieces of %i bytes", (size) => {
+describe.each([1, 1 << 20])("MetaDecoder like the loader of Go with chunks of %i bytes", (size) => {
   test.for(loadCases<OddCase>("fbc-load"))("$name", ({ text = "", base64, want = [], refused = false }) => {
     const bytes = base64 === undefined ? Buffer.from(text) : Buffer.from(base64, "base64");
     const got: (string | null)[] = [];

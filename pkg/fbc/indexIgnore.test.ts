@@ -18,7 +18,7 @@ test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) =>
   expect(kept.filter(ignores)).toEqual([]);
 });
 
-/** Real git, asked about files that need not exist; it knows no ignore file but those of the catalog. */
+/** Runs git check-ignore with only the ignore files of the catalog. The checked files need not exist. */
 class Git implements Disposable {
   readonly #folder = new TempFolder();
   readonly #env = { PATH: process.env["PATH"], HOME: this.#folder.path, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8" };
@@ -28,7 +28,7 @@ class Git implements Disposable {
     execFileSync("git", ["init", "--quiet", this.#folder.path], { env: this.#env });
   }
 
-  /** Those of `paths` that git ignores. */
+  /** Returns the paths that git ignores. */
   ignored(files: readonly IgnoreFile[], paths: readonly string[]): string[] {
     const root = `round${this.#round++}`;
     for (const { dir, text } of files) this.#folder.write(join(root, dir), { ".gitignore": text });
@@ -47,7 +47,7 @@ class Git implements Disposable {
   }
 }
 
-describe("as git matches", () => {
+describe("indexIgnore compared with git", () => {
   let git: Git;
   beforeAll(() => {
     git = new Git();
@@ -80,7 +80,7 @@ describe("as git matches", () => {
   const paths = fc.array(path, { minLength: 1, maxLength: 12 });
   const ours = (files: readonly IgnoreFile[], all: readonly string[]): string[] => all.filter(indexIgnore(files));
 
-  test("any patterns without negation, in nested folders", () => {
+  test("indexIgnore matches git for patterns without negation in nested folders", () => {
     const files = fc.record({ "": lines(fc.constant("")), a: lines(fc.constant("")), "a/b": lines(fc.constant("")) });
     fc.assert(
       fc.property(files, paths, (texts, some) => {
@@ -93,7 +93,7 @@ describe("as git matches", () => {
     );
   });
 
-  test("any patterns with negations, as long as no folder is in question", () => {
+  test("indexIgnore matches git for patterns with negations when no folder is involved", () => {
     fc.assert(
       fc.property(lines(fc.constantFrom("", "!")), fc.array(usable, { minLength: 1, maxLength: 12 }), (text, some) => {
         const all = [...new Set(some)];
@@ -103,7 +103,7 @@ describe("as git matches", () => {
     );
   });
 
-  test("with negations in folders, the last pattern that git matches alone with a file or a folder above it decides", () => {
+  test("indexIgnore uses the last pattern that matches a file or its folders when patterns have negations", () => {
     const rule = fc.tuple(
       fc.boolean(),
       pattern.filter((text) => !text.startsWith("#")),
@@ -121,32 +121,34 @@ describe("as git matches", () => {
   });
 });
 
-describe("patterns that make others look back without end", () => {
+describe("indexIgnore with patterns that make other matchers backtrack", () => {
   const many = "a".repeat(2_000);
   test.for([
     ["asterisks", `${"*a".repeat(1_000)}b`, many],
     ["asterisks between folders", `${"**/a/".repeat(700)}b`, "a/".repeat(1_000) + "c"],
-    ["asterisks alone", "*".repeat(4_000) + "b", many],
+    ["only asterisks", "*".repeat(4_000) + "b", many],
     ["question marks", `${"?*".repeat(1_000)}b`, many],
-  ] as const)("%s", ([, pattern, path]) => {
+  ] as const)("indexIgnore matches %s in linear time", ([, pattern, path]) => {
     expect(indexIgnore([{ dir: "", text: pattern }])(path)).toBe(false);
     expect(indexIgnore([{ dir: "", text: `*c\n!${pattern}` }])(`${path}c`)).toBe(true);
   });
 
-  test("what takes too long in all is refused", () => {
+  test("indexIgnore throws when matching takes too many comparisons", () => {
     const ignores = indexIgnore([{ dir: "", text: "*a*b\n".repeat(10) }], { patterns: 10, patternLength: 10, comparisons: 100_000 });
     const all = (): boolean[] => Array.from({ length: 1_000 }, (_, i) => ignores(`${i}/${"a".repeat(200)}`));
-    expect(all).toThrow("matching files with the patterns of .indexignore takes more than 100000 comparisons; write fewer or shorter ones");
+    expect(all).toThrow(
+      "matching files with the patterns of .indexignore takes more than 100000 comparisons; use fewer or shorter patterns",
+    );
   });
 });
 
-test("too many patterns, and one that is too long, are refused", () => {
+test("indexIgnore rejects too many patterns and too long patterns", () => {
   const limits = { patterns: 5, patternLength: 10, comparisons: 100 };
   const two = [
     { dir: "", text: "a\n#\n\nb\nc\n" },
     { dir: "x", text: "a\nb\nc\n" },
   ];
-  expect(() => indexIgnore(two, limits)).toThrow("the .indexignore files have more than 5 patterns; write fewer");
+  expect(() => indexIgnore(two, limits)).toThrow("the .indexignore files have more than 5 patterns; use fewer");
   expect(() => indexIgnore([{ dir: "x", text: `a\n${"b".repeat(11)}\n` }], limits)).toThrow(
     "x/.indexignore: line 2: a pattern of more than 10 characters",
   );

@@ -53,8 +53,8 @@ test("replayResolution starts from the installed bundle in status, and reads onl
 });
 
 test("replayResolution does not check dependencies when their policy is Ignore", async () => {
-  const made = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
-  const record = await recordFor({ ...made, spec: { ...made.spec, dependencies: { policy: "Ignore" } } });
+  const base = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
+  const record = await recordFor({ ...base, spec: { ...base.spec, dependencies: { policy: "Ignore" } } });
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
 });
 

@@ -28,8 +28,8 @@ test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>
   ["every extension that selects the catalog when it is created", undefined, STATE, ["all", "gold"]],
   ["every extension that selects the catalog when it is deleted", STATE, undefined, ["all", "gold"]],
 ])("findExtensionsToResolve returns %s", ([, before, after, want]) => {
-  const made = (state: CatalogState | undefined) => state && catalogNamed("c", state);
-  expect(findExtensionsToResolve([ALL, GOLD], made(after), made(before)).map(({ metadata }) => metadata.name)).toEqual(want);
+  const toCatalog = (state: CatalogState | undefined) => state && catalogNamed("c", state);
+  expect(findExtensionsToResolve([ALL, GOLD], toCatalog(after), toCatalog(before)).map(({ metadata }) => metadata.name)).toEqual(want);
 });
 
 test("needsReconcile is true for an edit, but not for the controller's own writes", () => {

@@ -105,7 +105,7 @@ export function enqueueOnChanges(parts: EventHandlerParts): void {
   extensions.onEvent((event) => {
     if (event.type === "delete" || needsReconcile(event.object, event.old)) enqueue(event.object.metadata.name);
   });
-  catalogs.onEvent((event) => catalogChanged(parts, event));
+  catalogs.onEvent((event) => handleCatalogEvent(parts, event));
   const enqueueAll = (): void => {
     for (const { metadata } of extensions.list()) enqueue(metadata.name);
   };
@@ -113,7 +113,10 @@ export function enqueueOnChanges(parts: EventHandlerParts): void {
   clusterProxy?.onChange(enqueueAll);
 }
 
-function catalogChanged({ extensions, contents, dependencies, gate, enqueue }: EventHandlerParts, event: StoreEvent<ClusterCatalog>): void {
+function handleCatalogEvent(
+  { extensions, contents, dependencies, gate, enqueue }: EventHandlerParts,
+  event: StoreEvent<ClusterCatalog>,
+): void {
   if (event.type === "delete") {
     contents.forget(event.object.metadata.name);
     dependencies.indexes.forget(event.object.metadata.name);

@@ -48,7 +48,7 @@ export interface SharedServices extends Omit<Services, DerivedServices> {
 
 /** Returns the reconciler of extensions, with its steps and the work that follows them. */
 export function newExtensionReconciler(options: OperatorControllerOptions, shared: SharedServices): Reconciler {
-  const services = allServices(options, shared);
+  const services = buildServices(options, shared);
   return new Reconciler({
     ...services,
     recordChoice: choiceEvents(services),
@@ -66,7 +66,7 @@ export function newExtensionReconciler(options: OperatorControllerOptions, share
   });
 }
 
-function allServices(options: OperatorControllerOptions, shared: SharedServices): Services {
+function buildServices(options: OperatorControllerOptions, shared: SharedServices): Services {
   const { client, driftIntervalMs, certificateTimes: times = CERTIFICATE_TIMES } = options;
   const { extensions, catalogs, events } = shared;
   return {

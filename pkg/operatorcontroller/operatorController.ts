@@ -245,7 +245,7 @@ export class OperatorController {
   }
 
   /** Whether an extension needs a reconcile at each drift interval, because no event reports a change of something that it depends on. */
-  #needsLook(extension: Readonly<ClusterExtension>): boolean {
+  #needsFrequentReconcile(extension: Readonly<ClusterExtension>): boolean {
     const { permissions, hasUnavailableCatalogs = false } = this.#memory.of(extension);
     return (
       permissions !== undefined ||
@@ -289,7 +289,7 @@ export class OperatorController {
       dependents: this.#dependencies.dependents,
       requeueAfter: (name, afterMs) => this.#queue.addAfter(name, afterMs),
       enqueueForCertificates: (name, inMs) => this.#certificateTimers.set(name, inMs),
-      resyncMs: (extension) => this.#resyncMs(this.#needsLook(extension) ? 1 : FULL_EVERY),
+      resyncMs: (extension) => this.#resyncMs(this.#needsFrequentReconcile(extension) ? 1 : FULL_EVERY),
       forget: (name) => this.#forget(name),
     });
   }

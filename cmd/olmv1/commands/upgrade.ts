@@ -146,7 +146,7 @@ async function planFor(
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
   const identity = await serviceAccountOf(wanted, client).catch((err: unknown) => ({ unknown: messageOf(err) }));
   let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
-  const tell = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
+  const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
     const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
       withReader(options, async (reader) =>
@@ -156,7 +156,7 @@ async function planFor(
           client,
           scoped: client,
           isServiceAccount: false,
-          account: "unknown" in identity ? undefined : { client: identity, tell },
+          account: "unknown" in identity ? undefined : { client: identity, report },
           reader,
           contents: contentsFrom(reader),
           providers: new CertificateProviders(client, "auto"),

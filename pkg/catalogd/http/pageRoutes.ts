@@ -248,7 +248,7 @@ export function registerPageRoutes(server: CatalogServer, { cache }: Pick<Conten
   for (const { path, id, summary, type, text } of PARTS) {
     const document = documentOf(Buffer.from(text), type);
     const responses = {
-      200: { description: "It.", content: { [type.replace(/;.*/, "")]: undefined } },
+      200: { description: "The file.", content: { [type.replace(/;.*/, "")]: undefined } },
       304: { description: "The response has not changed." },
     };
     server.route({

@@ -15,7 +15,7 @@ interface MermaidCase extends CaseHead {
     package: string;
     channels: Omit<FbcChannel, "package">[];
     versions: Record<string, string>;
-    /** Schema and name of what is deprecated. */
+    /** Schema and name of deprecation targets. */
     deprecated: [string, string?][];
   }[];
   want: string;
@@ -34,7 +34,7 @@ function sourceFrom({ package: name, channels, versions, deprecated }: MermaidCa
   };
 }
 
-test.for(loadCases<MermaidCase>("graph-mermaid"))("as Mermaid: $name", ({ options, sources, want }) => {
+test.for(loadCases<MermaidCase>("graph-mermaid"))("mermaidGraph draws $name", ({ options, sources, want }) => {
   const all = sources.map(sourceFrom);
   const { minimum } = options;
   expect(mermaidGraph(minimum === undefined ? all : selectAboveMinimum(all, minimum), options)).toBe(want);
@@ -45,7 +45,7 @@ function channelOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): Gr
   return { package: "p", channels: [{ name: "c", package: "p", entries }], versions, deprecations: [], ...more };
 }
 
-test("entries stand by falling version, names that are no entries behind them; heads, deprecations and ranges are told", () => {
+test("updateGraph sorts entries by version, adds absent names, and marks heads, deprecations and ranges", () => {
   const graph = updateGraph(
     channelOf(
       [
@@ -87,41 +87,41 @@ test.for<[string, ChannelEntry[], Parameters<typeof updateGraph>[1], string]>([
     "entries",
     Array.from({ length: 4 }, (_, i) => ({ name: `p.v${i}.0.0` })),
     { nodes: 3, edges: 9, comparisons: 9, bytes: 9_999 },
-    "4 entries, at most 3",
+    "4 entries, more than the limit of 3",
   ],
-  ["updates", [{ name: "a", skips: ["b", "c", "d"] }], { nodes: 9, edges: 2, comparisons: 9, bytes: 9_999 }, "too many updates"],
+  ["updates", [{ name: "a", skips: ["b", "c", "d"] }], { nodes: 9, edges: 2, comparisons: 9, bytes: 9_999 }, "too many upgrade edges"],
   [
     "comparisons",
     [{ name: "a", skipRange: "<1.0.0" }, { name: "b" }],
     { nodes: 9, edges: 9, comparisons: 1, bytes: 9_999 },
     "too many ranges",
   ],
-])("a graph with too many %s is refused", ([, entries, limits, message]) => {
+])("updateGraph and mermaidGraph reject too many %s", ([, entries, limits, message]) => {
   expect(() => updateGraph(channelOf(entries), limits)).toThrow(message);
-  expect(() => mermaidGraph([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|at most/);
+  expect(() => mermaidGraph([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|more than the limit/);
 });
 
-test("a graph's JSON is about as long as its channels, however many updates their ranges allow", () => {
+test("graphJson has the size of the channels even if ranges allow many upgrades", () => {
   const some = Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0 || >1.${i}.0` }));
   const source = { ...channelOf(some.slice(0, 1_000)) };
   const text = graphJson(updateGraph(source));
   expect(JSON.parse(text)).toEqual(updateGraph(source));
   expect(text.length).toBeLessThan(5 * JSON.stringify(source.channels).length);
   expect([...listUpdates(updateGraph(source).channels[0] ?? { name: "", nodes: [], edges: [], ranges: [] }, 1e9)]).toHaveLength(999_000);
-  expect(() => svgGraph(updateGraph(source))).toThrow("too many to be drawn");
+  expect(() => svgGraph(updateGraph(source))).toThrow("too many to draw");
 });
 
 test.for<[string, (source: GraphSource) => string]>([
   ["JSON", (source) => graphJson(updateGraph(source), 100_000)],
   ["SVG", (source) => svgGraph(updateGraph(source), 100_000)],
   ["Mermaid", (source) => mermaidGraph([source], { limits: { nodes: 9_999, edges: 9_999, comparisons: 9_999, bytes: 100_000 } })],
-])("a graph with long names ends when its text as %s is too long", ([, draw]) => {
+])("drawing a graph with long names as %s stops at the size limit", ([, draw]) => {
   const name = "x".repeat(2_000);
   const entries = [{ name, skips: Array.from({ length: 2_000 }, (_, i) => `y${i}`) }];
   expect(() => draw(channelOf(entries))).toThrow("more than 100000 bytes of text");
 });
 
-test("a long range costs as many comparisons as it has parts", () => {
+test("updateGraph counts a comparison for each part of a long range", () => {
   const long = Array.from({ length: 100 }, (_, i) => `=1.0.${i}`).join(" || ");
   const source = channelOf([{ name: "p.v1.0.0", skipRange: long }, { name: "p.v0.9.0" }]);
   const limits = { nodes: 9, edges: 9, comparisons: 20, bytes: 9_999 };
@@ -146,7 +146,7 @@ function overlap(a: Box, b: Box): boolean {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
-test("whatever the graph, no two boxes overlap, lines keep clear of boxes and of each other, and every update is drawn", () => {
+test("layoutChannel draws every edge without overlapping boxes and lines for any graph", () => {
   fc.assert(
     fc.property(entries, (some) => {
       const [channel] = updateGraph(channelOf(some)).channels;
@@ -156,7 +156,7 @@ test("whatever the graph, no two boxes overlap, lines keep clear of boxes and of
       for (const { x, y, width: w, height: h } of boxes) expect(x >= 0 && y >= 0 && x + w <= width && y + h <= height).toBe(true);
       for (const lane of lanes) {
         expect(lane.x > 0 && lane.x < width && boxes.every((box) => lane.x < box.x || lane.x > box.x + box.width)).toBe(true);
-        for (const other of lanes) if (other !== lane && other.x === lane.x) expect(meet(lane, other)).toBe(false);
+        for (const other of lanes) if (other !== lane && other.x === lane.x) expect(touches(lane, other)).toBe(false);
       }
       const drawn = lanes.flatMap(({ type, from, to }) => from.map((box) => `${box.node.name} ${to.node.name} ${type}`));
       expect(drawn.sort()).toEqual(Array.from(listUpdates(channel), ({ from, to, type }) => `${from} ${to} ${type}`).sort());
@@ -164,8 +164,8 @@ test("whatever the graph, no two boxes overlap, lines keep clear of boxes and of
   );
 });
 
-/** Whether two lines in one lane touch. */
-function meet(a: Lane, b: Lane): boolean {
+/** Reports whether two lines in one lane touch. */
+function touches(a: Lane, b: Lane): boolean {
   const span = ({ to, from }: Lane): [number, number] => {
     const ends = [to.y + 1, ...from.map(({ y }) => y)];
     return [Math.min(...ends), Math.max(...ends)];
@@ -175,22 +175,22 @@ function meet(a: Lane, b: Lane): boolean {
   return aTop <= bBottom && bTop <= aBottom;
 }
 
-test("a picture is well-formed XML whatever the names, and holds no script", () => {
+test("svgGraph returns well-formed XML without scripts for any names", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 5 }), fc.string({ unit: "binary" }), (names, packageName) => {
       const svg = svgGraph(updateGraph({ ...channelOf(names.map((name, i) => ({ name: `${name}${i}` }))), package: packageName }));
-      expect(unbalanced(svg)).toBeUndefined();
+      expect(findXmlError(svg)).toBeUndefined();
       expect(svg).not.toMatch(/<script|\son\w+=|href=|&(?!(?:amp|lt|gt|quot);)/);
     }),
   );
 });
 
-/** The first place where tags do not match or a letter stands that XML does not have; undefined when there is none. */
-function unbalanced(xml: string): string | undefined {
+/** Returns the first unbalanced tag or invalid character in XML; undefined if there is none. */
+function findXmlError(xml: string): string | undefined {
   const open: string[] = [];
   for (const [text, close, name = "", empty] of xml.matchAll(/<(\/?)(\w+)(?:\s[\w:-]+="[^"<]*")*(\/?)>|[^<]+|</g)) {
-    if (text === "<") return "a tag that is none";
-    if (/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text)) return "a letter that is none";
+    if (text === "<") return "an invalid tag";
+    if (/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text)) return "an invalid character";
     if (name === "" || empty) continue;
     if (!close) open.push(name);
     else if (open.pop() !== name) return `</${name}>`;

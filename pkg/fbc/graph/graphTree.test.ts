@@ -18,8 +18,8 @@ const shown = (source: GraphSource): string[] =>
   graphTree(updateGraph(source)).map(({ drawing, text, marks }) => [drawing + text, ...marks.map((mark) => mark.text)].join(" | "));
 
 // Source: S4-09, S4-12, S4-17, S4-19.
-describe("a tree", () => {
-  test("goes from the head down what is replaced, and shows what is skipped beside it", () => {
+describe("graphTree", () => {
+  test("graphTree draws the replaces chain from the head with skipped bundles as branches", () => {
     const entries = [
       { name: "p.v1.0.0" },
       { name: "p.v1.1.0", replaces: "p.v1.0.0" },
@@ -39,7 +39,7 @@ describe("a tree", () => {
     ]);
   });
 
-  test("shows several heads, and names that are no entries", () => {
+  test("graphTree draws several heads and names that are not entries", () => {
     const entries = [
       { name: "p.v2.0.0", replaces: "p.v1.0.0" },
       { name: "p.v1.5.0", replaces: "p.v1.0.0", skips: ["p.v1.4.0"] },
@@ -49,7 +49,7 @@ describe("a tree", () => {
       "◌ p.v1.0.0 | not in this channel",
       "● 1.5.0 | head",
       "╰─○ p.v1.4.0 | skipped | not in this channel",
-      "╰╴ replaces p.v1.0.0, which stands above",
+      "╰╴ replaces p.v1.0.0, which is shown above",
     ]);
   });
 });
@@ -66,7 +66,7 @@ const entry = fc.record(
 );
 const entries = fc.uniqueArray(entry, { selector: ({ name }) => name, maxLength: 15 });
 
-test("whatever the graph, circles included, each bundle has one line of the tree", () => {
+test("graphTree draws each bundle once for any graph, including cycles", () => {
   fc.assert(
     fc.property(entries, (some) => {
       const graph = updateGraph(sourceOf(some));
@@ -77,7 +77,7 @@ test("whatever the graph, circles included, each bundle has one line of the tree
   );
 });
 
-test("whatever the graph, from a version on there is exactly what updates lead to", () => {
+test("selectReachable keeps exactly the bundles that a version can be upgraded to for any graph", () => {
   fc.assert(
     fc.property(entries, fc.constantFrom(...NAMES), (some, start) => {
       const whole = updateGraph(sourceOf(some)).channels[0];
@@ -87,11 +87,11 @@ test("whatever the graph, from a version on there is exactly what updates lead t
       const [channel] = updateGraph(selectReachable(sourceOf(some), start)).channels;
       const isThere = some.some(({ name }) => name === start);
       const kept = channel?.nodes.map(({ name }) => name) ?? [];
-      // Of a name that is only referred to nothing is left where nothing leads on from it.
+      // A name that is only referenced is removed if nothing replaces or skips it.
       expect(kept.toSorted()).toEqual([...reached].filter((name) => name !== start || isThere || kept.includes(name)).toSorted());
       expect(kept.includes(start)).toBe(isThere || reached.size > 1);
       const shownEdges = (some: typeof edges): string[] => some.map(({ from, to, type }) => `${from} ${to} ${type}`).toSorted();
-      // Every update among them but those back to the start is still there.
+      // All edges between the kept bundles remain, except those that lead to the start.
       expect(shownEdges(channel ? [...listUpdates(channel)] : [])).toEqual(
         shownEdges(edges.filter(({ from, to }) => reached.has(from) && reached.has(to) && to !== start)),
       );
@@ -99,7 +99,7 @@ test("whatever the graph, from a version on there is exactly what updates lead t
   );
 });
 
-test("texts of a catalog end nothing in DOT", () => {
+test("dotGraph escapes all texts of a catalog", () => {
   const string = /"(?:[^"\\]|\\.)*"/g;
   const names = fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 });
   fc.assert(
@@ -113,7 +113,7 @@ test("texts of a catalog end nothing in DOT", () => {
   );
 });
 
-test("what is installed and what is skipped is marked in every picture", () => {
+test("all drawings mark installed and skipped bundles", () => {
   const source = sourceOf([{ name: "p.v2.0.0", skips: ["p.v1.0.0"] }, { name: "p.v1.0.0" }], {
     installed: new Map([["p.v1.0.0", ["mine"]]]),
   });
@@ -126,7 +126,7 @@ test("what is installed and what is skipped is marked in every picture", () => {
   expect(mermaidGraph([source])).not.toContain("installed");
 });
 
-test("a channel of thousands of entries is drawn", () => {
+test("all drawings support a channel with thousands of entries", () => {
   const many = Array.from({ length: 4_000 }, (_, i) => ({ name: `p.v1.${i}.0`, ...(i > 0 ? { replaces: `p.v1.${i - 1}.0` } : {}) }));
   const graph = updateGraph(sourceOf(many));
   expect(graphTree(graph)).toHaveLength(4_002);

@@ -21,13 +21,13 @@ const cases = loadCases<CaseHead>("graphql");
 const isNameCase = (one: CaseHead): one is NameCase => "fieldNames" in one || "typeNames" in one || "queryFields" in one;
 const isTypeCase = (one: CaseHead): one is TypeCase => "types" in one;
 
-/** As GraphQL writes it. */
+/** Formats a type like GraphQL. */
 function typeText({ scalar, list, nested }: PlannedField): string {
   const named = nested?.name ?? scalar;
   return list ? `[${named}]` : named;
 }
 
-describe("names", () => {
+describe("GraphQL names", () => {
   test.for(cases.filter(isNameCase))("$name", ({ fieldNames = [], typeNames = [], queryFields = [] }) => {
     expect(fieldNames.map(([key]) => [key, remapFieldName(key)])).toEqual(fieldNames);
     expect(typeNames.map(([schema]) => [schema, sanitizeTypeName(schema)])).toEqual(typeNames);
@@ -35,7 +35,7 @@ describe("names", () => {
   });
 });
 
-describe("types", () => {
+describe("SchemaDiscovery", () => {
   test.for(cases.filter(isTypeCase))("$name", ({ types, nested = {} }) => {
     const discovery = new SchemaDiscovery();
     discovery.add("test", Object.fromEntries(types.map(([key, value]) => [key, value])));
@@ -47,7 +47,7 @@ describe("types", () => {
     expect(Object.fromEntries(shown)).toEqual(nested);
   });
 
-  test("the first value of a field decides, but for integers that are none later", () => {
+  test("SchemaDiscovery infers types from first values, and changes Int to Float when a later value needs it", () => {
     const discovery = new SchemaDiscovery();
     for (const blob of [
       { text: "a", number: 1, list: [{ a: 1 }], late: null },
@@ -65,7 +65,7 @@ describe("types", () => {
     ]);
   });
 
-  test("what exceeds a limit is left out and said so", () => {
+  test("SchemaDiscovery omits and reports schemas and fields beyond the limits", () => {
     const discovery = new SchemaDiscovery({ schemas: 2, fields: 2, totalFields: 3, nameLength: 5 });
     discovery.add("a", { x: 1, longer: 2, y: 3, z: 4 });
     discovery.add("b", { x: 1, y: 2 });
@@ -79,24 +79,24 @@ describe("types", () => {
   });
 });
 
-describe("clashes", () => {
+describe("planSchemas", () => {
   const planOf = (...schemas: string[]): Record<string, [string, string]> => {
     const discovery = new SchemaDiscovery();
     for (const schema of schemas) discovery.add(schema, { schema });
     return Object.fromEntries(planSchemas(discovery.schemas()).map(({ schema, queryField, type }) => [schema, [queryField, type.name]]));
   };
 
-  test("the later by name gets a number, whatever comes first in the catalog", () => {
+  test("planSchemas numbers colliding names in alphabetical order of schemas", () => {
     const want = { "a-b": ["abs", "AB"], "a.b": ["abs_2", "AB_2"], a_b: ["abs_3", "AB_3"] };
     expect(planOf("a.b", "a_b", "a-b")).toEqual(want);
     expect(planOf("a-b", "a.b", "a_b")).toEqual(want);
   });
 
-  test("schemas of OLM keep their names", () => {
+  test("planSchemas keeps the names of OLM schemas", () => {
     expect(planOf("OLM.BUNDLE", "olm.bundle", "olm-bundle")["olm.bundle"]).toEqual(["olmbundles", "OlmBundle"]);
   });
 
-  test("the names of the server and of GraphQL are not given away", () => {
+  test("planSchemas does not assign names of the server or GraphQL", () => {
     expect(planOf("catalog.summary", "schema.summary", "query", "string", "summary", "_1a", "1a", "mutation")).toEqual({
       "1a": ["field_1as", "A"],
       _1a: ["field_1as_2", "Type_1a"],
@@ -109,7 +109,7 @@ describe("clashes", () => {
     });
   });
 
-  test("the type of a list's elements does not take the name of a schema's", () => {
+  test("planSchemas does not give an element type the name of a schema type", () => {
     const discovery = new SchemaDiscovery();
     discovery.add("a", { b: [{ c: 1 }] });
     discovery.add("a.b", { d: 1 });
@@ -120,7 +120,7 @@ describe("clashes", () => {
     ]);
   });
 
-  test("keys of one field are one field, the one that is spelled like it first", () => {
+  test("planSchemas merges keys with the same field name and prefers the identical key", () => {
     const discovery = new SchemaDiscovery();
     discovery.add("s", { foo_bar: 1, "foo-bar": 2 });
     discovery.add("s", { fooBar: 3 });

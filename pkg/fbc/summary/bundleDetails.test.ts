@@ -26,7 +26,7 @@ test.for<[string, unknown, Partial<BundleDetails>]>([
     },
   ],
   [
-    "what it owns, without what is hidden",
+    "owned APIs without internal ones",
     {
       annotations: { "operators.operatorframework.io/internal-objects": '["hidden.g.example.com"]' },
       crdDescriptions: {
@@ -47,20 +47,20 @@ test.for<[string, unknown, Partial<BundleDetails>]>([
   ],
   ["the suggested namespace", { annotations: { "operatorframework.io/suggested-namespace": "ns" } }, { suggestedNamespace: "ns" }],
   ["the whole description", { description: "# Title\n\nText." }, { longDescription: "# Title\n\nText." }],
-])("told is %s", ([, value, want]) => {
+])("readBundleDetails reads %s", ([, value, want]) => {
   expect(readBundleDetails(metaWith(value))).toEqual({ ...NOTHING, ...want });
 });
 
-describe("examples", () => {
+describe("readBundleDetails with examples", () => {
   const examplesIn = (text: unknown) => readBundleDetails(metaWith({ annotations: { "alm-examples": text } }), { examples: true }).examples;
 
-  test("are the objects of the annotation", () => {
+  test("readBundleDetails reads the examples in the annotation", () => {
     expect(examplesIn(JSON.stringify([EXAMPLE]))).toEqual([EXAMPLE]);
     expect(examplesIn(" \n")).toEqual([]);
     expect(examplesIn(undefined)).toBeUndefined();
   });
 
-  test.for(["{}", "[1]", "[", "nothing"])("that are no list of objects are refused: %s", (text) => {
-    expect(() => examplesIn(text)).toThrow("annotation alm-examples: it is no JSON list of objects");
+  test.for(["{}", "[1]", "[", "nothing"])("readBundleDetails rejects examples %s", (text) => {
+    expect(() => examplesIn(text)).toThrow("annotation alm-examples: not a JSON list of objects");
   });
 });

@@ -238,11 +238,11 @@ export class CatalogData {
   add(meta: Meta, sha256: Buffer): void {
     const name = getPackageName(meta);
     if (!isName(name)) return;
-    let facts = this.#packages.get(name);
-    if (!facts) {
-      facts = new PackageData(name);
-      this.#packages.set(facts.name, facts);
+    let data = this.#packages.get(name);
+    if (!data) {
+      data = new PackageData(name);
+      this.#packages.set(data.name, data);
     }
-    facts.add(meta, sha256);
+    data.add(meta, sha256);
   }
 }

@@ -73,39 +73,39 @@ const MAX_HEADS = 64;
 const MAX_DEPRECATED = 1_000;
 
 /** Returns the summary of a package. The version that is installed by default represents the package. */
-export function summarizePackage(facts: PackageData): PackageSummary {
-  const { stated, channels, deprecations } = facts;
-  const bundles = sortBundlesByVersion(facts.bundles);
+export function summarizePackage(data: PackageData): PackageSummary {
+  const { stated, channels, deprecations } = data;
+  const bundles = sortBundlesByVersion(data.bundles);
   const byName = new Map(bundles.toReversed().map((bundle) => [bundle.name, bundle]));
-  const head = findRepresentative(facts);
-  const latest = latestBundle(facts);
-  const { description: text, ...description } = head ? facts.descriptions.at(head.bundle.description) : {};
+  const head = findRepresentative(data);
+  const latest = latestBundle(data);
+  const { description: text, ...description } = head ? data.descriptions.at(head.bundle.description) : {};
   const deprecatedBundles = deprecations.filter(({ schema }) => schema === "olm.bundle");
   const cut = bundles.length > MAX_VERSIONS || deprecatedBundles.length > MAX_DEPRECATED;
   return {
-    package: facts.name,
-    digest: facts.digest,
+    package: data.name,
+    digest: data.digest,
     defaultChannel: stated.defaultChannel,
     icon: stated.icon,
     ...description,
     description: text ?? (stated.description === undefined ? undefined : truncate(stated.description.trim(), MAX_TEXT)),
-    deprecated: findDeprecationMessage(facts, "olm.package"),
+    deprecated: findDeprecationMessage(data, "olm.package"),
     channels: channels.map((channel) => ({
       name: channel.name,
       heads: channel.heads.slice(0, MAX_HEADS).map((name) => named(name, byName.get(name))),
       entries: channel.entries.length,
-      deprecated: findDeprecationMessage(facts, "olm.channel", channel.name),
+      deprecated: findDeprecationMessage(data, "olm.channel", channel.name),
     })),
-    bundles: facts.bundleCount,
+    bundles: data.bundleCount,
     versions: [...new Set(bundles.flatMap(({ version }) => version ?? []))].slice(0, MAX_VERSIONS),
     deprecatedBundles:
       deprecatedBundles.length === 0
         ? undefined
         : deprecatedBundles.slice(0, MAX_DEPRECATED).map(({ name, message }) => ({ bundle: name, message })),
-    head: head && headSummary(facts, head),
+    head: head && headSummary(data, head),
     latest: latest && named(latest.name, latest),
-    anyVersion: anyVersionOf(facts),
-    incomplete: facts.incomplete || cut ? true : undefined,
+    anyVersion: anyVersionOf(data),
+    incomplete: data.incomplete || cut ? true : undefined,
   };
 }
 
@@ -116,23 +116,23 @@ export interface Representative {
 }
 
 /** Returns the bundle that represents a package: the version that is installed by default. */
-export function findRepresentative(facts: PackageData): Representative | undefined {
-  const bundle = findDefault(orderable(facts))?.bundle;
+export function findRepresentative(data: PackageData): Representative | undefined {
+  const bundle = findDefault(orderable(data))?.bundle;
   if (!bundle) return undefined;
-  const { stated, channels } = facts;
+  const { stated, channels } = data;
   const headed = channels.filter(({ heads }) => heads.includes(bundle.name));
   return { bundle, channel: (headed.find(({ name }) => name === stated.defaultChannel) ?? headed[0])?.name };
 }
 
 /** Returns the bundle with the latest version of a package, even if it is deprecated. */
-export function latestBundle(facts: PackageData): BundleData | undefined {
-  return findLatest(orderable(facts))?.bundle;
+export function latestBundle(data: PackageData): BundleData | undefined {
+  return findLatest(orderable(data))?.bundle;
 }
 
 function orderable(
-  facts: PackageData,
+  data: PackageData,
 ): { bundle: BundleData; version: VersionRelease | undefined; deprecated: boolean; rank: () => number }[] {
-  const { bundles, stated, channels, deprecations } = facts;
+  const { bundles, stated, channels, deprecations } = data;
   const rankOf = channelRanks(stated.defaultChannel, channels);
   const deprecated = new Set(deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
   return bundles.map((bundle) => ({
@@ -149,17 +149,17 @@ export function findDeprecationMessage({ deprecations }: PackageData, schema: st
   return found && (found.message || "deprecated");
 }
 
-function headSummary(facts: PackageData, { bundle, channel }: Representative): HeadSummary {
+function headSummary(data: PackageData, { bundle, channel }: Representative): HeadSummary {
   return {
     ...named(bundle.name, bundle),
     channel,
-    deprecated: findDeprecationMessage(facts, "olm.bundle", bundle.name),
-    ...facts.supports.at(bundle.support),
+    deprecated: findDeprecationMessage(data, "olm.bundle", bundle.name),
+    ...data.supports.at(bundle.support),
     containerImage: bundle.containerImage,
     createdAt: bundle.createdAt,
     relatedImages: bundle.relatedImages,
-    providedAPIs: facts.apis.at(bundle.provided),
-    requiredAPIs: facts.apis.at(bundle.required),
+    providedAPIs: data.apis.at(bundle.provided),
+    requiredAPIs: data.apis.at(bundle.required),
   };
 }
 

@@ -5,22 +5,22 @@ import { findSimilarNames, type SearchedTexts, scoreRelevance } from "./search.t
 const NOTHING: SearchedTexts = { name: "p", displayNames: [], keywords: [], kinds: [], providers: [], descriptions: [] };
 
 // Source: D-28, D-16 (what is found, and in which order).
-describe("what a word is found in counts, most first", () => {
+describe("scoreRelevance", () => {
   const ORDER: [string, Partial<SearchedTexts>][] = [
     ["the name", { name: "kafka" }],
     ["the display name", { displayNames: ["Kafka"] }],
     ["a word of the name", { name: "kafka-operator" }],
     ["a kind", { kinds: ["Kafka"] }],
     ["a word of the display name", { displayNames: ["Apache Kafka"] }],
-    ["a piece of the name", { name: "strimzikafkas" }],
+    ["a part of the name", { name: "strimzikafkas" }],
     ["a keyword of several words", { keywords: ["kafka streams"] }],
-    ["a piece of a kind", { kinds: ["KafkaTopic"] }],
+    ["a part of a kind", { kinds: ["KafkaTopic"] }],
     ["the provider", { providers: ["Kafka"] }],
     ["a description", { descriptions: ["It runs Kafka."] }],
-    ["a piece of a word of it", { descriptions: ["kafkaesque"] }],
+    ["a part of a word of a description", { descriptions: ["kafkaesque"] }],
   ];
   test.for(ORDER.slice(1).map(([what, texts], at) => [what, texts, ORDER[at]!] as const))(
-    "%s after what is before it",
+    "scoreRelevance ranks %s lower than the previous case",
     ([, texts, before]) => {
       const [low, high] = [texts, before[1]].map((some) => scoreRelevance({ ...NOTHING, ...some }, ["KAFKA"]) ?? 0);
       expect(low).toBeGreaterThan(0);
@@ -28,20 +28,20 @@ describe("what a word is found in counts, most first", () => {
     },
   );
 
-  test("in several places it counts several times", () => {
+  test("scoreRelevance adds the scores of several matches", () => {
     const once = scoreRelevance({ ...NOTHING, keywords: ["kafka"] }, ["kafka"]) ?? 0;
     expect(scoreRelevance({ ...NOTHING, keywords: ["kafka"], kinds: ["Kafka"] }, ["kafka"])).toBeGreaterThan(once);
   });
 });
 
-test("all words have to be found, and none finds everything", () => {
+test("scoreRelevance requires all words, and matches everything without words", () => {
   const texts = { ...NOTHING, name: "kafka", descriptions: ["streams of events"] };
   expect(scoreRelevance(texts, ["kafka", "events"])).toBeGreaterThan(0);
   expect(scoreRelevance(texts, ["kafka", "nothing"])).toBeUndefined();
   expect(scoreRelevance(texts, [])).toBe(0);
 });
 
-test("the order of words, their case and saying one twice change nothing", () => {
+test("scoreRelevance ignores the order, case and repetition of words", () => {
   const word = fc
     .string({ minLength: 1, maxLength: 6 })
     .map((text) => text.toLowerCase())
@@ -68,10 +68,10 @@ test.for<[string, string[]]>([
   ["operator", ["argocd-operator", "lighthouse-operator"]],
   ["zzzz", []],
   ["", []],
-])("by %s may be meant %j", ([meant, want]) => {
-  expect(findSimilarNames(meant, ["lighthouse-operator", "argocd-operator", "kafka", "argocd-helm"]).toSorted()).toEqual(want.toSorted());
+])("findSimilarNames for %s returns %j", ([unknown, want]) => {
+  expect(findSimilarNames(unknown, ["lighthouse-operator", "argocd-operator", "kafka", "argocd-helm"]).toSorted()).toEqual(want.toSorted());
 });
 
-test("names that are very long take no time", () => {
+test("findSimilarNames skips very long names", () => {
   expect(findSimilarNames("a".repeat(100_000), ["b".repeat(100_000), "a"])).toEqual(["a"]);
 });

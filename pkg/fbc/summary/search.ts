@@ -48,38 +48,38 @@ export interface SearchRecord {
 }
 
 /** Returns the search record of a package. */
-export function createSearchRecord(facts: PackageData): SearchRecord {
-  const bundles = sortBundlesByVersion(facts.bundles);
-  const channelsOf = channelIndexes(facts);
-  const deprecated = new Set(facts.deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
-  const apis = [...new Set(bundles.flatMap(({ provided }) => facts.apis.at(provided)))];
+export function createSearchRecord(data: PackageData): SearchRecord {
+  const bundles = sortBundlesByVersion(data.bundles);
+  const channelsOf = channelIndexes(data);
+  const deprecated = new Set(data.deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
+  const apis = [...new Set(bundles.flatMap(({ provided }) => data.apis.at(provided)))];
   const indexes = new Map(apis.map((api, index) => [api, index]));
   return {
-    package: facts.name,
-    defaultChannel: facts.stated.defaultChannel,
-    defaultVersion: findRepresentative(facts)?.bundle.version,
-    latestVersion: latestBundle(facts)?.version,
-    text: facts.stated.description,
-    deprecated: findDeprecationMessage(facts, "olm.package"),
-    presented: findRepresentative(facts)?.bundle.description,
-    channels: facts.channels.map(({ name }) => ({
+    package: data.name,
+    defaultChannel: data.stated.defaultChannel,
+    defaultVersion: findRepresentative(data)?.bundle.version,
+    latestVersion: latestBundle(data)?.version,
+    text: data.stated.description,
+    deprecated: findDeprecationMessage(data, "olm.package"),
+    presented: findRepresentative(data)?.bundle.description,
+    channels: data.channels.map(({ name }) => ({
       name,
-      deprecated: findDeprecationMessage(facts, "olm.channel", name) === undefined ? undefined : true,
+      deprecated: findDeprecationMessage(data, "olm.channel", name) === undefined ? undefined : true,
     })),
-    descriptions: facts.descriptions.values.map(({ displayName, description, provider, keywords }) => ({
+    descriptions: data.descriptions.values.map(({ displayName, description, provider, keywords }) => ({
       displayName,
       description,
       provider,
       keywords,
     })),
-    supports: facts.supports.values.map(({ capability, architectures, operatingSystems, infrastructureFeatures }) => ({
+    supports: data.supports.values.map(({ capability, architectures, operatingSystems, infrastructureFeatures }) => ({
       capability,
       architectures,
       operatingSystems,
       infrastructureFeatures,
     })),
     apis,
-    provided: facts.apis.values.map((list) => list.flatMap((api) => indexes.get(api) ?? [])),
+    provided: data.apis.values.map((list) => list.flatMap((api) => indexes.get(api) ?? [])),
     versions: bundles.map((bundle) => [
       bundle.name,
       bundle.version ?? null,

@@ -23,7 +23,7 @@ type Csv = { metadata?: JsonObject; spec?: JsonObject };
 
 const object = (text: string): JsonObject => ({ type: "olm.bundle.object", value: { data: Buffer.from(text).toString("base64") } });
 
-/** The ways in which a catalog tells of one ClusterServiceVersion. */
+/** The forms of a ClusterServiceVersion in a catalog. */
 const FORMS: Readonly<Record<string, (csv: Csv) => JsonObject[]>> = {
   "olm.csv.metadata": ({ metadata = {}, spec = {} }) => {
     const { customresourcedefinitions, apiservicedefinitions, ...rest } = spec;
@@ -36,7 +36,7 @@ const FORMS: Readonly<Record<string, (csv: Csv) => JsonObject[]>> = {
     object(JSON.stringify({ metadata: { ...csv.metadata, padding: "x".repeat(2_000) }, spec: csv.spec, ...HEAD })),
   ],
   "an object in YAML": (csv) => [object(dump(CONFIG)), object(dump({ ...HEAD, ...csv }))],
-  "an object in YAML behind a comment": (csv) => [object(`# ${"y".repeat(600)}\n${dump({ ...HEAD, ...csv })}`)],
+  "an object in YAML after a comment": (csv) => [object(`# ${"y".repeat(600)}\n${dump({ ...HEAD, ...csv })}`)],
 };
 
 interface BundleCase extends CaseHead {
@@ -45,24 +45,24 @@ interface BundleCase extends CaseHead {
   want: JsonObject;
 }
 
-/** `want` with what is null in it taken for absent. */
-function wanted(want: JsonObject): Record<string, unknown> {
+/** Converts null in `want` to absent fields. */
+function toExpected(want: JsonObject): Record<string, unknown> {
   const entries = Object.entries(want).map(([key, value]): [string, unknown] => {
     if (value === null) return [key, undefined];
-    return [key, isObject(value) ? expect.objectContaining(wanted(value)) : value];
+    return [key, isObject(value) ? expect.objectContaining(toExpected(value)) : value];
   });
   return Object.fromEntries(entries);
 }
 
-describe.each(Object.keys(FORMS))("a bundle, its ClusterServiceVersion as %s", (form) => {
+describe.each(Object.keys(FORMS))("summarizeBundle with a ClusterServiceVersion as %s", (form) => {
   test.for(loadCases<BundleCase>("fbc-summary-bundles"))("$name", ({ csv, properties = [], want }) => {
     const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
     const summary = summarizeBundle(meta);
-    for (const [key, value] of Object.entries(wanted(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
+    for (const [key, value] of Object.entries(toExpected(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
   });
 });
 
-test("broken objects of a bundle are passed over", () => {
+test("summarizeBundle ignores invalid objects of a bundle", () => {
   const broken = ["", "{", "kind: ClusterServiceVersion\n\t{", '{"kind":"ClusterServiceVersion"', "ClusterServiceVersion", "[]"].map(
     object,
   );
@@ -81,7 +81,7 @@ test("broken objects of a bundle are passed over", () => {
   });
 });
 
-test("texts and lists are bounded", () => {
+test("summarizeBundle truncates texts and lists", () => {
   const keywords = Array.from({ length: 1_000 }, (_, i) => `${i}${"k".repeat(1_000)}`);
   const value = { displayName: "😀".repeat(100_000), description: "d".repeat(1_000_000), keywords };
   const { description } = summarizeBundle(metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }));
@@ -97,7 +97,7 @@ interface HeadsCase extends CaseHead {
   heads: string[];
 }
 
-test.for(loadCases<HeadsCase>("fbc-summary-heads"))("heads: $name", ({ channel, heads }) => {
+test.for(loadCases<HeadsCase>("fbc-summary-heads"))("channelHeads finds the heads of $name", ({ channel, heads }) => {
   expect(channelHeads(channel.map(([name, replaces, skips = []]) => ({ name, replaces, skips })))).toEqual(heads);
 });
 
@@ -117,47 +117,47 @@ function metaOf(object: PackageCase["metas"][number]): Meta {
 
 const sha256 = (meta: Meta): Buffer => createHash("sha256").update(canonicalJson(meta.blob)).digest();
 
-function factsOf(metas: readonly Meta[]): PackageData {
+function collect(metas: readonly Meta[]): PackageData {
   const facts = new PackageData("p");
   for (const meta of metas) facts.add(meta, sha256(meta));
   return facts;
 }
 
-test.for(loadCases<PackageCase>("fbc-summary-packages"))("package: $name", ({ metas, want }) => {
-  const facts = factsOf(metas.map(metaOf));
+test.for(loadCases<PackageCase>("fbc-summary-packages"))("summarizePackage summarizes $name", ({ metas, want }) => {
+  const facts = collect(metas.map(metaOf));
   const summary = summarizePackage(facts);
   const plain = JSON.parse(JSON.stringify(summary)) as Record<string, unknown>;
-  for (const [key, value] of Object.entries(wanted(want))) expect(plain[key], key).toEqual(value);
+  for (const [key, value] of Object.entries(toExpected(want))) expect(plain[key], key).toEqual(value);
   expect(createSearchRecord(facts).versions.map(([name]) => name)).toHaveLength(facts.bundles.length);
   expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
 });
 
-describe("the digest of a package", () => {
+describe("digest of summarizePackage", () => {
   const metas = [
     metaFrom({ schema: "olm.package", name: "p" }),
     metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:1" }),
     metaFrom({ schema: "x.unknown", package: "p", value: 1 }),
   ];
-  const digest = summarizePackage(factsOf(metas)).digest;
+  const digest = summarizePackage(collect(metas)).digest;
 
-  test("does not depend on the order of files", () => {
-    expect(summarizePackage(factsOf(metas.toReversed())).digest).toBe(digest);
+  test("summarizePackage returns the same digest for any order of files", () => {
+    expect(summarizePackage(collect(metas.toReversed())).digest).toBe(digest);
     expect(digest).toMatch(/^sha256:[\da-f]{64}$/);
   });
 
-  test("changes with every meta, whatever its schema, and with their number", () => {
+  test("summarizePackage returns another digest when any meta changes, is added or removed", () => {
     const others = [
       metas.slice(1),
       [...metas, metas[0]!],
       [...metas.slice(0, 2), metaFrom({ schema: "x.unknown", package: "p", value: 2 })],
       [metas[0]!, metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:2" }), metas[2]!],
     ];
-    const digests = others.map((other) => summarizePackage(factsOf(other)).digest);
+    const digests = others.map((other) => summarizePackage(collect(other)).digest);
     expect(new Set([digest, ...digests]).size).toBe(5);
   });
 });
 
-test("beyond the limits things are counted and left out", () => {
+test("summarizePackage counts and omits items beyond the limits", () => {
   const facts = new PackageData("p", { bundles: 2, channels: 1, entries: 2, heads: 10, deprecations: 1, apis: 100 });
   const entries = ["a", "b", "c"].map((name) => ({ name }));
   const deprecated = ["a", "b"].map((name) => ({ reference: { schema: "olm.bundle", name }, message: "m" }));
@@ -176,7 +176,7 @@ test("beyond the limits things are counted and left out", () => {
   expect(createSearchRecord(facts).versions).toHaveLength(2);
 });
 
-test("whatever a meta holds, it is summarised", () => {
+test("summarizePackage summarizes any metas", () => {
   const keys = [
     "annotations",
     "labels",
@@ -219,16 +219,16 @@ test("whatever a meta holds, it is summarised", () => {
   const meta = fc
     .record({ schema, package: fc.constant("p"), name: fc.string(), blob })
     .map((one): Meta => ({ ...one, blob: one.blob as JsonObject }));
-  const holds = fc.property(fc.array(meta, { maxLength: 6 }), (metas) => {
-    const facts = factsOf(metas);
+  const property = fc.property(fc.array(meta, { maxLength: 6 }), (metas) => {
+    const facts = collect(metas);
     expect(canonicalJson(summarizePackage(facts)).length).toBeLessThan(100_000);
     expect(summarizePackage(facts).bundles).toBe(metas.filter((one) => one.schema === "olm.bundle").length);
     expect(createSearchRecord(facts).versions.length).toBeLessThanOrEqual(metas.length);
   });
-  fc.assert(holds, { numRuns: 300 });
+  fc.assert(property, { numRuns: 300 });
 });
 
-test("a catalog's packages are told in order, metas without a package are not", () => {
+test("CatalogData returns packages sorted by name and ignores metas without a package", () => {
   const facts = new CatalogData();
   const metas = [
     metaFrom({ schema: "olm.package", name: "zeta" }),

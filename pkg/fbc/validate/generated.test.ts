@@ -8,7 +8,10 @@ import type { RuleCode } from "./rules.ts";
 const version = fc.tuple(fc.nat(20), fc.nat(20), fc.nat(20)).map((numbers) => numbers.join("."));
 const channelName = fc.constantFrom("alpha", "stable", "v1", "1.0", "candidate");
 
-/** A sound package: channels are chains of some of its versions, in which some are skipped instead of replaced; the last entry may replace what is nowhere. */
+/**
+ * Generates a valid package. Each channel is a replaces chain of some of its versions, and skips some of them. The last entry may replace a bundle that
+ * is not in the catalog.
+ */
 const soundPackage = (name: string): fc.Arbitrary<JsonObject[]> =>
   fc
     .record({
@@ -45,7 +48,7 @@ const soundPackage = (name: string): fc.Arbitrary<JsonObject[]> =>
       ];
     });
 
-/** The first is the head; each other one is replaced by the one that is before it on the chain, or skipped by the head. */
+/** Returns the entries of a channel. The first one is the head. Each other one is replaced by its predecessor in the chain or skipped by the head. */
 function entriesOf(names: readonly string[], skipped: readonly boolean[], virtual: boolean): JsonObject[] {
   const chain = names.filter((_, i) => i === 0 || !skipped[i]);
   const off = names.filter((name) => !chain.includes(name));
@@ -56,7 +59,7 @@ function entriesOf(names: readonly string[], skipped: readonly boolean[], virtua
   });
 }
 
-/** Packages in any order, their objects mixed. */
+/** Generates two packages whose objects are in random order. */
 const soundCatalog = fc
   .tuple(soundPackage("foo"), soundPackage("bar"))
   .map((packages) => packages.flat())
@@ -72,7 +75,7 @@ function without(object: JsonObject, key: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 }
 
-/** Changes that break one rule of a sound catalog, whatever it holds. `at` is the object that is changed. */
+/** Changes that break exactly one rule of any valid catalog. `at` is the changed object. */
 const MUTATIONS: readonly { rule: RuleCode; schema: string; change: (at: JsonObject) => JsonObject[] }[] = [
   { rule: "schema-missing", schema: "olm.deprecations", change: (at) => [without(at, "schema")] },
   { rule: "duplicate-package", schema: "olm.package", change: (at) => [at, at] },
@@ -92,7 +95,7 @@ const MUTATIONS: readonly { rule: RuleCode; schema: string; change: (at: JsonObj
   { rule: "deprecations-named", schema: "olm.deprecations", change: (at) => [{ ...at, name: "x" }] },
 ];
 
-test("a sound catalog has no findings, in whatever order its objects come", () => {
+test("CatalogCheck finds nothing in a valid catalog with objects in any order", () => {
   fc.assert(
     fc.property(soundCatalog, (objects) => {
       expect(rulesOf(objects)).toEqual([]);
@@ -100,7 +103,7 @@ test("a sound catalog has no findings, in whatever order its objects come", () =
   );
 });
 
-test.for(MUTATIONS)("one change, and the finding is $rule and nothing else", ({ rule, schema, change }) => {
+test.for(MUTATIONS)("CatalogCheck finds only $rule after one change", ({ rule, schema, change }) => {
   let broken = 0;
   fc.assert(
     fc.property(soundCatalog, fc.nat(), (objects, seed) => {

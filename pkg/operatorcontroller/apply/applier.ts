@@ -54,10 +54,10 @@ export async function applyWithPorts(
 function isAboutPorts(err: unknown): boolean {
   if (!isInvalid(err)) return false;
   const causes = err.details?.["causes"];
-  return Array.isArray(causes) && causes.length > 0 && causes.every((cause) => PORT_FIELD.test(fieldOf(cause)));
+  return Array.isArray(causes) && causes.length > 0 && causes.every((cause) => PORT_FIELD.test(getField(cause)));
 }
 
-function fieldOf(cause: unknown): string {
+function getField(cause: unknown): string {
   return typeof cause === "object" && cause !== null && "field" in cause && typeof cause.field === "string" ? cause.field : "";
 }
 
@@ -73,7 +73,7 @@ export function isRecreatable({ apiVersion, kind }: Pick<KubeObject, "apiVersion
 }
 
 /** Reports whether two objects have an owner in common. */
-function haveSameOwner(a: KubeObject, b: KubeObject): boolean {
+function haveCommonOwner(a: KubeObject, b: KubeObject): boolean {
   const owners = new Set(a.metadata.ownerReferences?.map(({ uid }) => uid));
   return b.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) ?? false;
 }
@@ -111,7 +111,7 @@ export async function collectFailures<T extends KubeObject | ObjectRef>(
 
 /** Returns the object of a failure with the reason, and in `next` what to do, if that is known. */
 export function describeFailure({ item, err }: Failure): { message: string; next?: string } {
-  const next = adviceFor(item, err);
+  const next = getAdvice(item, err);
   return { message: `${describeObject(item)}: ${messageOf(err)}`, ...(next === undefined ? {} : { next }) };
 }
 
@@ -155,7 +155,7 @@ export function throwFailures(doing: string, failures: readonly Failure[]): void
   if (failures.length > 0) throw new RequestsFailed(doing, failures);
 }
 
-function adviceFor(item: KubeObject | ObjectRef, err: unknown): string | undefined {
+function getAdvice(item: KubeObject | ObjectRef, err: unknown): string | undefined {
   if (isNamespaceMissing(err)) return "create the namespace, or remove it from the extension's configuration";
   if (!isImmutableField(err)) return undefined;
   const why = isRecreatable(item) ? "it is not marked as an object of this extension" : "data could be lost";
@@ -261,7 +261,7 @@ export class Applier {
     { continueOnFailure = false }: { continueOnFailure?: boolean } = {},
   ): Promise<void> {
     const failures: Failure[] = [];
-    for (const group of byKind(objects)) {
+    for (const group of groupByKind(objects)) {
       failures.push(...(await collectFailures(group, this.#signal, (object) => this.#apply(object, live))));
       if (!continueOnFailure) throwFailures("", failures);
     }
@@ -274,7 +274,7 @@ export class Applier {
    * @throws RetryableError Retrying with all failures of the kind at which it stopped.
    */
   async remove(objects: readonly KubeObject[], propagation: "Background" | "Foreground" = "Background"): Promise<void> {
-    for (const group of byKind(objects)) {
+    for (const group of groupByKind(objects)) {
       throwFailures("delete ", await collectFailures(group, this.#signal, (object) => this.#remove(object, propagation)));
     }
   }
@@ -290,7 +290,7 @@ export class Applier {
     let isUnchanged = true;
     const failures = await collectFailures([object], this.#signal, async () => {
       try {
-        this.#removed(
+        this.#addRemoval(
           object,
           await this.#client.delete(refOf(object), { ...preconditions, propagationPolicy: "Background", signal: this.#signal }),
         );
@@ -327,7 +327,7 @@ export class Applier {
       if (!isImmutableField(err) || !isRecreatable(object)) throw err;
       const ref = refOf(object);
       const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
-      if (live && !haveSameOwner(live, object)) throw err;
+      if (live && !haveCommonOwner(live, object)) throw err;
       this.#log.info({ target: describeObject(ref), reason: messageOf(err) }, "object is recreated");
       const { uid } = live?.metadata ?? {};
       await this.#client.delete(ref, { ...(uid ? { uid } : {}), propagationPolicy: "Background", signal: this.#signal });
@@ -344,26 +344,26 @@ export class Applier {
       const preconditions = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) };
       try {
         const found = await this.#client.delete(ref, { ...preconditions, propagationPolicy, signal: this.#signal });
-        return this.#removed(object, found);
+        return this.#addRemoval(object, found);
       } catch (err) {
-        if (err instanceof KindNotServed) return this.#removed(object, false); // the objects are gone with their kind
+        if (err instanceof KindNotServed) return this.#addRemoval(object, false); // the objects are gone with their kind
         if (!isConflict(err)) throw err;
         const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
-        if (live?.metadata.uid !== uid || !live || controllerOf(live) !== controllerOf(object)) return this.#removed(object, false);
+        if (live?.metadata.uid !== uid || !live || controllerOf(live) !== controllerOf(object)) return this.#addRemoval(object, false);
         if (tries === REMOVALS_MAX) throw err;
         ({ resourceVersion } = live.metadata);
       }
     }
   }
 
-  #removed(object: KubeObject, found: boolean): void {
+  #addRemoval(object: KubeObject, found: boolean): void {
     const ref = refOf(object);
     this.#actions.push({ verb: found ? "deleted" : "absent", ref });
     if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
   }
 }
 
-function byKind(objects: readonly KubeObject[]): KubeObject[][] {
+function groupByKind(objects: readonly KubeObject[]): KubeObject[][] {
   const groups: KubeObject[][] = [];
   for (const object of objects) {
     const last = groups.at(-1);

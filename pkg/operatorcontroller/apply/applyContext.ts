@@ -90,9 +90,9 @@ export class ApplyContext {
   toApply(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
     const { ignore = [] } = this.phase.extension.spec.drift ?? {};
     return objects.map((object) => {
-      const there = live.get(objectKey(object));
-      const wanted = withIgnored(object, there, ignore);
-      return keepsOrder ? inLiveOrder(wanted, there) : wanted;
+      const current = live.get(objectKey(object));
+      const target = withIgnored(object, current, ignore);
+      return keepsOrder ? inLiveOrder(target, current) : target;
     });
   }
 

@@ -35,13 +35,13 @@ export async function requireApproval(
   const digest = planDigest({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
   const leaving = await listLeavingObjects(context.applier, context.pruneRequest(desired));
-  const plan = planStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
+  const plan = toPlanStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
   report.plan = plan;
-  throw awaitingApproval(extension, plan);
+  throw newApprovalError(extension, plan);
 }
 
 /** Converts a plan to `status.plan`: counts, and the first objects that would change. */
-function planStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
+function toPlanStatus(plan: ChangePlan, bundle: { name: string; version: string }): Plan {
   const counts = countActions(plan);
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged").slice(0, PLAN_OBJECTS_MAX);
   return {
@@ -51,12 +51,12 @@ function planStatus(plan: ChangePlan, bundle: { name: string; version: string })
     update: counts.Update,
     delete: counts.Delete,
     unchanged: counts.Unchanged,
-    ...(changing.length > 0 ? { objects: changing.map(objectStatus) } : {}),
+    ...(changing.length > 0 ? { objects: changing.map(toObjectStatus) } : {}),
   };
 }
 
 /** Returns the error with the counts of the plan, and the command that approves it. */
-function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
+function newApprovalError({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
   const { create, update, unchanged, digest } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
   const widens = widening > 0 ? `; ${widening} objects grant more permissions than now` : "";
@@ -65,7 +65,7 @@ function awaitingApproval({ metadata: { name } }: Readonly<ClusterExtension>, pl
   return new TerminalError(Reason.AwaitingApproval, message, { problems: [newProblem("AwaitingApproval", { message, next })] });
 }
 
-function objectStatus({ action, ref, changes, widens }: PlannedObject): NonNullable<Plan["objects"]>[number] {
+function toObjectStatus({ action, ref, changes, widens }: PlannedObject): NonNullable<Plan["objects"]>[number] {
   const group = groupOf(ref.apiVersion);
   return {
     action,

@@ -82,7 +82,7 @@ class FakeObjects {
 /** A keeper of these objects with a clock that the test sets. */
 function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
   const clock = { now: Date.UTC(2026, 0, 1) };
-  const told: string[] = [];
+  const events: string[] = [];
   const trustedSince = new Map<string, number>();
   const { log, signal } = stepContext();
   const keep = (): Promise<number> =>
@@ -96,16 +96,16 @@ function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?
       extensionExists: () => true,
       replaced: new Set(replaced),
       trustedSince,
-      record: (reason) => told.push(reason),
+      record: (reason) => events.push(reason),
       signal,
       log,
     }).keep([WANTED]);
-  return { clock, told, keep, trustedSince };
+  return { clock, told: events, keep, trustedSince };
 }
 
 test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its authority after it has expired", async () => {
   const objects = new FakeObjects();
-  const { clock, told, keep } = keeping(objects);
+  const { clock, told: events, keep } = keeping(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
   expect(objects.secret).toMatchObject({ type: "kubernetes.io/tls", metadata: { ownerReferences: [{ uid: "u" }] } });
   const [first] = storedIn(objects.secret!).authorities;
@@ -117,7 +117,7 @@ test("CertificateKeeper issues a certificate once, renews it in three reconciles
     authorities.push(storedIn(objects.secret!).authorities.length);
     expect(objects.untrusted(clock.now)).toEqual([]);
   }
-  expect(told).toEqual(["CertificateIssued", "CertificatePrepared", "CertificateRenewed"]);
+  expect(events).toEqual(["CertificateIssued", "CertificatePrepared", "CertificateRenewed"]);
   expect(authorities).toEqual([2, 2, 1]);
   expect(storedIn(objects.secret!)).not.toHaveProperty("next");
   expect(storedIn(objects.secret!).authorities).not.toContain(first);
@@ -150,7 +150,7 @@ describe("CertificateKeeper after a failed write", () => {
 
 test("CertificateKeeper recreates a Secret when it is deleted or damaged, and keeps trusting certificates that Pods still serve", async () => {
   const objects = new FakeObjects();
-  const { clock, told, keep } = keeping(objects);
+  const { clock, told: events, keep } = keeping(objects);
   await keep();
   objects.objects.delete(objectKey(SECRET));
   clock.now += HOUR;
@@ -161,7 +161,7 @@ test("CertificateKeeper recreates a Secret when it is deleted or damaged, and ke
   await keep();
   expect(objects.untrusted(clock.now)).toEqual([]);
   expect(storedIn(objects.secret!).authorities.length).toBe(3);
-  expect(told).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
+  expect(events).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
 });
 
 test("CertificateKeeper fails when another owner has the Secret, and takes over a Secret of the previous certificate provider", async () => {

@@ -127,10 +127,10 @@ class CertificateMaintenance {
 
   async readTargets(): Promise<void> {
     const { client, signal } = this.#options;
-    const answers = await Promise.all(
+    const results = await Promise.all(
       this.#wanted.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
     );
-    this.#targets = answers.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
+    this.#targets = results.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
   }
 
   /** Injects exactly the stored authorities into every target. @returns whether that changed a target. */
@@ -270,7 +270,7 @@ export class ExtensionCertificates {
       owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
       installNamespace: extension.spec.namespace,
       extensionExists,
-      replaced: replacedSecrets(lastDeployed(releases.history.current)?.objects ?? []),
+      replaced: listReplacedSecrets(lastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,
       record: (reason, message) => events.record(extension, "Normal", reason, message),
       signal: this.#context.signal,
@@ -284,7 +284,7 @@ export class ExtensionCertificates {
 }
 
 /** Returns the keys of the Secrets with the certificates of a release's Deployments, from any provider. */
-function replacedSecrets(objects: readonly KubeObject[]): Set<string> {
+function listReplacedSecrets(objects: readonly KubeObject[]): Set<string> {
   const refs = servedNames(objects).map(({ namespace, certificateName: name }) => ({ apiVersion: "v1", kind: "Secret", namespace, name }));
   return new Set(refs.map(objectKey));
 }

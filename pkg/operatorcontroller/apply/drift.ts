@@ -44,7 +44,7 @@ interface ComparisonDue {
  * Without watches, all objects are compared on request and once an interval.
  * @param reported keys of objects whose drift was reported under another policy and must be corrected now.
  */
-function comparisonDue(
+function findDueObjects(
   { deps, phase, scoped }: Pick<ApplyContext, "deps" | "phase" | "scoped">,
   reported: readonly string[],
 ): ComparisonDue {
@@ -96,7 +96,7 @@ class DriftReport {
     const { policy, isTakenOver } = this.#chosen;
     const { extension, releases } = phase;
     const bundle = releases.installed?.name ?? "";
-    const drifts = objects.flatMap((object) => driftOf(applier.outcomes.get(objectKey(object)), policy) ?? []);
+    const drifts = objects.flatMap((object) => findDrift(applier.outcomes.get(objectKey(object)), policy) ?? []);
     const { drifted } = deps.memory.of(extension);
     const known = new Set([...drifted.values()].map(({ text }) => text));
     for (const key of applier.outcomes.keys()) drifted.delete(key);
@@ -133,7 +133,7 @@ class DriftReport {
  * Returns the drift that an apply corrected, or that a dry run found with policy Warn; undefined without drift or without an outcome. A change
  * during a dry run does not count as drift yet: the watch of the object reports it.
  */
-function driftOf(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): Drift | undefined {
+function findDrift(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): Drift | undefined {
   if (!outcome) return undefined;
   const { before, after } = outcome;
   if (!before) return { ref: refOf(after), kind: "deleted", fields: [] };
@@ -162,7 +162,7 @@ function describeField({ path, managers }: DriftedField): string {
 type ActivePolicy = "Correct" | "Warn";
 
 /**
- * Compares the objects of a deployed release that are due (see `comparisonDue`) with the cluster, and corrects (policy Correct) or reports (Warn)
+ * Compares the objects of a deployed release that are due (see `findDueObjects`) with the cluster, and corrects (policy Correct) or reports (Warn)
  * drift. With policy Ignore it compares nothing. An object whose kind is no longer served does not stop the others.
  * @throws RetryableError with everything that could not be compared or corrected.
  */
@@ -176,7 +176,7 @@ export async function maintain(deployed: ReleaseRecord, context: ApplyContext): 
   if (policy !== "Warn") remembered.drifted.clear();
   if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
   const report = new DriftReport(context, chosen);
-  const due = comparisonDue(context, reported);
+  const due = findDueObjects(context, reported);
   if (!due.isFull && due.keys.size === 0) {
     deps.watches?.remind(extension.metadata.name);
     return report.reportProblems();
@@ -184,17 +184,17 @@ export async function maintain(deployed: ReleaseRecord, context: ApplyContext): 
   changes.began = true;
   const from = deps.now();
   const { objects, kinds } = await context.prepare(deployed.objects);
-  const wanted = due.isFull ? objects : objects.filter((object) => due.keys.has(objectKey(object)));
-  const unserved = wanted.filter((object) => kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
-  const served = wanted.filter((object) => !unserved.includes(object));
+  const selected = due.isFull ? objects : objects.filter((object) => due.keys.has(objectKey(object)));
+  const unserved = selected.filter((object) => kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
+  const served = selected.filter((object) => !unserved.includes(object));
   deps.watches?.hold(extension.metadata.name);
   let mayWatchAll: MayWatchAll | undefined;
   try {
     if (deps.watches && due.isFull) mayWatchAll = await findWatchPermissions(scoped, served, (gvk) => kinds.resourceOf(gvk), step.signal);
     await compare(context, served, policy);
   } finally {
-    report.recordEvents(wanted); // also after a failed comparison
-    watchOn(context, wanted, chosen, due.isFull ? { mayWatchAll } : undefined);
+    report.recordEvents(selected); // also after a failed comparison
+    resumeWatches(context, selected, chosen, due.isFull ? { mayWatchAll } : undefined);
     if (deps.watches && due.isFull) remembered.comparedAt = from; // the watches know which objects failed
   }
   if (due.isFull && policy === "Correct") changes.live = context.applier.applied;
@@ -225,7 +225,7 @@ function compare(context: ApplyContext, objects: readonly KubeObject[], policy: 
   const { applier, phase } = context;
   return context.withLocks(objects, async () => {
     const read = await applier.read(objects.map(refOf));
-    const { found, lost } = await withoutLost(context, objects, read, policy);
+    const { found, lost } = await takeBackObjects(context, objects, read, policy);
     const live = policy === "Warn" ? found : await context.adoptFields(found);
     const ours = objects.filter((object) => !lost.has(objectKey(object)));
     const applied = context.toApply(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
@@ -238,7 +238,7 @@ function compare(context: ApplyContext, objects: readonly KubeObject[], policy: 
  * Takes over objects that other extensions have taken from this one and left since.
  * @returns the live objects without those that other extensions own, and the messages about these by `objectKey`.
  */
-async function withoutLost(
+async function takeBackObjects(
   context: ApplyContext,
   objects: readonly KubeObject[],
   read: LiveObjects,
@@ -259,7 +259,7 @@ async function withoutLost(
 }
 
 /** Resumes the watches with the results of a comparison. @param full set after a comparison of all objects: from now on all are watched. */
-function watchOn(
+function resumeWatches(
   { deps, phase, scoped, step, applier }: ApplyContext,
   objects: readonly KubeObject[],
   { policy }: DriftPolicy,
@@ -267,16 +267,16 @@ function watchOn(
 ): void {
   const { name, uid = "" } = phase.extension.metadata;
   const active = policy === "Warn" ? "Warn" : "Correct";
-  const compared = objects.map((object) => comparedFrom(object, applier.outcomes.get(objectKey(object)), active));
+  const compared = objects.map((object) => toCompared(object, applier.outcomes.get(objectKey(object)), active));
   if (step.signal.aborted) deps.watches?.resume(name, []);
   else if (full) deps.watches?.follow(name, uid, getWatchIdentity(phase.extension, scoped, full.mayWatchAll), compared);
   else deps.watches?.resume(name, compared);
 }
 
-function comparedFrom(object: KubeObject, outcome: Outcome | undefined, policy: ActivePolicy): Compared {
+function toCompared(object: KubeObject, outcome: Outcome | undefined, policy: ActivePolicy): Compared {
   const ref = refOf(object);
   if (!outcome) return { ref, mark: undefined, outcome: "failed" };
-  const drifted = driftOf(outcome, policy) !== undefined;
+  const drifted = findDrift(outcome, policy) !== undefined;
   if (policy === "Warn") return { ref, mark: outcome.before && createMark(outcome.before.metadata), outcome: drifted ? "drifted" : "same" };
   return { ref, mark: createMark(outcome.after.metadata), outcome: drifted ? "corrected" : "same" };
 }

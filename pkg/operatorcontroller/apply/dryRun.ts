@@ -97,7 +97,7 @@ export class DryRun {
         const from = taken.get(objectKey(object));
         after.set(objectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
       } catch (err) {
-        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(roleOf(object))) return;
+        if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(getRole(object))) return;
         if (isImmutableField(err) && isRecreatable(object)) return;
         throw err;
       }
@@ -134,7 +134,7 @@ export class DryRun {
   }
 }
 
-function roleOf(binding: KubeObject): string {
+function getRole(binding: KubeObject): string {
   const role = binding["roleRef"];
   return typeof role === "object" && role !== null && "name" in role ? String(role.name) : "";
 }

@@ -28,31 +28,31 @@ export const dryRunCheck: Check = {
       const isLeftOut = kinds.resourceOf(object) === undefined || refused.has(key) || untried.has(key);
       return !isLeftOut && !losesConversion(object, live.get(key));
     });
-    const taken = new Map(needs.flatMap(({ object }) => pairsOf(live, objectKey(object))));
+    const taken = new Map(needs.flatMap(({ object }) => getEntry(live, objectKey(object))));
     const { objects, failures } = await dryRun.run(
-      tried.map((object) => inGivenOrder(object, live, willBeAdopted)),
+      tried.map((object) => keepAdoptedOrder(object, live, willBeAdopted)),
       taken,
     );
     checked.after = objects;
     for (const { item } of failures) refused.add(objectKey(item));
     const missing = findMissingNamespaces(failures, extension.spec);
-    const findings = [...missing, ...failures.filter(({ err }) => !isNamespaceMissing(err)).map(deniedFinding)];
+    const findings = [...missing, ...failures.filter(({ err }) => !isNamespaceMissing(err)).map(newDeniedFinding)];
     const error = newNamespacesError(missing, failures, tried, dryRun) ?? dryRun.toError(failures, tried);
     return error && { findings, error };
   },
 };
 
-function pairsOf(live: LiveObjects, key: string): [string, KubeObject][] {
+function getEntry(live: LiveObjects, key: string): [string, KubeObject][] {
   const found = live.get(key);
   return found ? [[key, found]] : [];
 }
 
-function inGivenOrder(object: KubeObject, live: LiveObjects, willBeAdopted: PreflightRequest["willBeAdopted"]): KubeObject {
-  const there = live.get(objectKey(object));
-  return there && willBeAdopted?.(there) ? inLiveOrder(object, there) : object;
+function keepAdoptedOrder(object: KubeObject, live: LiveObjects, willBeAdopted: PreflightRequest["willBeAdopted"]): KubeObject {
+  const current = live.get(objectKey(object));
+  return current && willBeAdopted?.(current) ? inLiveOrder(object, current) : object;
 }
 
-function deniedFinding(failure: Failure): PreflightFinding {
+function newDeniedFinding(failure: Failure): PreflightFinding {
   return { kind: "dryRun", ...describeFailure(failure), problems: toFailureProblems(failure) };
 }
 
@@ -71,11 +71,17 @@ export function findMissingNamespaces(
   return byName.map(([namespace, count]) => {
     const objects = count === 1 ? "1 object" : `${count} objects`;
     const message = `namespace ${goQuote(namespace)} does not exist, so ${objects} cannot be created`;
-    return newFinding("namespace", newProblem("NamespaceNotFound", { message, next: adviceOn(namespace, spec), details: [namespace] }));
+    return newFinding(
+      "namespace",
+      newProblem("NamespaceNotFound", { message, next: getNamespaceAdvice(namespace, spec), details: [namespace] }),
+    );
   });
 }
 
-function adviceOn(namespace: string, { namespace: installed, config }: Pick<ClusterExtensionSpec, "namespace" | "config">): string {
+function getNamespaceAdvice(
+  namespace: string,
+  { namespace: installed, config }: Pick<ClusterExtensionSpec, "namespace" | "config">,
+): string {
   if (namespace === installed) return "create it before the ClusterExtension";
   const { watchNamespace, watchNamespaces } = config?.inline ?? {};
   if (watchNamespace === namespace) return "create it, or set another one in spec.config.inline.watchNamespace";

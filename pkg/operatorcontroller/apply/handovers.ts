@@ -273,7 +273,7 @@ export async function takeOver(
 ): Promise<KubeObject[]> {
   const taken: KubeObject[] = [];
   for (const object of objects) {
-    const metadata = { ...takenFields(object, managers), ...(isCrd(object) ? ownerAsAnnotation(object, ownerUid) : {}) };
+    const metadata = { ...buildAdoptedFields(object, managers), ...(isCrd(object) ? moveOwnerToAnnotation(object, ownerUid) : {}) };
     if (Object.keys(metadata).length === 0) {
       taken.push(object);
       continue;
@@ -285,12 +285,12 @@ export async function takeOver(
   return taken;
 }
 
-function takenFields({ metadata: { managedFields = [] } }: KubeObject, managers: readonly string[]): JsonObject {
+function buildAdoptedFields({ metadata: { managedFields = [] } }: KubeObject, managers: readonly string[]): JsonObject {
   const ours = managers.reduce((entries, manager) => handOverFields(entries, manager, FIELD_MANAGER) ?? entries, managedFields);
   return ours === managedFields ? {} : { managedFields: ours };
 }
 
-function ownerAsAnnotation({ metadata: { ownerReferences = [] } }: KubeObject, ownerUid: string): JsonObject {
+function moveOwnerToAnnotation({ metadata: { ownerReferences = [] } }: KubeObject, ownerUid: string): JsonObject {
   const others = ownerReferences.filter(({ uid }) => uid !== ownerUid);
   if (others.length === ownerReferences.length) return {};
   return { ownerReferences: others, annotations: { [ANNOTATION_OWNER_UID]: ownerUid } };

@@ -63,7 +63,7 @@ export async function removeCrds(
   signal: AbortSignal,
 ): Promise<CrdRemoval> {
   if (policy === "Retain") {
-    return { kept: crds.map((crd) => keptCrd(crd, "spec.uninstall.crdPolicy is Retain")), deleting: [] };
+    return { kept: crds.map((crd) => newKeptCrd(crd, "spec.uninstall.crdPolicy is Retain")), deleting: [] };
   }
   if (policy === "Delete") {
     await applier.remove(crds.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
@@ -73,12 +73,12 @@ export async function removeCrds(
   for (const crd of crds) {
     const use = await removeUnused(applier, client, crd, signal);
     if (use.kind === "unused" || (use.kind === "in use" && use.reason === "BeingDeleted")) removal.deleting.push(use.crd);
-    else if (use.kind === "in use") removal.kept.push({ ...keptCrd(use.crd, use.text), ...(use.retry ? { retry: use.retry } : {}) });
+    else if (use.kind === "in use") removal.kept.push({ ...newKeptCrd(use.crd, use.text), ...(use.retry ? { retry: use.retry } : {}) });
   }
   return removal;
 }
 
-function keptCrd(crd: KubeObject, because: string): KeptCrd {
+function newKeptCrd(crd: KubeObject, because: string): KeptCrd {
   return { crd, because, text: `${describeObject(crd)}: ${because}` };
 }
 

@@ -41,22 +41,24 @@ export function denyUnservedKinds(
   const listed = each.length === 1 ? each[0] : `[${each.join(", ")}]`;
   const message = `this cluster does not serve ${formatKinds(unserved)}`;
   const isOver = async (): Promise<boolean> => (await findResource(client, first)) !== undefined;
-  const kinds = unservedKinds(desired, unserved);
+  const kinds = findUnservedKinds(desired, unserved);
   return {
     findings: [
-      newFinding("kindNotServed", newProblem("KindNotServed", { message, next: servedAdvice(kinds), details: kinds.map(kindDetails) })),
+      newFinding("kindNotServed", newProblem("KindNotServed", { message, next: getAdvice(kinds), details: kinds.map(toKindDetails) })),
     ],
     error: new WaitingError("KindNotServed", `${GO_PREFIX}${listed}`, { isOver }),
   };
 }
 
-function kindDetails({ apiVersion, kind }: UnservedKind): ProblemObject {
+function toKindDetails({ apiVersion, kind }: UnservedKind): ProblemObject {
   const group = groupOf(apiVersion);
   return { ...(group === "" ? {} : { group }), kind };
 }
 
-function unservedKinds(desired: readonly KubeObject[], unserved: readonly KubeObject[]): UnservedKind[] {
-  const definitions = new Map(desired.filter(isCrd).flatMap((crd) => definedKinds(crd).map((kind) => [kind, crd.metadata.name] as const)));
+function findUnservedKinds(desired: readonly KubeObject[], unserved: readonly KubeObject[]): UnservedKind[] {
+  const definitions = new Map(
+    desired.filter(isCrd).flatMap((crd) => listDefinedKinds(crd).map((kind) => [kind, crd.metadata.name] as const)),
+  );
   const byKind = new Map(unserved.map(({ apiVersion, kind }) => [kindKey({ apiVersion, kind }), { apiVersion, kind }]));
   return [...byKind].map(([key, gvk]) => {
     const definedBy = definitions.get(key);
@@ -65,7 +67,7 @@ function unservedKinds(desired: readonly KubeObject[], unserved: readonly KubeOb
 }
 
 /** Lists the keys of all kinds that a CustomResourceDefinition defines. */
-function definedKinds(crd: KubeObject): string[] {
+function listDefinedKinds(crd: KubeObject): string[] {
   const {
     group = "",
     names,
@@ -78,7 +80,7 @@ function definedKinds(crd: KubeObject): string[] {
   return versions.map(({ name }) => kindKey({ apiVersion: `${group}/${name}`, kind: names?.kind ?? "" }));
 }
 
-function servedAdvice(kinds: readonly UnservedKind[]): string {
+function getAdvice(kinds: readonly UnservedKind[]): string {
   const unknown = kinds.filter(({ definedBy }) => definedBy === undefined);
   const defined = kinds.filter(({ definedBy }) => definedBy !== undefined);
   if (defined.length === 0) return "install the operator or CustomResourceDefinition that provides it first";

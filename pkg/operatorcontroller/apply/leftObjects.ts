@@ -28,15 +28,15 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
   if (given.length === 0 && !isDue) return watchLeft(deployed, context);
   let release = deployed;
   await context.withLocks(left.map(asObject), async () => {
-    const kept = isDue ? await recheck(left.filter(isKept), context) : left.filter(isKept);
-    const stays = [...(await removeGiven(given, context)), ...kept];
+    const kept = isDue ? await recheckKeptCrds(left.filter(isKept), context) : left.filter(isKept);
+    const stays = [...(await pruneGiven(given, context)), ...kept];
     const keys = new Set(left.map(objectKey));
     const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(objectKey(ref)));
     if (deleted.length > 0) {
       const text = `deleted objects that an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
       deps.events.record(phase.extension, "Normal", "Pruned", text);
     }
-    if (isSame(left, stays)) return;
+    if (areSame(left, stays)) return;
     step.log.info(
       { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
       "objects left by earlier releases changed",
@@ -57,15 +57,15 @@ export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): 
 }
 
 /** Deletes left objects that no other extension needs. @returns the objects that stay. */
-async function removeGiven(given: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
+async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
   const { applier, scoped, phase, owner, step, deps } = context;
   const ours = filterOwned(given.map(asObject), await applier.read(given), owner);
-  const going = ours.filter((object) => !isWanted(object, context));
-  await applier.remove(going.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicyOf(phase.extension.spec), step.signal);
+  const toDelete = ours.filter((object) => !isWanted(object, context));
+  await applier.remove(toDelete.filter((object) => !isCrd(object)));
+  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), crdPolicyOf(phase.extension.spec), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
-  const wanted = new Set(ours.filter((object) => !going.includes(object)).map(objectKey));
+  const wanted = new Set(ours.filter((object) => !toDelete.includes(object)).map(objectKey));
   return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(toLeftObject)];
 }
 
@@ -74,7 +74,7 @@ async function removeGiven(given: readonly LeftObject[], context: ApplyContext):
  * expect an immediate loss of data.
  * @returns the definitions that stay.
  */
-async function recheck(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
+async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, phase, owner, step, deps } = context;
   const policy = crdPolicyOf(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
   const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, context) } as const;
@@ -97,7 +97,7 @@ function isRecheckDue(left: readonly LeftObject[], context: ApplyContext): boole
   );
 }
 
-function isSame(before: readonly LeftObject[], after: readonly LeftObject[]): boolean {
+function areSame(before: readonly LeftObject[], after: readonly LeftObject[]): boolean {
   const keyOf = (one: LeftObject): string => JSON.stringify([objectKey(one), one.kept]);
   const keys = new Set(before.map(keyOf));
   return keys.size === after.length && after.every((one) => keys.has(keyOf(one)));

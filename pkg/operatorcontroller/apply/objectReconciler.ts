@@ -39,7 +39,7 @@ interface WriteTools {
 }
 
 /** The result of writing a release. */
-interface Written {
+interface WriteResult {
   /** Drift was left uncorrected. */
   isDriftLeft: boolean;
   /** Objects that the release does not contain but that stay: objects that other extensions need, and kept CustomResourceDefinitions. */
@@ -54,12 +54,12 @@ async function writeRelease(
   { context, certificates, events }: WriteTools,
   { bundle, objects, base, content, leavesDrift }: NextRelease,
   { live: found, after, needs }: Pick<Checked, "live" | "after" | "needs">,
-): Promise<Written> {
+): Promise<WriteResult> {
   const { applier, phase, deps, scoped, step, owner } = context;
   const live = await context.takeFromOthers(needs, found);
-  for (const need of needs) events.record("Normal", "HandedOver", handedOverText(need));
+  for (const need of needs) events.record("Normal", "HandedOver", formatHandover(need));
   await certificates.withdraw(objects, live);
-  const taken = await context.adoptFields(live, writersBefore(phase.extension, base, content));
+  const taken = await context.adoptFields(live, getPreviousWriters(phase.extension, base, content));
   const applied = context.toApply(objects, taken, base === undefined && isMigrated(phase.extension));
   const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
@@ -74,7 +74,7 @@ async function writeRelease(
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
 }
 
-function handedOverText({ object, owner }: Need): string {
+function formatHandover({ object, owner }: Need): string {
   return `took over ${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}", whose next release does not contain it`;
 }
 
@@ -82,7 +82,7 @@ function handedOverText({ object, owner }: Need): string {
  * Returns the field managers whose fields become ours with a release: always those of the Go operator-controller. For an extension converted from
  * OLM v0, also those of OLM v0, but only from the first other bundle on: that release recreates the Pods anyway.
  */
-function writersBefore(
+function getPreviousWriters(
   extension: ActingPhase["extension"],
   base: NextRelease["base"],
   { labels }: NextRelease["content"],
@@ -184,7 +184,7 @@ export class ObjectReconciler {
     handovers.setTarget(extension, objects, next.base?.objects ?? []);
     changes.isAimed = true;
     this.#context.step.log.info({ state: state.kind, reason: state.reason }, "release needed");
-    let written: Written | undefined;
+    let written: WriteResult | undefined;
     try {
       await preflight(request, { mode: "stop", checks: PERMISSION_CHECKS, checked });
       this.#permissions.report(checked.tolerated);
@@ -271,7 +271,7 @@ export class ObjectReconciler {
     this.#events.record("Warning", "ApplyFailed", text);
   }
 
-  async #recordSuccess(record: ReleaseRecord, { left }: Written): Promise<void> {
+  async #recordSuccess(record: ReleaseRecord, { left }: WriteResult): Promise<void> {
     const deployed = await this.#journal.markDeployed(left.length > 0 ? { ...record, left } : record);
     this.#deps.handovers.settle(this.#phase.extension, deployed.objects);
     watchLeft(deployed, this.#context);

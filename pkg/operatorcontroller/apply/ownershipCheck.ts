@@ -28,16 +28,16 @@ const MAX_API_VERSIONS = 20;
  * of a group.
  * @returns a finding for each conflict, with the existing definition and, if it may be read, its owner.
  */
-async function kindConflicts(
+async function findKindConflicts(
   client: Pick<Client, "raw" | "get">,
   { desired, live, owner, extensionExists }: KindRequest,
   signal: AbortSignal,
 ): Promise<PreflightFinding[]> {
-  const fresh = desired.filter((object) => isCrd(object) && !live.has(objectKey(object))).flatMap(readCrdNames);
+  const created = desired.filter((object) => isCrd(object) && !live.has(objectKey(object))).flatMap(readCrdNames);
   const conflicts: PreflightFinding[] = [];
-  for (const group of new Set(fresh.map((crd) => crd.group))) {
+  for (const group of new Set(created.map((crd) => crd.group))) {
     const served = await readPluralNames(client, group, signal);
-    for (const { name, kind, plural } of fresh.filter((crd) => crd.group === group)) {
+    for (const { name, kind, plural } of created.filter((crd) => crd.group === group)) {
       const other = served.get(kind);
       if (other === undefined || other === plural) continue;
       const ref: ObjectRef = { ...CRD, name: `${other}.${group}` };
@@ -65,12 +65,12 @@ function readCrdNames(crd: KubeObject): { name: string; group: string; kind: str
 /** Reads the plural names by kind, over all served versions of a group; empty for a group that is not served. */
 async function readPluralNames(client: Pick<Client, "raw">, group: string, signal: AbortSignal): Promise<Map<string, string>> {
   const path = `/apis/${encodeURIComponent(group)}`;
-  const { versions = [] } = ((await orNothing(client.raw("GET", path, undefined, { signal }))) ?? {}) as {
+  const { versions = [] } = ((await ignoreAbsent(client.raw("GET", path, undefined, { signal }))) ?? {}) as {
     versions?: { version: string }[];
   };
   const found = new Map<string, string>();
   for (const { version } of versions.slice(0, MAX_API_VERSIONS)) {
-    const list = await orNothing(client.raw("GET", `${path}/${encodeURIComponent(version)}`, undefined, { signal }));
+    const list = await ignoreAbsent(client.raw("GET", `${path}/${encodeURIComponent(version)}`, undefined, { signal }));
     const { resources = [] } = (list ?? {}) as { resources?: { name: string; kind: string }[] };
     for (const { name, kind } of resources) if (!name.includes("/") && !found.has(kind)) found.set(kind, name);
   }
@@ -91,9 +91,9 @@ async function readIfAllowed(
 }
 
 /** Returns undefined for a group that is not served, or discovery that is denied: then the API server decides. */
-async function orNothing(answer: Promise<unknown>): Promise<unknown> {
+async function ignoreAbsent(request: Promise<unknown>): Promise<unknown> {
   try {
-    return await answer;
+    return await request;
   } catch (err) {
     if (isNotFound(err) || isForbidden(err)) return undefined;
     throw err;
@@ -147,12 +147,12 @@ export const ownershipCheck: Check = {
     const foreign = findForeignObjects({ desired, live, owner, extensionExists, released });
     const isHandedOver = ({ object, owner: other }: ForeignObject): boolean => other !== undefined && handovers.excludes(other, object);
     const isGiven = ({ object }: ForeignObject): boolean => {
-      const there = live.get(objectKey(object));
-      return there !== undefined && (willBeAdopted?.(there) ?? false);
+      const current = live.get(objectKey(object));
+      return current !== undefined && (willBeAdopted?.(current) ?? false);
     };
     const denied = foreign.filter((one) => !isGiven(one) && !isHandedOver(one));
     const readable = { desired: desired.filter((object) => !refused.has(objectKey(object))), live, owner, extensionExists };
-    const findings = [...denied.map(ownershipFinding), ...(await kindConflicts(client, readable, signal))];
+    const findings = [...denied.map(newOwnershipFinding), ...(await findKindConflicts(client, readable, signal))];
     checked.needs = foreign.flatMap((one) =>
       one.owner !== undefined && isHandedOver(one) ? [{ object: one.object, owner: one.owner }] : [],
     );
@@ -166,7 +166,7 @@ export const ownershipCheck: Check = {
       };
     };
     // The ServiceAccount may be denied to read the definition, but everyone may read the served kinds.
-    const isUndefined: IsOver = async (until) => (await kindConflicts(client, readable, until)).length === 0;
+    const isUndefined: IsOver = async (until) => (await findKindConflicts(client, readable, until)).length === 0;
     const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(({ message }) => message).join("\n")}`, {
       isOver: last ? isFree(refOf(last)) : isUndefined,
       everyMs: CONFLICT_RECHECK_MS,
@@ -175,7 +175,7 @@ export const ownershipCheck: Check = {
   },
 };
 
-function ownershipFinding({ object, refusal, claim }: ForeignObject): PreflightFinding {
+function newOwnershipFinding({ object, refusal, claim }: ForeignObject): PreflightFinding {
   const next = claimText(claim);
   const details = [{ ...toProblemObject(refOf(object)), owner: next }];
   return newFinding("ownership", newProblem("ObjectConflict", { message: refusal, next, details }));

@@ -54,7 +54,7 @@ export class PermissionCheck {
   report(lacking: MissingPermissions | undefined): void {
     if (!this.#warns) return;
     const { phase, memory, now } = this.#options;
-    const problem = lacking && toleratedProblem(lacking);
+    const problem = lacking && toWarning(lacking);
     memory.of(phase.extension).permissions = { checkedAt: now(), lacking: problem };
     if (problem) phase.report.lacking = problem;
   }
@@ -85,7 +85,7 @@ export class PermissionCheck {
 }
 
 /** Returns the problem for missing permissions that do not stop a release. */
-function toleratedProblem({ problem }: MissingPermissions): Problem {
+function toWarning({ problem }: MissingPermissions): Problem {
   return { ...problem, severity: "Warning" };
 }
 

@@ -23,12 +23,12 @@ const permissionsCheck: Check = {
     if (!lacking) return undefined;
     if (extension.spec.install?.permissions === "Warn") checked.tolerated = lacking;
     else if (lacking.doubtful) checked.doubtful = lacking;
-    else return { findings: [permissionsFinding(lacking)], error: newPermissionsError(lacking) };
+    else return { findings: [newPermissionsFinding(lacking)], error: newPermissionsError(lacking) };
     return undefined;
   },
 };
 
-function permissionsFinding({ text, problem }: MissingPermissions): PreflightFinding {
+function newPermissionsFinding({ text, problem }: MissingPermissions): PreflightFinding {
   return { ...newFinding("permissions", problem), message: text };
 }
 
@@ -60,7 +60,7 @@ const crdUpgradesCheck: Check = {
       checked.notes.push(...notes);
       for (const crd of tried) checked.untried.add(objectKey(crd));
       if (!refusal) return undefined;
-      return { findings: [crdUpgradeFinding(refusal)], error: refusal.error };
+      return { findings: [newCrdUpgradeFinding(refusal)], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
       return { findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: messageOf(err) }))], error: err };
@@ -68,13 +68,13 @@ const crdUpgradesCheck: Check = {
   },
 };
 
-function crdUpgradeFinding({ message, more, next, crds }: UpgradeRefusal): PreflightFinding {
-  const details = crds.flatMap(crdDetails);
+function newCrdUpgradeFinding({ message, more, next, crds }: UpgradeRefusal): PreflightFinding {
+  const details = crds.flatMap(toCrdDetails);
   const finding = newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: [message, ...more].join("; "), next, details }));
   return { ...finding, message, ...(more.length > 0 ? { next: more.join("; ") } : {}) };
 }
 
-function crdDetails({ name, findings, refusals }: CrdRefusal): { name: string; check?: string; message: string }[] {
+function toCrdDetails({ name, findings, refusals }: CrdRefusal): { name: string; check?: string; message: string }[] {
   return [...findings.map(({ check, text }) => ({ name, check, message: text })), ...refusals.map((text) => ({ name, message: text }))];
 }
 
@@ -129,28 +129,29 @@ export async function preflight(request: PreflightRequest, options: PreflightOpt
   const { mode, checks = ALL_CHECKS, checked = newChecked() } = options;
   for (const check of checks) {
     // The dry run has tried all objects by then, and the conversions do not depend on permissions.
-    const explained = (refused: Refusal): Refusal => (check === conversionsCheck ? refused : withDoubt(refused, checked));
+    const withPermissions = (refused: Refusal): Refusal =>
+      check === conversionsCheck ? refused : addUncertainPermissions(refused, checked);
     const refusal = await check.run(request, checked).catch((err: unknown) => {
-      throw mode === "stop" ? explained({ findings: [], error: err }).error : err;
+      throw mode === "stop" ? withPermissions({ findings: [], error: err }).error : err;
     });
     if (!refusal) continue;
-    const { findings, error } = explained(refusal);
+    const { findings, error } = withPermissions(refusal);
     checked.findings.push(...findings);
-    if (mode === "stop") throw reporting(error, findings);
+    if (mode === "stop") throw addProblems(error, findings);
   }
   return checked;
 }
 
 /** Adds the problems of the findings to the error, unless it has its own problems. */
-function reporting(error: unknown, findings: readonly PreflightFinding[]): unknown {
+function addProblems(error: unknown, findings: readonly PreflightFinding[]): unknown {
   if (error instanceof ReconcileError && error.problems.length === 0) error.problems = findings.flatMap(({ problems }) => problems);
   return error;
 }
 
 /** Adds permissions that may be missing in front of the denial that they may have caused. */
-function withDoubt({ findings, error }: Refusal, checked: Checked): Refusal {
+function addUncertainPermissions({ findings, error }: Refusal, checked: Checked): Refusal {
   const { doubtful } = checked;
   if (!doubtful || !(error instanceof DeniedError || !waitingIn(error))) return { findings, error };
   checked.doubtful = undefined;
-  return { findings: [permissionsFinding(doubtful), ...findings], error: withMissingPermissions(error, doubtful) };
+  return { findings: [newPermissionsFinding(doubtful), ...findings], error: withMissingPermissions(error, doubtful) };
 }

@@ -34,8 +34,8 @@ export interface Pruned {
  * the definitions that an earlier release has kept, which are expected to stay.
  */
 export async function listLeavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
-  const { prune: leaving, crds } = planOf(request);
-  const kept = keptBefore(request);
+  const { prune: leaving, crds } = buildPlan(request);
+  const kept = listKept(request);
   const candidates = [...leaving, ...crds.ifUnused].filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
   const live = await applier.read(candidates.map(refOf));
   return filterOwned(candidates, live, request.owner);
@@ -47,18 +47,18 @@ export async function listLeavingObjects(applier: Applier, request: PruneRequest
  */
 export async function prune(applier: Applier, scoped: Client, request: PruneRequest, signal: AbortSignal): Promise<Pruned> {
   const { crdPolicy, owner, isWanted = () => false } = request;
-  const plan = planOf(request);
-  const before = keptBefore(request);
+  const plan = buildPlan(request);
+  const before = listKept(request);
   const all = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
   if (all.length === 0) return { kept: [], left: [] };
   const leaving = all.filter((object) => !before.has(objectKey(object)));
   const ours = filterOwned(leaving, await applier.read(leaving.map(refOf)), owner);
   const left = ours.filter(isWanted);
-  const going = ours.filter((object) => !left.includes(object));
-  await applier.remove(going.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, going.filter(isCrd), crdPolicy, signal);
+  const toDelete = ours.filter((object) => !left.includes(object));
+  await applier.remove(toDelete.filter((object) => !isCrd(object)));
+  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), crdPolicy, signal);
   // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
-  await takeOver(scoped, crdsOf(kept), owner.uid, signal);
+  await takeOver(scoped, toCrds(kept), owner.uid, signal);
   const still = await recheckKept(
     applier,
     scoped,
@@ -77,7 +77,7 @@ export async function listLeavingCrds(
   applier: Applier,
   request: PruneRequest,
 ): Promise<Pick<LostConversionRequest, "crds" | "policy" | "recorded">> {
-  const before = keptBefore(request);
+  const before = listKept(request);
   const all = listUndesired(request).filter(isCrd);
   const leaving = all.filter((crd) => !before.has(objectKey(crd)));
   const earlier = all.filter((crd) => before.has(objectKey(crd)));
@@ -90,27 +90,27 @@ export async function listLeavingCrds(
 
 /** Lists the objects of the history that are not desired, regardless of their current owner. */
 export function listUndesired(request: Omit<PruneRequest, "owner">): KubeObject[] {
-  const { prune: going, crds } = planOf(request);
-  return [...going, ...crds.ifUnused, ...crds.kept];
+  const { prune: toDelete, crds } = buildPlan(request);
+  return [...toDelete, ...crds.ifUnused, ...crds.kept];
 }
 
 /** Lists the objects that need permissions for their deletion: like `listUndesired`, without kept definitions that the policy does not delete. */
 export function listRemovals(request: Omit<PruneRequest, "owner">): KubeObject[] {
-  const kept = keptBefore(request);
+  const kept = listKept(request);
   return listUndesired(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
 }
 
 /** Returns the definitions that an earlier release has kept, by `objectKey`. */
-function keptBefore({ history }: Pick<PruneRequest, "history">): ReadonlyMap<string, LeftObject> {
+function listKept({ history }: Pick<PruneRequest, "history">): ReadonlyMap<string, LeftObject> {
   const left = history.flatMap((release) => release.left ?? []).filter(isKept);
   return new Map(left.map((one) => [objectKey(one), one]));
 }
 
-function crdsOf(kept: readonly KeptCrd[]): KubeObject[] {
+function toCrds(kept: readonly KeptCrd[]): KubeObject[] {
   return kept.map(({ crd }) => crd);
 }
 
-function planOf({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
+function buildPlan({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
   const recorded = new Map(
     history.flatMap(({ objects, left = [] }) =>
       [...left.map(asObject), ...withSecrets(objects)].map((object) => [objectKey(object), object]),

@@ -20,9 +20,9 @@ export const quotaCheck: Check = {
   name: "quota",
   async run(request, checked) {
     if (checked.findings.some(({ kind }) => kind === "dryRun" || kind === "namespace")) return undefined;
-    const created = createdObjects(request, checked);
+    const created = listCreatedObjects(request, checked);
     const find = (signal: AbortSignal): Promise<ExceededQuota[]> => findExceeded(request.client, created, signal);
-    const findings = (await find(request.signal)).map(quotaFinding);
+    const findings = (await find(request.signal)).map(newQuotaFinding);
     if (findings.length === 0) return undefined;
     const isOver = async (until: AbortSignal): Promise<boolean> => (await find(until)).length === 0;
     return { findings, error: new DeniedError(findings.map(({ message }) => message).join("\n"), { isOver }) };
@@ -49,7 +49,7 @@ async function findExceeded(
   return exceededQuotas(found.flat(), created);
 }
 
-function createdObjects({ desired, kinds }: PreflightRequest, { live, refused }: Checked): CountedObject[] {
+function listCreatedObjects({ desired, kinds }: PreflightRequest, { live, refused }: Checked): CountedObject[] {
   return desired.flatMap((object) => {
     const resource = kinds.resourceOf(object);
     if (!resource?.namespaced || live.has(objectKey(object)) || refused.has(objectKey(object))) return [];
@@ -57,7 +57,7 @@ function createdObjects({ desired, kinds }: PreflightRequest, { live, refused }:
   });
 }
 
-function quotaFinding(exceeded: ExceededQuota): PreflightFinding {
+function newQuotaFinding(exceeded: ExceededQuota): PreflightFinding {
   const { namespace, name, objects } = exceeded;
   const message = `ResourceQuota ${namespace}/${name} does not allow all new objects: ${formatExceededQuota(exceeded)}; counted objects: ${formatFirst(objects.map(describeObject))}`;
   const details = [{ namespace, name, message: formatExceededQuota(exceeded) }];

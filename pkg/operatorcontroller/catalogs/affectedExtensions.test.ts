@@ -16,22 +16,22 @@ function extension(name: string, packageName: string, { reason = "Succeeded", ge
 }
 
 async function concerned(extensions: readonly ClusterExtension[], changed: readonly string[] = []) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const names: string[] = [];
   const contents = {
     isUnchanged: (_catalog: unknown, before: string | undefined, packageName: string) => {
-      asked.push(`${packageName} ${before}`);
+      requested.push(`${packageName} ${before}`);
       return Promise.resolve(!changed.includes(packageName));
     },
   };
   await findAffectedExtensions(EDITION, extensions, contents, (name) => names.push(name));
-  return { names: names.sort(), asked };
+  return { names: names.sort(), asked: requested };
 }
 
 test("findAffectedExtensions finds the extensions whose packages have changed, and reads each package once", async () => {
-  const { names, asked } = await concerned([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
+  const { names, asked: requested } = await concerned([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
   expect(names).toEqual(["b", "c"]);
-  expect(asked).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
+  expect(requested).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
 });
 
 test.for<[string, Parameters<typeof extension>[2]]>([
@@ -39,7 +39,7 @@ test.for<[string, Parameters<typeof extension>[2]]>([
   ["has changed since its last reconcile", { generation: 2 }],
   ["is not installed", { installed: false }],
 ])("findAffectedExtensions finds an extension that %s, even if its package has not changed", async ([, state]) => {
-  const { names, asked } = await concerned([extension("a", "p", state)]);
+  const { names, asked: requested } = await concerned([extension("a", "p", state)]);
   expect(names).toEqual(["a"]);
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });

@@ -60,7 +60,7 @@ export class CatalogBundleIndexes {
    * @throws the signal's reason when it aborts; a shared read continues for its other callers.
    */
   async read(catalogs: readonly ClusterCatalog[], signal: AbortSignal): Promise<CatalogBundleIndex[]> {
-    return Promise.all(catalogs.map((catalog) => this.#one(catalog, signal)));
+    return Promise.all(catalogs.map((catalog) => this.#readOne(catalog, signal)));
   }
 
   /** Names of the catalogs with a cached index. */
@@ -74,7 +74,7 @@ export class CatalogBundleIndexes {
     this.#kept.delete(catalogName);
   }
 
-  async #one(catalog: ClusterCatalog, signal: AbortSignal): Promise<CatalogBundleIndex> {
+  async #readOne(catalog: ClusterCatalog, signal: AbortSignal): Promise<CatalogBundleIndex> {
     const { name } = catalog.metadata;
     const entry = { name, priority: catalog.spec.priority ?? 0 };
     if (catalog.spec.availabilityMode === "Unavailable")
@@ -97,7 +97,7 @@ export class CatalogBundleIndexes {
       before.cancel = this.#clock.after(this.#idleMs, drop);
       return before.read;
     }
-    const read = this.#after(before, base, ref);
+    const read = this.#readAfter(before, base, ref);
     const kept = { ref, read, cancel: this.#clock.after(this.#idleMs, drop) };
     this.#kept.set(catalog, kept);
     read.catch(() => {
@@ -106,7 +106,7 @@ export class CatalogBundleIndexes {
     return read;
   }
 
-  async #after(before: Kept | undefined, base: string, ref: string): Promise<KnownBundleIndex> {
+  async #readAfter(before: Kept | undefined, base: string, ref: string): Promise<KnownBundleIndex> {
     const known = await before?.read.catch(() => undefined);
     return this.#reader.bundleIndex(base, ref, this.#stopped, known);
   }

@@ -50,8 +50,8 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
 });
 
-async function start(answers: Record<string, Answer>, options: CatalogClientOptions = {}) {
-  const api = await LoopbackApi.start(({ url }) => answers[url] ?? NO_ROUTE);
+async function start(responses: Record<string, Answer>, options: CatalogClientOptions = {}) {
+  const api = await LoopbackApi.start(({ url }) => responses[url] ?? NO_ROUTE);
   const client = new CatalogClient(options);
   open.push(
     () => api[Symbol.asyncDispose](),
@@ -84,9 +84,9 @@ describe("CatalogClient with a known package", () => {
       [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), ...tag("a") },
       [PACKAGES]: { ...lines(PACKAGE), ...tag("b") },
     };
-    let answers: Record<string, Answer> = first;
+    let responses: Record<string, Answer> = first;
     const api = await LoopbackApi.start(({ url, headers }) => {
-      const answer = answers[url] ?? NO_ROUTE;
+      const answer = responses[url] ?? NO_ROUTE;
       return answer === NOT_MODIFIED && headers["if-none-match"] === undefined ? (first[url] ?? NO_ROUTE) : answer;
     });
     const client = new CatalogClient();
@@ -98,7 +98,7 @@ describe("CatalogClient with a known package", () => {
     const read = (content?: PackageContent) =>
       client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal, { content, tags });
     const before = await read();
-    answers = second;
+    responses = second;
     return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
   }
 
@@ -138,7 +138,7 @@ test("CatalogClient keeps the text of a maximum that is a number", async () => {
   expect(bundle && maxVersionOf(bundle)).toEqual({ kind: "stated", max: { major: 4, minor: 10 } });
 });
 
-test.for<[why: string, answers: Record<string, Answer>, message: string | RegExp]>([
+test.for<[why: string, responses: Record<string, Answer>, message: string | RegExp]>([
   ["503", { ...SERVED, [OF_PACKAGE]: { status: 503, text: "not yet" } }, "error: received unexpected response status code 503"],
   ["404 everywhere", {}, "error: received unexpected response status code 404"],
   [
@@ -163,8 +163,8 @@ test.for<[why: string, answers: Record<string, Answer>, message: string | RegExp
     { ...SERVED, [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), headers: { "olm-catalog-digest": "sha256:0" } } },
     `the response has content sha256:0, but status.resolvedSource is ${REF}`,
   ],
-])("CatalogClient fails with the reason when it receives %s", async ([, answers, message]) => {
-  const { read } = await start(answers);
+])("CatalogClient fails with the reason when it receives %s", async ([, responses, message]) => {
+  const { read } = await start(responses);
   const err = (await read().catch((thrown: unknown) => thrown)) as Error;
   if (typeof message === "string") expect(err.message).toBe(message);
   else expect(err.message).toMatch(message);
@@ -375,12 +375,12 @@ describe("CatalogClient reads the bundle index", () => {
   const OFFERED = [{ package: "p", name: "p.v1.0.0", properties: LINE.properties }];
   const signal = new AbortController().signal;
 
-  test.for<[how: string, answers: Record<string, Answer>, log: string[]]>([
+  test.for<[how: string, responses: Record<string, Answer>, log: string[]]>([
     ["from the properties endpoint", { [PROPERTIES]: lines(LINE) }, [PROPERTIES]],
     ["from the bundles when the server has no properties endpoint", { [BUNDLES]: lines(BUNDLE) }, [PROPERTIES, BUNDLES]],
     ["from everything when it has neither", { [ALL]: lines(PACKAGE, CHANNEL, BUNDLE) }, [PROPERTIES, BUNDLES, ALL]],
-  ])("%s", async ([, answers, log]) => {
-    const { client, api } = await start(answers);
+  ])("%s", async ([, responses, log]) => {
+    const { client, api } = await start(responses);
     const { index } = await client.bundleIndex(`${api.url}${BASE}`, REF, signal);
     expect(index.bundlesOf("p")).toEqual(OFFERED);
     expect(api.log).toEqual(log.map((path) => `GET ${path}`));

@@ -115,7 +115,7 @@ const PACKAGE_LIMITS: PackageReadLimits = {
 /** The header of our catalogd with the digest of the content. */
 const DIGEST_HEADER = "olm-catalog-digest";
 /** The endpoints with the bundles for the dependency solver, the shortest response first; the Go catalogd only has the last, or the last two. */
-const OFFER_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
+const INDEX_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
 
 /** One read of a package or an index. */
 interface Reading {
@@ -166,7 +166,7 @@ export class CatalogClient {
     known?: KnownPackage,
   ): Promise<PackageContent | undefined> {
     const tags = known?.tags ?? new Map<string, string>();
-    return inTime(signal, async (until) => {
+    return withTimeout(signal, async (until) => {
       const metas = await this.#packageMetas(base, packageName, { ref, signal: until, tags });
       if (metas === "unchanged") return known?.content;
       const content = packageContent(metas, packageName);
@@ -185,7 +185,7 @@ export class CatalogClient {
    */
   async bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex> {
     const tags = new Map(known?.tags);
-    const index = await inTime(signal, (until) => this.#readIndex(base, { ref, signal: until, tags }));
+    const index = await withTimeout(signal, (until) => this.#readIndex(base, { ref, signal: until, tags }));
     return { index: index ?? known?.index ?? new BundleIndexBuilder().build(), tags };
   }
 
@@ -220,7 +220,7 @@ export class CatalogClient {
 
   /** Reads the index from the first endpoint that exists. @returns undefined if it has not changed. */
   async #readIndex(base: string, reading: Reading): Promise<BundleIndex | undefined> {
-    for (const path of OFFER_PATHS) {
+    for (const path of INDEX_PATHS) {
       try {
         return await this.#readIndexAt(new URL(base + path), reading);
       } catch (err) {
@@ -251,30 +251,30 @@ export class CatalogClient {
   ): Promise<AsyncIterable<Meta> | undefined> {
     const path = at.pathname + at.search;
     const known = tags.get(path);
-    const answer = await this.#connections.get(at, signal, known === undefined ? {} : { "if-none-match": known });
-    const unchanged = answer.statusCode === 304 && known !== undefined;
-    if (answer.statusCode !== 200 && !unchanged) {
-      await answer.body.dump();
-      throw new UnexpectedStatus(answer.statusCode);
+    const response = await this.#connections.get(at, signal, known === undefined ? {} : { "if-none-match": known });
+    const unchanged = response.statusCode === 304 && known !== undefined;
+    if (response.statusCode !== 200 && !unchanged) {
+      await response.body.dump();
+      throw new UnexpectedStatus(response.statusCode);
     }
-    const digest = answer.headers[DIGEST_HEADER];
+    const digest = response.headers[DIGEST_HEADER];
     if (ref !== undefined && typeof digest === "string" && !ref.endsWith(`@${digest}`)) {
-      await answer.body.dump();
+      await response.body.dump();
       throw new UnexpectedContent(digest, ref);
     }
     if (unchanged) {
-      await answer.body.dump();
+      await response.body.dump();
       return undefined;
     }
-    const { etag } = answer.headers;
+    const { etag } = response.headers;
     if (typeof etag === "string") tags.set(path, etag);
     else tags.delete(path);
-    return this.#thread.read({ path: at.pathname, wanted, limits: this.#limits }, within(maxBytes, answer.body));
+    return this.#thread.read({ path: at.pathname, wanted, limits: this.#limits }, limitBytes(maxBytes, response.body));
   }
 }
 
 /** Runs `work` with a time limit. @throws UnexpectedStatus and UnexpectedContent unchanged, and other errors after "error performing request: ". */
-async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
+async function withTimeout<T>(signal: AbortSignal, work: (until: AbortSignal) => Promise<T>): Promise<T> {
   using deadline = new Deadline(signal, REQUEST_TIMEOUT_MS);
   try {
     return await work(deadline.signal);
@@ -286,7 +286,7 @@ async function inTime<T>(signal: AbortSignal, work: (until: AbortSignal) => Prom
 }
 
 /** Yields chunks unchanged. @throws Error after more than `maxBytes`. */
-async function* within(maxBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* limitBytes(maxBytes: number, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.byteLength;

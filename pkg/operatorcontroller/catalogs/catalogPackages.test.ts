@@ -28,7 +28,7 @@ test("CatalogPackages reads a package once for a hundred extensions until the ca
   expect(reader.calls).toHaveLength(2);
 });
 
-const edition = (number: number, state: Parameters<typeof catalogNamed>[1] = {}) =>
+const newCatalog = (number: number, state: Parameters<typeof catalogNamed>[1] = {}) =>
   catalogNamed("c", { digest: `quay.io/c@sha256:${number}`, ...state });
 const REF = "quay.io/c@sha256:1";
 
@@ -36,42 +36,42 @@ test("CatalogPackages compares new content with the cached previous content", as
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const asBefore = (number: number, before = `quay.io/c@sha256:${number - 1}`) =>
-    contents.isUnchanged(edition(number), before, "p", signal);
-  await contents.read([edition(1)], "p", signal);
+    contents.isUnchanged(newCatalog(number), before, "p", signal);
+  await contents.read([newCatalog(1)], "p", signal);
   reader.answer = () => Promise.resolve({ ...CONTENT });
   expect(await asBefore(2)).toBe(true);
   reader.answer = () => Promise.resolve({ ...CONTENT, others: 1 });
   expect(await asBefore(3)).toBe(false);
   expect(await asBefore(4)).toBe(true);
   expect(await asBefore(4)).toBe(false);
-  expect((await contents.read([edition(4)], "p", signal))[0]?.content).toEqual({ ...CONTENT, others: 1 });
+  expect((await contents.read([newCatalog(4)], "p", signal))[0]?.content).toEqual({ ...CONTENT, others: 1 });
   expect(reader.calls).toHaveLength(4);
 });
 
 test("CatalogPackages passes the known package to the next read", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
-  await contents.read([edition(1)], "p", signal);
+  await contents.read([newCatalog(1)], "p", signal);
   reader.known[0]?.tags.set("/path", "tag");
-  await contents.read([edition(2)], "p", signal);
+  await contents.read([newCatalog(2)], "p", signal);
   expect(reader.known[1]).toEqual({ content: CONTENT, tags: new Map([["/path", "tag"]]) });
 });
 
 test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise<boolean>]>([
-  ["was never read", (contents) => contents.isUnchanged(edition(2), REF, "other", signal)],
-  ["was already read from later content", (contents) => contents.isUnchanged(edition(2), "quay.io/c@sha256:0", "p", signal)],
-  ["is not served now", (contents) => contents.isUnchanged(edition(2, { serving: false }), REF, "p", signal)],
+  ["was never read", (contents) => contents.isUnchanged(newCatalog(2), REF, "other", signal)],
+  ["was already read from later content", (contents) => contents.isUnchanged(newCatalog(2), "quay.io/c@sha256:0", "p", signal)],
+  ["is not served now", (contents) => contents.isUnchanged(newCatalog(2, { serving: false }), REF, "p", signal)],
   [
     "cannot be read now",
     (contents, reader) => {
       reader.answer = () => Promise.reject(new Error("connection refused"));
-      return contents.isUnchanged(edition(2), REF, "p", signal);
+      return contents.isUnchanged(newCatalog(2), REF, "p", signal);
     },
   ],
 ])("CatalogPackages.isUnchanged is false for a package that %s", async ([, ask]) => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
-  await contents.read([edition(1)], "p", signal);
+  await contents.read([newCatalog(1)], "p", signal);
   expect(await ask(contents, reader)).toBe(false);
 });
 
@@ -110,9 +110,9 @@ test("CatalogPackages returns the last known package and the report of a catalog
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
   const unknown = { name: "c", priority: 0, content: undefined, unavailable: 'catalog "c" is not being served' };
-  const off = edition(1, { serving: false });
+  const off = newCatalog(1, { serving: false });
   expect(await contents.read([off], "p", signal)).toEqual([{ ...unknown, reports: "catalogd has not reported its status yet" }]);
-  await contents.read([edition(1)], "p", signal);
+  await contents.read([newCatalog(1)], "p", signal);
   off.status?.conditions?.push({
     type: "Progressing",
     status: "True",
@@ -127,11 +127,11 @@ test("CatalogPackages returns the last known package and the report of a catalog
 test("CatalogPackages returns the last known package of the same catalog when a read fails", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
-  await contents.read([edition(1)], "p", signal);
+  await contents.read([newCatalog(1)], "p", signal);
   reader.answer = () => Promise.reject(new Error("connection refused"));
   for (const attempt of [2, 2, 3])
-    expect((await contents.read([edition(attempt)], "p", signal))[0]?.lastKnown).toEqual({ content: CONTENT });
+    expect((await contents.read([newCatalog(attempt)], "p", signal))[0]?.lastKnown).toEqual({ content: CONTENT });
   expect((await contents.read([catalogNamed("d", { digest: REF })], "p", signal))[0]?.lastKnown).toBeUndefined();
   contents.forget("c");
-  expect((await contents.read([edition(3)], "p", signal))[0]?.lastKnown).toBeUndefined();
+  expect((await contents.read([newCatalog(3)], "p", signal))[0]?.lastKnown).toBeUndefined();
 });

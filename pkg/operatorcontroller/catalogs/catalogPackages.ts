@@ -11,7 +11,7 @@ import type { CatalogPackage, Unresolved } from "../../resolve/resolution.ts";
 import { type SelectedCatalogs, selectCatalogs } from "../../resolve/resolve.ts";
 
 /** A cached package, or the read in progress. */
-interface KeptPackage {
+interface CachedPackage {
   /** The digest reference of the catalog content. */
   readonly ref: string;
   readonly content: Promise<PackageContent | undefined>;
@@ -20,23 +20,23 @@ interface KeptPackage {
 }
 
 /** A cached package with the previous one, which replaces it if its read fails. */
-interface KeptEntry extends KeptPackage {
-  readonly before?: KeptPackage | undefined;
+interface CacheEntry extends CachedPackage {
+  readonly before?: CachedPackage | undefined;
 }
 
 /**
  * Limit of all cached packages, in bytes of JSON; they need about three times as much memory. A typical package has tens of kilobytes, the largest
  * ones have hundreds. A package that a catalog does not contain, which is the common case, needs almost nothing.
  */
-const MAX_KEPT_BYTES = 24 * 1024 * 1024;
+const MAX_CACHED_BYTES = 24 * 1024 * 1024;
 /** Overhead of an entry. */
 const BYTES_PER_ENTRY = 1_024;
 
 /** Caches packages by catalog and name. Evicts the least recently used ones beyond a limit in bytes. Keeps the previous one if a read fails. */
 export class PackageCache {
-  readonly #kept: LRUCache<string, KeptEntry>;
+  readonly #kept: LRUCache<string, CacheEntry>;
 
-  constructor(maxBytes: number = MAX_KEPT_BYTES) {
+  constructor(maxBytes: number = MAX_CACHED_BYTES) {
     this.#kept = new LRUCache({ maxSize: maxBytes });
   }
 
@@ -46,17 +46,17 @@ export class PackageCache {
   }
 
   /** Returns a package without marking it as used. */
-  peek(catalog: string, packageName: string): KeptPackage | undefined {
+  peek(catalog: string, packageName: string): CachedPackage | undefined {
     return this.#kept.peek(packageKey(catalog, packageName));
   }
 
   /** Returns a package and marks it as used. */
-  use(catalog: string, packageName: string): KeptPackage | undefined {
+  use(catalog: string, packageName: string): CachedPackage | undefined {
     return this.#kept.get(packageKey(catalog, packageName));
   }
 
   /** Caches a package in place of the previous one; a read in progress counts as small until it has ended. */
-  keep(catalog: string, packageName: string, reading: KeptPackage): void {
+  keep(catalog: string, packageName: string, reading: CachedPackage): void {
     const key = packageKey(catalog, packageName);
     const known = this.#kept.peek(key);
     const before = known && (known.before ?? { ref: known.ref, content: known.content, tags: known.tags });
@@ -69,12 +69,12 @@ export class PackageCache {
     for (const key of own) this.#kept.delete(key);
   }
 
-  #set(key: string, kept: KeptEntry): void {
+  #set(key: string, kept: CacheEntry): void {
     this.#kept.set(key, kept, { size: BYTES_PER_ENTRY });
-    void this.#weigh(key, kept);
+    void this.#updateSize(key, kept);
   }
 
-  async #weigh(key: string, kept: KeptEntry): Promise<void> {
+  async #updateSize(key: string, kept: CacheEntry): Promise<void> {
     try {
       const content = await kept.content;
       if (this.#kept.peek(key) !== kept) return;
@@ -161,8 +161,8 @@ export class CatalogPackages {
    * Omits catalogs with availability mode Unavailable.
    */
   async read(catalogs: readonly ClusterCatalog[], packageName: string, signal: AbortSignal): Promise<CatalogPackage[]> {
-    const asked = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
-    return Promise.all(asked.map((catalog) => this.#one(catalog, packageName, signal)));
+    const available = catalogs.filter((catalog) => catalog.spec.availabilityMode !== "Unavailable");
+    return Promise.all(available.map((catalog) => this.#readOne(catalog, packageName, signal)));
   }
 
   /**
@@ -188,12 +188,12 @@ export class CatalogPackages {
     this.#kept.forget(catalogName);
   }
 
-  async #one(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogPackage> {
+  async #readOne(catalog: ClusterCatalog, packageName: string, signal: AbortSignal): Promise<CatalogPackage> {
     const { name } = catalog.metadata;
     const entry = { name, priority: catalog.spec.priority ?? 0 };
     const state = getServedContent(catalog);
     if (typeof state === "string")
-      return { ...entry, content: undefined, unavailable: state, ...reportOf(catalog), ...(await this.#lastKnown(name, packageName)) };
+      return { ...entry, content: undefined, unavailable: state, ...getReport(catalog), ...(await this.#lastKnown(name, packageName)) };
     try {
       return { ...entry, content: await this.#package(name, state, packageName, signal) };
     } catch (err) {
@@ -236,7 +236,7 @@ export class CatalogPackages {
     { base, ref }: { base: string; ref: string },
     packageName: string,
     signal: AbortSignal,
-    kept: KeptPackage | undefined,
+    kept: CachedPackage | undefined,
     tags: Map<string, string>,
   ): Promise<PackageContent | undefined> {
     let known: PackageContent | undefined;
@@ -266,7 +266,7 @@ export function getServedContent(catalog: ClusterCatalog): { base: string; ref: 
 }
 
 /** Returns the report of a catalog that is not served: reason and message of its condition Progressing, unless the reason is Succeeded. */
-function reportOf({ status }: ClusterCatalog): Pick<CatalogPackage, "reports"> {
+function getReport({ status }: ClusterCatalog): Pick<CatalogPackage, "reports"> {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   if (!progressing) return { reports: "catalogd has not reported its status yet" };
   const { reason, message } = progressing;

@@ -38,14 +38,16 @@ export class AuthorityFolder implements AuthoritySource {
   constructor(dir: string, now: () => number = () => performance.now()) {
     this.#dir = dir;
     this.#now = now;
-    this.#last = parseAuthorities(namesOf(readdirSync(dir, { withFileTypes: true })).map((name) => readFileSync(join(dir, name), "utf8")));
+    this.#last = parseAuthorities(
+      listNames(readdirSync(dir, { withFileTypes: true })).map((name) => readFileSync(join(dir, name), "utf8")),
+    );
     this.#readAt = now();
   }
 
   async current(): Promise<Authorities> {
     if (this.#now() - this.#readAt < FRESH_MS) return this.#last;
     try {
-      const names = namesOf(await readdir(this.#dir, { withFileTypes: true }));
+      const names = listNames(await readdir(this.#dir, { withFileTypes: true }));
       this.#last = parseAuthorities(await Promise.all(names.map((name) => readFile(join(this.#dir, name), "utf8"))));
     } catch {
       // A mounted folder is replaced as a whole, and exists again after a moment.
@@ -55,7 +57,7 @@ export class AuthorityFolder implements AuthoritySource {
   }
 }
 
-function namesOf(entries: readonly { name: string; isDirectory(): boolean }[]): string[] {
+function listNames(entries: readonly { name: string; isDirectory(): boolean }[]): string[] {
   return entries
     .filter((entry) => !entry.isDirectory() && !entry.name.startsWith("..")) // internal links of a mounted ConfigMap
     .map(({ name }) => name)
@@ -94,7 +96,7 @@ export class SecretAuthorities implements AuthoritySource {
     this.#name = `${namespace}/${name}`;
     this.#log = log;
     const selection = { namespace, fieldSelector: `metadata.name=${name}`, clock };
-    this.#informer = new Informer(client, SECRET, { ...selection, transform: (secret) => this.#taken(secret) }, log);
+    this.#informer = new Informer(client, SECRET, { ...selection, transform: (secret) => this.#update(secret) }, log);
   }
 
   async current(): Promise<Authorities> {
@@ -113,7 +115,7 @@ export class SecretAuthorities implements AuthoritySource {
   }
 
   /** Stores the authorities of the Secret. @returns the Secret without its data. */
-  #taken(secret: KubeObject): KubeObject {
+  #update(secret: KubeObject): KubeObject {
     const { authorities } = storedIn(secret);
     const found = parseAuthorities(authorities);
     if (authorities.length === 0)

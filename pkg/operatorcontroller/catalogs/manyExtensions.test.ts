@@ -44,13 +44,13 @@ class ManyExtensions {
 }
 
 function settled(name: string, packageName: string): ClusterExtension {
-  const made = extensionNamed(name, { packageName });
+  const extensions = extensionNamed(name, { packageName });
   const condition = { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", observedGeneration: 1 };
   const status = {
     conditions: [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }],
     install: { bundle: { name: `${packageName}.v1.0.1`, version: "1.0.1" } },
   };
-  return { ...made, metadata: { ...made.metadata, generation: 1 }, status };
+  return { ...extensions, metadata: { ...extensions.metadata, generation: 1 }, status };
 }
 
 test("resolving a thousand extensions from five catalogs reads each package of a catalog once, and again only when that catalog changes", async () => {

@@ -25,11 +25,11 @@ const DEPRECATION_MEMBERS = ["reference", "message"];
  * Returns `meta` with only the members that resolution reads of packages, channels, bundles and deprecations, only the properties of bundles that
  * it reads, and no members for other schemas. Keeps a member with a wrong type, so that a later error reports it.
  */
-function slimMeta(meta: Meta): Meta {
-  return { ...meta, blob: slimBlob(meta) };
+function trimMeta(meta: Meta): Meta {
+  return { ...meta, blob: trimBlob(meta) };
 }
 
-function slimBlob({ schema, blob }: Meta): JsonObject {
+function trimBlob({ schema, blob }: Meta): JsonObject {
   switch (schema) {
     case Schema.package:
       return pickMembers(blob, [...IDENTITY_MEMBERS, "defaultchannel"]);
@@ -113,7 +113,7 @@ export class ResponseReader {
   *#kept(metas: Iterable<Meta>): Generator<Meta> {
     for (const meta of metas) {
       if (this.#wanted.kind === "bundleIndex") yield trimIndexMeta(meta);
-      else if (getPackageName(meta) === this.#wanted.name) yield this.#count(slimMeta(meta));
+      else if (getPackageName(meta) === this.#wanted.name) yield this.#count(trimMeta(meta));
     }
   }
 
@@ -121,13 +121,13 @@ export class ResponseReader {
     const { keptBytes, keptValues } = this.#limits;
     this.#bytes += JSON.stringify(meta.blob).length;
     this.#values = countValues(meta.blob, this.#values, keptValues);
-    if (this.#bytes > keptBytes) throw tooLarge(`${keptBytes} bytes`, meta);
-    if (this.#values > keptValues) throw tooLarge(`${keptValues} values`, meta);
+    if (this.#bytes > keptBytes) throw newSizeError(`${keptBytes} bytes`, meta);
+    if (this.#values > keptValues) throw newSizeError(`${keptValues} values`, meta);
     return meta;
   }
 }
 
-function tooLarge(limit: string, { schema, name }: Meta): Error {
+function newSizeError(limit: string, { schema, name }: Meta): Error {
   return new Error(`the package contains more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
 }
 

@@ -32,13 +32,13 @@ export class ResponseThread {
    * @throws the errors of `ResponseReader` and of `chunks`, and an Error for content that needs more memory or time than the thread has.
    */
   async *read(task: ReadTask, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Meta> {
-    const pieces = inPieces(chunks)[Symbol.asyncIterator]();
+    const pieces = splitPieces(chunks)[Symbol.asyncIterator]();
     try {
       const first: Uint8Array[] = [];
       for (let bytes = 0; bytes <= MAIN_THREAD_BYTES; ) {
         const { done, value } = await pieces.next();
         if (done) {
-          yield* readHere(task, first);
+          yield* readInMainThread(task, first);
           return;
         }
         first.push(value);
@@ -85,14 +85,14 @@ export class ResponseThread {
   }
 }
 
-function* readHere(task: ReadTask, pieces: readonly Uint8Array[]): Generator<Meta> {
+function* readInMainThread(task: ReadTask, pieces: readonly Uint8Array[]): Generator<Meta> {
   const reader = new ResponseReader(task);
   for (const piece of pieces) yield* reader.push(piece);
   yield* reader.end();
 }
 
 /** Yields the bytes of `chunks` in pieces of about `PIECE_BYTES`. */
-async function* inPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* splitPieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let [waiting, bytes]: [Uint8Array[], number] = [[], 0];
   for await (const chunk of chunks) {
     waiting.push(chunk);

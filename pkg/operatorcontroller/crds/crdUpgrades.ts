@@ -76,7 +76,7 @@ async function dropStoredVersions(
     const grant = storedVersionsGrant(name);
     const rules = { clusterRules: [ruleOf(grant)], namespaceRules: new Map<string, never>(), unknownKinds: [] };
     const [line] = ruleLines(rules, Number.POSITIVE_INFINITY);
-    const isOver = (asked: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, asked);
+    const isOver = (until: AbortSignal): Promise<boolean> => isAllowed(client, "", grant, until);
     const message = `${text}; service account requires the following permission:\n  ${line}`;
     const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
     return { crds, message, more: [], next: advice, error };
@@ -127,7 +127,7 @@ export async function checkCrdUpgrades(
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
     const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
-    if (before) upgrades.push(await crdUpgrade(client, before, object, ignored, objects, signal));
+    if (before) upgrades.push(await checkCrdUpgrade(client, before, object, ignored, objects, signal));
   }
   const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [findingsText(name, found)] : [])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
@@ -136,8 +136,8 @@ export async function checkCrdUpgrades(
     const texts = [...(findings === "" ? [] : [findings]), ...refusals, ...notes];
     const [message = "", ...more] = texts;
     const crds = upgrades.filter((upgrade) => upgrade.findings.length > 0 || upgrade.refusals.length > 0);
-    const named = crds.map((upgrade) => ({ name: upgrade.name, findings: upgrade.findings, refusals: upgrade.refusals }));
-    return { notes: [], tried: [], refusal: { crds: named, message, more, error: new RetryableError(Reason.Retrying, message) } };
+    const denied = crds.map((upgrade) => ({ name: upgrade.name, findings: upgrade.findings, refusals: upgrade.refusals }));
+    return { notes: [], tried: [], refusal: { crds: denied, message, more, error: new RetryableError(Reason.Retrying, message) } };
   }
   const tried: KubeObject[] = [];
   for (const { live: crd, drop } of upgrades) {
@@ -150,7 +150,7 @@ export async function checkCrdUpgrades(
   return { notes, tried };
 }
 
-async function crdUpgrade(
+async function checkCrdUpgrade(
   client: Pick<Client, "list" | "listPage">,
   live: KubeObject,
   after: KubeObject,
@@ -163,15 +163,15 @@ async function crdUpgrade(
   const { findings, checks, removed, stored } = await checker.compare(live, after, ignored);
   if (findings.length > 0 || checks.length > 0 || removed.length > 0 || stored.versions.length > 0) {
     const objects = await checker.check(client, checks, getServedKind(live), signal);
-    if (checks.length > 0) tellInvalid(upgrade, objects, findings.length > 0);
-    if (removed.length > 0) tellRemoved(upgrade, objects, removed);
+    if (checks.length > 0) reportInvalid(upgrade, objects, findings.length > 0);
+    if (removed.length > 0) reportRemoved(upgrade, objects, removed);
     const onlyStored = findings.every(({ check }) => check === "storedVersionRemoval");
     if (onlyStored && stored.writtenNow.length === 0 && upgrade.refusals.length === 0 && isEmpty(objects)) {
       return { ...upgrade, drop: stored.versions };
     }
   }
   upgrade.findings = findings;
-  if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(storedAdvice(name, stored));
+  if (findings.some(({ check }) => check === "storedVersionRemoval")) upgrade.refusals.push(formatStoredAdvice(name, stored));
   return upgrade;
 }
 
@@ -179,15 +179,15 @@ function isEmpty(objects: ObjectsFound): boolean {
   return objects.kind === "seen" && objects.count === 0 && !objects.cut;
 }
 
-function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
+function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
   if (objects.kind === "unseen") {
     notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not checked: ${objects.because}`);
     return;
   }
-  const { count, cut, invalid, named, someUnknown } = objects;
+  const { count, cut, invalid, named: denied, someUnknown } = objects;
   const all = formatCount(count, "custom resource");
   if (invalid > 0) {
-    const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
+    const list = formatList(denied, { max: denied.length, separator: "; ", total: invalid });
     refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);
   } else if (refused && (count > 0 || !cut)) {
     notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
@@ -199,7 +199,7 @@ function tellInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
   if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
 }
 
-function tellRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, removed: readonly string[]): void {
+function reportRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, removed: readonly string[]): void {
   const versions = `served versions removed : [${removed.join(" ")}]`;
   if (objects.kind === "unseen") {
     notes.push(
@@ -211,7 +211,7 @@ function tellRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFoun
   }
 }
 
-function storedAdvice(name: string, { versions, writtenNow }: { versions: string[]; writtenNow: string[] }): string {
+function formatStoredAdvice(name: string, { versions, writtenNow }: { versions: string[]; writtenNow: string[] }): string {
   if (writtenNow.length > 0) {
     return `storedVersionRemoval: objects of CRD ${goQuote(name)} are stored in version ${writtenNow.join(", ")}: first upgrade to a bundle that stores them in another version`;
   }

@@ -35,19 +35,20 @@ export async function findOtherServer(
   const name = `${versionOf(apiVersion)}.${groupOf(apiVersion)}`;
   try {
     if (await mayRead(client, name, signal)) {
-      const service = serviceOf(await client.get(apiServiceRef(name), { signal }));
+      const service = getService(await client.get(apiServiceRef(name), { signal }));
       return service && `APIService ${name} has Service ${service} answer for ${apiVersion}`;
     }
   } catch (err) {
     if (err instanceof KindNotServed) return undefined; // an API server without an aggregation layer
     if (!isForbidden(err)) throw err;
   }
-  const answer = await client.raw("GET", groupVersionPath(apiVersion), undefined, { signal }).catch((fault: unknown) => {
-    if (isForbidden(fault) || isNotFound(fault)) return fault;
-    throw fault;
+  const response = await client.raw("GET", groupVersionPath(apiVersion), undefined, { signal }).catch((cause: unknown) => {
+    if (isForbidden(cause) || isNotFound(cause)) return cause;
+    throw cause;
   });
-  if (answer instanceof Error) return `discovery of ${apiVersion} failed (${messageOf(answer)}), and APIService ${name} may not be read`;
-  if (hashIn(answer, kind) === storageHash(crd, groupOf(apiVersion), kind)) return undefined;
+  if (response instanceof Error)
+    return `discovery of ${apiVersion} failed (${messageOf(response)}), and APIService ${name} may not be read`;
+  if (findHash(response, kind) === computeStorageHash(crd, groupOf(apiVersion), kind)) return undefined;
   return `discovery of ${apiVersion} does not show the storage version of the definition, and APIService ${name} may not be read`;
 }
 
@@ -61,14 +62,14 @@ function apiServiceRef(name: string): ObjectRef {
 }
 
 /** Returns the Service of an APIService, such as "ns/name"; undefined for a local APIService. */
-function serviceOf(apiService: KubeObject | undefined): string | undefined {
+function getService(apiService: KubeObject | undefined): string | undefined {
   const spec = apiService?.["spec"];
   if (!isObject(spec) || !isObject(spec["service"])) return undefined;
   const { namespace, name } = spec["service"];
   return `${String(namespace)}/${String(name)}`;
 }
 
-function hashIn(resourceList: unknown, kind: string): string | undefined {
+function findHash(resourceList: unknown, kind: string): string | undefined {
   const resources = isObject(resourceList) && Array.isArray(resourceList["resources"]) ? resourceList["resources"] : [];
   // Subresources, such as things/status, have the same kind but no hash.
   const found = resources.find((one) => isObject(one) && one["kind"] === kind && !String(one["name"]).includes("/")) as unknown;
@@ -80,7 +81,7 @@ function hashIn(resourceList: unknown, kind: string): string | undefined {
  * hash is kept.
  * @see https://github.com/kubernetes/kubernetes/blob/v1.36.0/staging/src/k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go
  */
-function storageHash(crd: KubeObject, group: string, kind: string): string | undefined {
+function computeStorageHash(crd: KubeObject, group: string, kind: string): string | undefined {
   const version = versionsOf(crd).find(({ storage }) => storage)?.name;
   if (version === undefined) return undefined;
   return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, HASH_BYTES).toString("base64");
@@ -133,11 +134,11 @@ export async function checkCrdUse(client: Pick<Client, "get" | "list" | "raw">, 
   const live = await client.get(refOf(crd), { signal });
   if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
   const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
-  if (live.metadata.deletionTimestamp !== undefined || conditionOf(live, "Terminating") === "True")
+  if (live.metadata.deletionTimestamp !== undefined || getConditionStatus(live, "Terminating") === "True")
     return inUse("BeingDeleted", "it is being deleted already");
-  if (conditionOf(live, "NamesAccepted") !== "True")
+  if (getConditionStatus(live, "NamesAccepted") !== "True")
     return inUse("NamesNotAccepted", "it counts as in use because the API server has not accepted its names");
-  if (conditionOf(live, "Established") !== "True")
+  if (getConditionStatus(live, "Established") !== "True")
     return inUse("NotEstablished", "it counts as in use because the API server has not established it");
   const kinds = listServedKinds(live);
   if (kinds.length === 0)
@@ -196,7 +197,7 @@ export function getServedKind(crd: KubeObject): CustomResourceKind | undefined {
   return listServedKinds(crd)[0];
 }
 
-function conditionOf(crd: KubeObject, type: string): string | undefined {
+function getConditionStatus(crd: KubeObject, type: string): string | undefined {
   const { conditions = [] } = (crd["status"] ?? {}) as { conditions?: { type: string; status: string }[] };
   return conditions.find((condition) => condition.type === type)?.status;
 }

@@ -111,11 +111,11 @@ test("ObjectChecker stops after 500 objects", async () => {
 });
 
 test("ObjectChecker reads one object's metadata when only their existence counts", async () => {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const client = {
     listPage: () => Promise.reject(new Error("a page was read")),
     list: (_: unknown, options: object) => {
-      asked.push(options);
+      requested.push(options);
       return Promise.resolve({ items: things(1, () => ({})), resourceVersion: "1" });
     },
   };
@@ -124,5 +124,5 @@ test("ObjectChecker reads one object's metadata when only their existence counts
     kind: "seen",
     count: 1,
   });
-  expect(asked).toEqual([{ limit: 1, maxItems: 1, metadataOnly: true, signal }]);
+  expect(requested).toEqual([{ limit: 1, maxItems: 1, metadataOnly: true, signal }]);
 });

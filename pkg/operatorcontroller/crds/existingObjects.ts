@@ -190,7 +190,7 @@ export class ObjectChecker {
         );
       }
       if (bytes >= mostBytes) return cut(`the limit is ${mostBytes} bytes`);
-      limit = result.kind === "checked" ? nextLimit(limit, size) : Math.floor(limit / 2);
+      limit = result.kind === "checked" ? computeLimit(limit, size) : Math.floor(limit / 2);
     }
   }
 
@@ -205,7 +205,7 @@ export class ObjectChecker {
 }
 
 /** Computes the number of objects of the next page, after one of `limit` objects and `bytes` bytes. */
-function nextLimit(limit: number, bytes: number): number {
+function computeLimit(limit: number, bytes: number): number {
   const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
   return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);
 }

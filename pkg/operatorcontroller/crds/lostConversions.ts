@@ -57,8 +57,8 @@ export async function findNeededConversions(
   signal: AbortSignal,
 ): Promise<NeededConversion[]> {
   const needed: NeededConversion[] = [];
-  for (const lost of await lostConversions(client, request, signal))
-    if (!lost.isSafe) needed.push({ crd: lost.crd, text: await descriptionOf(client, lost, signal) });
+  for (const lost of await findLostConversions(client, request, signal))
+    if (!lost.isSafe) needed.push({ crd: lost.crd, text: await describeLoss(client, lost, signal) });
   return needed;
 }
 
@@ -98,7 +98,7 @@ export async function dropConversions(
   const refusal = await checkConversions(client, request, signal);
   if (refusal) throw refusal.error;
   const dropped: string[] = [];
-  for (const { crd, use } of await lostConversions(client, request, signal)) {
+  for (const { crd, use } of await findLostConversions(client, request, signal)) {
     const { uid, resourceVersion } = crd.metadata;
     const body = { metadata: { uid, resourceVersion }, spec: { conversion: { strategy: "None", webhook: null } } };
     await client.patch(refOf(crd), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
@@ -121,7 +121,7 @@ export function newConversionRequest(
   return { ...leaving, extension: name, isForced: annotations?.[ANNOTATION_DROP_CONVERSION] === "true", refusal: "not applied" };
 }
 
-async function lostConversions(
+async function findLostConversions(
   client: Pick<Client, "get" | "list" | "raw">,
   { crds, policy, recorded, isForced }: Omit<LostConversionRequest, "extension" | "refusal">,
   signal: AbortSignal,
@@ -150,7 +150,7 @@ async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal:
   }
 }
 
-async function descriptionOf(client: Pick<Client, "list">, { crd, use }: LostConversion, signal: AbortSignal): Promise<string> {
+async function describeLoss(client: Pick<Client, "list">, { crd, use }: LostConversion, signal: AbortSignal): Promise<string> {
   const reason = use.kind === "in use" ? use.text : "custom resources of it may exist";
   const stored = storedVersionsOf(crd).join(", ");
   const head = `${describeObject(crd)} stays because ${reason}, and only the conversion webhook of this extension can convert them (stored versions: ${stored})`;

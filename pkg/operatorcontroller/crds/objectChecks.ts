@@ -47,7 +47,7 @@ export type PageFindings =
 
 /** Limit of invalid custom resources that are named, in each page and in total. */
 export const OBJECTS_NAMED = 5;
-const FAULTS_NAMED = 3;
+const ERRORS_NAMED = 3;
 
 class StepsSpent extends Error {}
 
@@ -67,23 +67,23 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
     if (steps > maxSteps) throw new StepsSpent();
   };
   const patterns = new PatternEvaluator(patternMs);
-  const look = (among: readonly KubeObject[]): Look => {
-    const found: Look = { count: 0, invalid: 0, named: [] };
+  const checkObjects = (among: readonly KubeObject[]): ObjectFindings => {
+    const found: ObjectFindings = { count: 0, invalid: 0, named: [] };
     for (const object of among) {
-      const faults = faultsBefore(() => objectFaults(schema, object, patterns.matches, spend));
-      if (!faults) break;
+      const errors = findErrors(() => objectFaults(schema, object, patterns.matches, spend));
+      if (!errors) break;
       found.count++;
-      if (faults.length === 0) continue;
+      if (errors.length === 0) continue;
       found.invalid++;
-      if (found.named.length < OBJECTS_NAMED) found.named.push(`${nameOf(object)} (${version}): ${firstOf(faults)}`);
+      if (found.named.length < OBJECTS_NAMED) found.named.push(`${formatName(object)} (${version}): ${formatErrors(errors)}`);
     }
     return found;
   };
-  let found = look(objects);
+  let found = checkObjects(objects);
   if (patterns.isAsked) {
     patterns.answer();
     steps = 0; // The second round costs as much as the first one.
-    found = look(objects.slice(0, found.count));
+    found = checkObjects(objects.slice(0, found.count));
   }
   const { someUnknown, tookMs } = patterns;
   const listed = objects.length;
@@ -105,14 +105,14 @@ export function parseList(page: Uint8Array): { objects: KubeObject[]; next: stri
   };
 }
 
-interface Look {
+interface ObjectFindings {
   count: number;
   invalid: number;
   named: string[];
 }
 
 /** Returns the errors that `check` finds; undefined if the steps are spent before it ends. */
-function faultsBefore(check: () => string[]): string[] | undefined {
+function findErrors(check: () => string[]): string[] | undefined {
   try {
     return check();
   } catch (err) {
@@ -121,11 +121,11 @@ function faultsBefore(check: () => string[]): string[] | undefined {
   }
 }
 
-function firstOf(faults: readonly string[]): string {
-  return formatList(faults, { max: FAULTS_NAMED });
+function formatErrors(errors: readonly string[]): string {
+  return formatList(errors, { max: ERRORS_NAMED });
 }
 
-function nameOf({ metadata: { name, namespace } }: KubeObject): string {
+function formatName({ metadata: { name, namespace } }: KubeObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 

@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 4_000_000;
 const INLINE_FLAGS = /^\(\?([is]+)\)/;
 
 /** Runs in its own context, where a time limit ends even an endless match. */
-const ANSWER = new Script(`
+const EVALUATE = new Script(`
 for (let at = 0; at < questions.length; at++) {
   const [pattern, flags, text] = questions[at];
   let expression;
@@ -79,7 +79,7 @@ export class PatternEvaluator {
     const began = performance.now();
     const context = createContext({ questions: [...this.#questions.values()], answers });
     try {
-      ANSWER.runInContext(context, { timeout: Math.ceil(this.#timeoutMs) });
+      EVALUATE.runInContext(context, { timeout: Math.ceil(this.#timeoutMs) });
     } catch (err) {
       // The results so far are valid; the rest stays unknown.
       if ((err as { code?: string }).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw err;

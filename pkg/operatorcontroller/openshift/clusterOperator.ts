@@ -44,23 +44,23 @@ export type GateMode =
  */
 export function chooseGateMode(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
   if (flag === "off") return { kind: "inactive", because: "--cluster-operator is off" };
-  if (clusterOperator.kind === "unknown") return undecided("whether ClusterOperators are served", clusterOperator.because);
+  if (clusterOperator.kind === "unknown") return newUndecidedMode("whether ClusterOperators are served", clusterOperator.because);
   if (clusterOperator.kind === "notServed") return { kind: "inactive", because: "this cluster has no ClusterOperators" };
   const whether = 'whether cluster-olm-operator writes ClusterOperator "olm"';
-  if (olm.kind === "unknown") return undecided(whether, olm.because);
+  if (olm.kind === "unknown") return newUndecidedMode(whether, olm.because);
   if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", because: `cannot determine ${whether}: ${olm.because}` };
-  if (flag === "on") return { kind: "active", unmanaged: managementState(olm) === "Unmanaged", because: "--cluster-operator is on" };
+  if (flag === "on") return { kind: "active", unmanaged: getManagementState(olm) === "Unmanaged", because: "--cluster-operator is on" };
   if (olm.kind === "present")
     return { kind: "inactive", because: `OLM "cluster" exists: cluster-olm-operator writes ClusterOperator "olm"` };
   return { kind: "active", unmanaged: false, because: `no cluster-olm-operator writes ClusterOperator "olm"` };
 }
 
-function managementState(olm: ObjectState): unknown {
+function getManagementState(olm: ObjectState): unknown {
   if (olm.kind !== "present") return undefined;
   return ((olm.object["spec"] ?? {}) as { managementState?: unknown }).managementState;
 }
 
-function undecided(what: string, because: string | undefined): GateMode {
+function newUndecidedMode(what: string, because: string | undefined): GateMode {
   return { kind: "undecided", because: `not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
 }
 
@@ -105,7 +105,7 @@ export class ClusterOperatorWriter {
 
   #announce(object: KubeObject, before: KubeObject, { status, changed, versionChanged }: OperatorStatus, log: Logger): void {
     const { events } = this.#options;
-    for (const { condition } of listChangedConditions(conditionsOf(before["status"]), conditionsOf(status))) {
+    for (const { condition } of listChangedConditions(getConditions(before["status"]), getConditions(status))) {
       const { type, reason, message } = condition;
       log.info({ condition: type, status: condition.status, reason, message }, "ClusterOperator condition changed");
     }
@@ -116,7 +116,7 @@ export class ClusterOperatorWriter {
   }
 }
 
-function conditionsOf(status: unknown): Condition[] {
+function getConditions(status: unknown): Condition[] {
   const { conditions } = (status ?? {}) as { conditions?: Condition[] };
   return conditions ?? [];
 }
@@ -174,7 +174,7 @@ export interface ControllerDeploymentsOptions {
 
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment" } as const;
 /** Longest wait for the first list of Deployments, in milliseconds. */
-const ANSWER_MS = 10_000;
+const SYNC_TIMEOUT_MS = 10_000;
 
 /** The Deployments of the system namespace, watched from the first call of `known` on. */
 export class ControllerDeployments {
@@ -182,17 +182,17 @@ export class ControllerDeployments {
   readonly #clock: Clock;
   readonly #handlers: (() => void)[] = [];
   #running: Promise<void> | undefined;
-  #answered = false;
+  #synced = false;
 
   constructor({ client, systemNamespace, log, clock }: ControllerDeploymentsOptions) {
     this.#clock = clock;
     const changed = (): void => {
-      if (this.#answered) for (const handler of this.#handlers) handler();
+      if (this.#synced) for (const handler of this.#handlers) handler();
     };
     this.#informer = new Informer(
       client,
       DEPLOYMENT,
-      { namespace: systemNamespace, transform: withoutBulk, clock, onList: () => this.#answer() },
+      { namespace: systemNamespace, transform: withoutBulk, clock, onList: () => this.#markSynced() },
       log,
     );
     this.#informer.onEvent(changed);
@@ -206,10 +206,10 @@ export class ControllerDeployments {
   /** Reports whether the Deployments are known. The first call starts watching them until `signal` aborts. */
   known(signal: AbortSignal): boolean {
     if (!this.#running) {
-      const stopWaiting = this.#clock.after(ANSWER_MS, () => this.#answer());
+      const stopWaiting = this.#clock.after(SYNC_TIMEOUT_MS, () => this.#markSynced());
       this.#running = this.#informer.run(signal).finally(stopWaiting);
     }
-    return this.#answered;
+    return this.#synced;
   }
 
   get(name: string): KubeObject | undefined {
@@ -221,9 +221,9 @@ export class ControllerDeployments {
     await this.#running;
   }
 
-  #answer(): void {
-    if (this.#answered) return;
-    this.#answered = true;
+  #markSynced(): void {
+    if (this.#synced) return;
+    this.#synced = true;
     for (const handler of this.#handlers) handler();
   }
 }

@@ -8,7 +8,7 @@ import { KindNotServed } from "../../kube/errors.ts";
 
 /** Reads the proxy that operator-controller would set for installed operators; unknown if the user may not read it. */
 export async function readClusterProxy(client: Pick<Client, "get">, settings: OperatorProxySettings): Promise<ClusterProxy> {
-  const chosen = proxyOfSettings(settings);
+  const chosen = getFixedProxy(settings);
   if (chosen) return chosen;
   try {
     const object = await client.get(CLUSTER_PROXY);
@@ -52,13 +52,13 @@ export function newClusterProxySource(
   settings: OperatorProxySettings,
   options: Pick<OptionalSettingOptions<ClusterProxy>, "client" | "log" | "clock">,
 ): ClusterProxySource {
-  const fixed = proxyOfSettings(settings);
-  if (fixed) return fixedSource(fixed);
+  const fixed = getFixedProxy(settings);
+  if (fixed) return newFixedSource(fixed);
   return new OptionalSetting({ ...options, ref: CLUSTER_PROXY, from: toClusterProxy, describe });
 }
 
 /** Returns the proxy that the settings determine; undefined if the cluster's proxy applies. */
-function proxyOfSettings({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
+function getFixedProxy({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
   if (mode === "none") return { kind: "none" };
   const variables = readProxyVariables(given);
   return variables && { kind: "known", variables, source: "flags of operator-controller" };
@@ -66,14 +66,14 @@ function proxyOfSettings({ mode, given }: OperatorProxySettings): ClusterProxy |
 
 /** Converts the state of Proxy `cluster`. A proxy that cannot be read is `unknown`, never `none`. */
 export function toClusterProxy(state: ObjectState): ClusterProxy {
-  if (state.kind === "present") return proxyIn(state.object);
+  if (state.kind === "present") return parseProxy(state.object);
   if (state.kind === "notServed" || state.kind === "absent") return { kind: "none" };
   if (state.kind === "unreadable") return { kind: "unknown", because: `Proxy "cluster" cannot be read: ${state.because}` };
   return { kind: "unknown", because: `Proxy "cluster" has not been read yet${state.because === undefined ? "" : `: ${state.because}`}` };
 }
 
 /** Reads the status, not the spec: there the cluster has added exceptions such as its own networks. */
-function proxyIn(object: KubeObject): ClusterProxy {
+function parseProxy(object: KubeObject): ClusterProxy {
   const status = (object["status"] ?? {}) as Readonly<Record<string, unknown>>;
   const variables = readProxyVariables(Object.fromEntries(PROXY_NAMES.map((name) => [name, status[MEMBERS[name]]])));
   return variables ? { kind: "known", variables, source: 'Proxy "cluster"' } : { kind: "none" };
@@ -85,7 +85,7 @@ function describe(proxy: ClusterProxy): string {
   return proxy.kind === "none" ? "none" : `unknown: ${proxy.because}`;
 }
 
-function fixedSource(proxy: ClusterProxy): ClusterProxySource {
+function newFixedSource(proxy: ClusterProxy): ClusterProxySource {
   return {
     current: () => proxy,
     onChange: () => undefined,

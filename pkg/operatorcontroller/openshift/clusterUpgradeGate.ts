@@ -54,7 +54,7 @@ export class GateMetrics {
       const { extension, bundle } = verdict;
       const labels = { extension, bundle, max: verdict.kind === "error" ? "unknown" : minorText(verdict.max) };
       shown.set(JSON.stringify(labels), labels);
-      this.#blocked.set(blocks(verdict, cluster) ? 1 : 0, labels);
+      this.#blocked.set(isBlocking(verdict, cluster) ? 1 : 0, labels);
     }
     for (const [key, labels] of this.#shown) if (!shown.has(key)) this.#blocked.remove(labels);
     this.#shown = shown;
@@ -63,7 +63,7 @@ export class GateMetrics {
   }
 }
 
-function blocks({ kind }: ReleaseVerdict, cluster: ClusterVersion): boolean {
+function isBlocking({ kind }: ReleaseVerdict, cluster: ClusterVersion): boolean {
   return kind === "blocked" || kind === "error" || (kind === "undecided" && cluster.kind === "unknown");
 }
 
@@ -247,7 +247,7 @@ export class ClusterUpgradeGate {
 
   async #work(signal: AbortSignal): Promise<void> {
     const { extensions, clusterVersion } = this.#options;
-    await Promise.race([Promise.all([extensions.synced, this.#releases.synced, clusterVersion.synced]), aborted(signal)]);
+    await Promise.race([Promise.all([extensions.synced, this.#releases.synced, clusterVersion.synced]), waitForAbort(signal)]);
     if (signal.aborted) return;
     this.#ready = true;
     this.#trigger();
@@ -258,7 +258,7 @@ export class ClusterUpgradeGate {
     const trigger = (): void => this.#trigger();
     const { extensions, clusterVersion } = this.#options;
     extensions.onEvent(({ type, object, old }) => {
-      if (type !== "update" || !old || remedyInput(old) !== remedyInput(object)) this.remediesChanged();
+      if (type !== "update" || !old || getRemedyInput(old) !== getRemedyInput(object)) this.remediesChanged();
     });
     clusterVersion.onChange(() => this.remediesChanged());
     this.#releases.onChange(trigger);
@@ -282,7 +282,7 @@ export class ClusterUpgradeGate {
     const isActive = mode.kind === "active";
     const cluster = isActive ? requireVersion(clusterVersion.current()) : clusterVersion.current();
     const verdicts = releases.map((release) => assessRelease(release, cluster));
-    const remedies = isActive ? this.#remediesFor(verdicts, signal) : undefined;
+    const remedies = isActive ? this.#getRemedies(verdicts, signal) : undefined;
     const upgradeable = buildUpgradeableCondition(verdicts, cluster, remedies);
     const counts = isActive || cluster.kind === "known";
     this.#metrics.report(verdicts, cluster, counts ? upgradeable.status === "True" : undefined);
@@ -299,7 +299,7 @@ export class ClusterUpgradeGate {
     return { requeueAfterMs: Math.min(nextCheckAfterMs, RESYNC_MS) };
   }
 
-  #remediesFor(verdicts: readonly ReleaseVerdict[], signal: AbortSignal): ReadonlyMap<string, string> {
+  #getRemedies(verdicts: readonly ReleaseVerdict[], signal: AbortSignal): ReadonlyMap<string, string> {
     if (this.#clock.now() - this.#outdatedAt >= RESYNC_MS) this.#outdateRemedies();
     const blocking = verdicts.filter(({ kind, bundle }) => kind === "blocked" || (kind === "error" && bundle !== ""));
     return this.#remedies.get(blocking, signal);
@@ -320,7 +320,7 @@ export class ClusterUpgradeGate {
 }
 
 /** Returns the part of an extension that determines its remedy; the gate ignores other changes. */
-function remedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
+function getRemedyInput({ metadata: { uid, generation = 0 }, status }: ClusterExtension): string {
   return `${uid}/${generation}/${status?.install?.bundle.name}`;
 }
 
@@ -335,7 +335,7 @@ function requireVersion(version: ClusterVersion): ClusterVersion {
 }
 
 /** Settles when `signal` aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });

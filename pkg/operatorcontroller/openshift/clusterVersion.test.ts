@@ -57,7 +57,7 @@ function started(prepare: (kind: WatchedKind) => void) {
 }
 
 test("ClusterVersionSource syncs after the first response, and follows changes", async () => {
-  const { kind, seen, isAnswered } = started((made) => made.put(desired("4.18.3")));
+  const { kind, seen, isAnswered } = started((fake) => fake.put(desired("4.18.3")));
   expect(isAnswered()).toBe(false);
   await settled();
   expect(isAnswered()).toBe(true);
@@ -72,7 +72,7 @@ test.for([
   ["a server that does not respond", new Error("connect ECONNREFUSED")],
   ["an unavailable server", refusal(503, "ServiceUnavailable", "etcd is away")],
 ] as const)("ClusterVersionSource syncs after ten seconds with %s", async ([, failure]) => {
-  const { kind, clock, source, isAnswered } = started((made) => (made.refusal = failure));
+  const { kind, clock, source, isAnswered } = started((fake) => (fake.refusal = failure));
   await settled();
   expect(isAnswered()).toBe(false);
   clock.advance(10_000);
@@ -87,7 +87,7 @@ test.for([
 });
 
 test("ClusterVersionSource returns unknown at once when reading the version is denied", async () => {
-  const { source, isAnswered } = started((made) => (made.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
+  const { source, isAnswered } = started((fake) => (fake.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
   await settled();
   expect(isAnswered()).toBe(true);
   expect(source.current()).toEqual({

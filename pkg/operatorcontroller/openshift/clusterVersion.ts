@@ -49,14 +49,14 @@ function describe(version: ClusterVersion): string {
 /** Converts the state of ClusterVersion `version`. If an OpenShift cluster's version cannot be determined, it is `unknown`, never `none`. */
 export function toClusterVersion(state: ObjectState, byFlag: ClusterVersion | undefined): ClusterVersion {
   const unknown = (because: string): ClusterVersion => ({ kind: "unknown", because });
-  if (state.kind === "present") return versionIn(state.object);
+  if (state.kind === "present") return parseVersion(state.object);
   if (state.kind === "notServed") return byFlag ?? { kind: "none" };
   if (state.kind === "absent") return byFlag ?? unknown('ClusterVersion "version" does not exist');
   if (state.kind === "unreadable") return unknown(`ClusterVersion "version" cannot be read: ${state.because}`);
   return unknown(`ClusterVersion "version" has not been read yet${state.because === undefined ? "" : `: ${state.because}`}`);
 }
 
-function versionIn(object: KubeObject): ClusterVersion {
+function parseVersion(object: KubeObject): ClusterVersion {
   const { desired } = (object["status"] ?? {}) as { desired?: { version?: unknown } };
   const text = desired?.version;
   if (typeof text !== "string" || text === "")

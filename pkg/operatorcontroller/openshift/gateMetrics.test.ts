@@ -11,17 +11,17 @@ const about = (extension: string) => ({ extension, bundle: `${extension}.v1`, ve
 
 function metrics() {
   const registry = createMetrics("operator_controller");
-  const made = new GateMetrics(registry);
+  const gate = new GateMetrics(registry);
   const lines = async (): Promise<string[]> => {
     const text = await registry.text();
     return text.split("\n").filter((line) => line.startsWith("operator_controller_cluster_upgrade"));
   };
-  return { made, lines };
+  return { gate, lines };
 }
 
 // Source: G-08.
 test("GateMetrics reports for every bundle with a maximum whether it blocks", async () => {
-  const { made, lines } = metrics();
+  const { gate, lines } = metrics();
   expect(await lines()).toEqual([]);
   const verdicts: ReleaseVerdict[] = [
     { ...about("a"), kind: "blocked", max },
@@ -29,7 +29,7 @@ test("GateMetrics reports for every bundle with a maximum whether it blocks", as
     { ...about("c"), kind: "unlimited" },
     { ...about("d"), kind: "error", text: "wrong" },
   ];
-  made.report(verdicts, KNOWN, false);
+  gate.report(verdicts, KNOWN, false);
   expect(await lines()).toEqual([
     'operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} 1',
     'operator_controller_cluster_upgrade_blocked{extension="b",bundle="b.v1",max="5.0"} 0',
@@ -39,14 +39,14 @@ test("GateMetrics reports for every bundle with a maximum whether it blocks", as
 });
 
 test("GateMetrics removes metrics of removed bundles, and reports nothing about an unknown cluster", async () => {
-  const { made, lines } = metrics();
-  made.report([{ ...about("a"), kind: "blocked", max }], KNOWN, false);
-  made.report([{ ...about("b"), kind: "compatible", max }], KNOWN, true);
+  const { gate, lines } = metrics();
+  gate.report([{ ...about("a"), kind: "blocked", max }], KNOWN, false);
+  gate.report([{ ...about("b"), kind: "compatible", max }], KNOWN, true);
   expect(await lines()).toEqual([
     'operator_controller_cluster_upgrade_blocked{extension="b",bundle="b.v1",max="4.18"} 0',
     "operator_controller_cluster_upgradeable 1",
   ]);
-  made.report([], KNOWN, undefined);
+  gate.report([], KNOWN, undefined);
   expect(await lines()).toEqual([]);
 });
 
@@ -54,7 +54,7 @@ test.for([
   [{ kind: "none" } as const, 0],
   [UNKNOWN, 1],
 ] as const)("GateMetrics reports whether an undecided maximum blocks when the cluster's version is %o", async ([cluster, expected]) => {
-  const { made, lines } = metrics();
-  made.report([{ ...about("a"), kind: "undecided", max, because: "" }], cluster, undefined);
+  const { gate, lines } = metrics();
+  gate.report([{ ...about("a"), kind: "undecided", max, because: "" }], cluster, undefined);
   expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);
 });

@@ -19,11 +19,11 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-async function start(answers: Record<string, Answer>, fallback: ServiceAccountFallback = "deny") {
+async function start(responses: Record<string, Answer>, fallback: ServiceAccountFallback = "deny") {
   let minted = 0;
   const mint = (): Answer => ({ json: { status: { token: `t${++minted}`, expirationTimestamp: "2100-01-01T00:00:00Z" } } });
   const api = await LoopbackApi.start(
-    ({ url }) => answers[url] ?? (url === "/api/v1" ? { json: CORE } : url.endsWith("/token") ? mint() : {}),
+    ({ url }) => responses[url] ?? (url === "/api/v1" ? { json: CORE } : url.endsWith("/token") ? mint() : {}),
   );
   const client = Client.of(api.credentials());
   open.push(
@@ -38,7 +38,7 @@ const noNamespace = statusAnswer(404, "NotFound", 'namespaces "x-system" not fou
 const forbidden = statusAnswer(403, "Forbidden", 'serviceaccounts "x-installer" is forbidden');
 const notFound = `${VALIDATION}service account "x-installer" not found in namespace "x-system"`;
 
-test.for<[why: string, answers: Record<string, Answer>, missing: boolean, message: string, problem?: string]>([
+test.for<[why: string, responses: Record<string, Answer>, missing: boolean, message: string, problem?: string]>([
   ["the account does not exist", { [TOKEN]: noAccount }, true, notFound, "ServiceAccountNotFound"],
   ["the namespace does not exist", { [TOKEN]: noNamespace }, true, notFound, "NamespaceNotFound"],
   [
@@ -63,8 +63,8 @@ test.for<[why: string, answers: Record<string, Answer>, missing: boolean, messag
     "TokenDenied",
   ],
   ["the API server fails", { [TOKEN]: statusAnswer(500, "InternalError", "etcd is gone") }, false, "etcd is gone"],
-])("Identities.clientFor explains the failure when %s", async ([, answers, missing, message, problem]) => {
-  const { identities } = await start(answers);
+])("Identities.clientFor explains the failure when %s", async ([, responses, missing, message, problem]) => {
+  const { identities } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ message });
   expect(err instanceof ServiceAccountMissing).toBe(missing);
@@ -124,24 +124,24 @@ test("Identities.clientFor does not wait for a token when the signal aborts", as
 });
 
 test("ServiceAccountMissing is over when the namespace exists, if creating the token was denied", async () => {
-  const answers: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
-  const { identities } = await start(answers);
+  const responses: Record<string, Answer> = { [TOKEN]: forbidden, [NAMESPACE]: noNamespace };
+  const { identities } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
   const { isOver } = err as ServiceAccountMissing;
   expect(await isOver(signal)).toBe(false);
-  answers[NAMESPACE] = { json: { metadata: { name: "x-system" } } };
+  responses[NAMESPACE] = { json: { metadata: { name: "x-system" } } };
   expect(await isOver(signal)).toBe(true);
 });
 
 test("ServiceAccountMissing is over when creating the token succeeds or fails with another error", async () => {
-  const answers: Record<string, Answer> = { [TOKEN]: noNamespace };
-  const { identities, api } = await start(answers);
+  const responses: Record<string, Answer> = { [TOKEN]: noNamespace };
+  const { identities, api } = await start(responses);
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
   const { isOver } = err as ServiceAccountMissing;
   const before = api.requests.length;
   expect([await isOver(signal), api.requests.length]).toEqual([false, before + 1]);
-  answers[TOKEN] = noAccount;
+  responses[TOKEN] = noAccount;
   expect(await isOver(signal)).toBe(true);
-  delete answers[TOKEN];
+  delete responses[TOKEN];
   expect(await isOver(signal)).toBe(true);
 });

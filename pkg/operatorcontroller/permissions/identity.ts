@@ -64,7 +64,7 @@ export class Identities {
     try {
       await untilAborted(source(), signal);
     } catch (err) {
-      throw signal.aborted ? err : await this.#explain(err, namespace, account, unlike(err, source));
+      throw signal.aborted ? err : await this.#explain(err, namespace, account, newTokenCheck(err, source));
     }
     const { name } = extension.metadata;
     const known = this.#scoped.get(name);
@@ -87,7 +87,7 @@ export class Identities {
 
   async #explain(err: unknown, namespace: string, name: string, isOver: IsOver): Promise<unknown> {
     if (!(err instanceof KubeError)) return err;
-    const missing = `${FAILED_VALIDATION}service account "${name}" not found in namespace "${namespace}"`;
+    const text = `${FAILED_VALIDATION}service account "${name}" not found in namespace "${namespace}"`;
     const noNamespace = newProblem("NamespaceNotFound", {
       message: `namespace "${namespace}" does not exist`,
       next: `kubectl create namespace ${namespace}`,
@@ -98,7 +98,7 @@ export class Identities {
         message: `ServiceAccount ${namespace}/${name} does not exist`,
         next: `olmv1 rbac --namespace ${namespace} --service-account ${name} BUNDLE | kubectl apply -f -`,
       });
-      return new ServiceAccountMissing("Retrying", missing, {
+      return new ServiceAccountMissing("Retrying", text, {
         cause: err,
         isOver,
         problems: [isNamespaceMissing(err) ? noNamespace : noAccount],
@@ -106,7 +106,7 @@ export class Identities {
     }
     if (!isForbidden(err)) return err;
     if (!(await this.#namespaceExists(namespace)))
-      return new ServiceAccountMissing("Retrying", missing, {
+      return new ServiceAccountMissing("Retrying", text, {
         cause: err,
         isOver: () => this.#namespaceExists(namespace),
         problems: [noNamespace],
@@ -144,7 +144,7 @@ export function getControllerWatchIdentity(client: Client): WatchIdentity {
 }
 
 /** Returns a check that creates the token again, and is true if that succeeds or fails with another error. */
-function unlike(before: unknown, source: () => Promise<string>): IsOver {
+function newTokenCheck(before: unknown, source: () => Promise<string>): IsOver {
   return async (signal) => {
     try {
       await untilAborted(source(), signal);

@@ -36,18 +36,18 @@ const MAX_ERROR = 300;
  */
 export async function listOwnRules(client: RawClient, namespaces: readonly string[], signal: AbortSignal): Promise<OwnRules> {
   const scopes = ["", ...namespaces];
-  const answers = await Promise.all(scopes.map((scope) => listScopeRules(client, scope, signal)));
-  const byScope = scopes.map((scope, i) => [scope, answers[i]?.rules ?? []] as const);
+  const results = await Promise.all(scopes.map((scope) => listScopeRules(client, scope, signal)));
+  const byScope = scopes.map((scope, i) => [scope, results[i]?.rules ?? []] as const);
   return {
     granted: { clusterRules: byScope[0]?.[1] ?? [], namespaceRules: new Map(byScope.slice(1)) },
-    incomplete: answers.some(({ incomplete }) => incomplete),
-    error: answers.find(({ error }) => error !== "")?.error ?? "",
+    incomplete: results.some(({ incomplete }) => incomplete),
+    error: results.find(({ error }) => error !== "")?.error ?? "",
   };
 }
 
 /** Lists the rules of the client's identity in one scope; "" is the cluster. @throws KubeError if the review fails or is denied. */
 export async function listScopeRules(client: RawClient, namespace: string, signal: AbortSignal): Promise<ScopeRules> {
-  const body = review("SelfSubjectRulesReview", { namespace: namespace || NO_NAMESPACE });
+  const body = newReview("SelfSubjectRulesReview", { namespace: namespace || NO_NAMESPACE });
   const { status } = (await client.raw("POST", `${AUTHORIZATION}/selfsubjectrulesreviews`, body, { signal })) as RulesReview;
   return {
     rules: [...(status?.resourceRules ?? []), ...(status?.nonResourceRules ?? [])],
@@ -61,7 +61,7 @@ export async function isAllowed(client: RawClient, namespace: string, grant: Gra
   const { group, resource, name, verb } = grant;
   const [plural, subresource] = resource.split("/");
   const resourceAttributes = { namespace, group, resource: plural, subresource, name, verb };
-  const body = review("SelfSubjectAccessReview", { resourceAttributes });
+  const body = newReview("SelfSubjectAccessReview", { resourceAttributes });
   const { status } = (await client.raw("POST", `${AUTHORIZATION}/selfsubjectaccessreviews`, body, { signal })) as AccessReview;
   return status?.allowed ?? false;
 }
@@ -81,7 +81,7 @@ interface AccessReview {
   status?: { allowed?: boolean };
 }
 
-function review(kind: string, spec: Record<string, unknown>): Record<string, unknown> {
+function newReview(kind: string, spec: Record<string, unknown>): Record<string, unknown> {
   return { apiVersion: "authorization.k8s.io/v1", kind, spec };
 }
 
@@ -108,7 +108,7 @@ export async function findWatchPermissions(
     const found = resourceOf({ apiVersion, kind });
     const held = [...clusterRules, ...(namespaceRules.get(metadata.namespace ?? "") ?? [])];
     const key = kindKey({ apiVersion, kind, namespace: metadata.namespace });
-    if (!allowed.has(key)) allowed.set(key, found !== undefined && missingIn([watchingAll(found)], held).length === 0);
+    if (!allowed.has(key)) allowed.set(key, found !== undefined && missingIn([newWatchRule(found)], held).length === 0);
   }
   return (spec) => allowed.get(kindKey(spec)) ?? false;
 }
@@ -117,6 +117,6 @@ function kindKey({ apiVersion, kind, namespace }: StreamSpec): string {
   return JSON.stringify([apiVersion, kind, namespace ?? ""]);
 }
 
-function watchingAll({ group, resource }: Resource): PolicyRule {
+function newWatchRule({ group, resource }: Resource): PolicyRule {
   return { apiGroups: [group], resources: [resource], verbs: ["list", "watch"] };
 }

@@ -22,13 +22,13 @@ interface Asked {
 
 /** Returns the missing permissions for ConfigMaps a and b, from an API server with these responses. */
 async function lacking(rules: (namespace: string) => Answer, allowed: (verb: string, name: string) => boolean = () => false) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const api = await LoopbackApi.start(({ url, body }): Answer => {
     const { spec } = JSON.parse(body) as Asked;
     if (url === RULES) return rules(spec.namespace ?? "");
     if (url !== ACCESS) return {};
     const { verb = "", name = "" } = spec.resourceAttributes ?? {};
-    asked.push(`${verb} ${name}`);
+    requested.push(`${verb} ${name}`);
     return { json: { status: { allowed: allowed(verb, name) } } };
   });
   const client = Client.of(api.credentials());
@@ -39,7 +39,7 @@ async function lacking(rules: (namespace: string) => Answer, allowed: (verb: str
   const extension = extensionNamed("x", { packageName: "p" });
   const desired = [configMap("a"), configMap("b")];
   const found = await findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: knownResource }, signal);
-  return { found, asked, api };
+  return { found, asked: requested, api };
 }
 
 const answer = (rules: PolicyRule[], more: object = {}): Answer => ({
@@ -53,12 +53,12 @@ const listed = (text: string | undefined): string[] =>
     .map((line) => line.split(";")[0] ?? "");
 
 test("findMissingPermissions sends no access reviews when the API server lists all rules", async () => {
-  const { found, asked } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
+  const { found, asked: requested } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
   expect(listed(found?.text)).toEqual([
     '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[create,delete,get,list,patch,watch]',
     '  Namespace:"x-system" APIGroups:[] Resources:[resourcequotas] Verbs:[list]',
   ]);
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });
 
 test("findMissingPermissions reviews each permission that is not listed when the list of rules is incomplete", async () => {

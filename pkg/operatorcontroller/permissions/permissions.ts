@@ -39,7 +39,7 @@ export function formatRbacCommand(
     "--namespace",
     spec.namespace,
     ...(spec.serviceAccount?.name ? ["--service-account", spec.serviceAccount.name] : []),
-    ...watchedIn(config)
+    ...listWatchedNamespaces(config)
       .slice(0, MAX_OPTIONS)
       .flatMap((namespace) => ["--watch-namespace", namespace]),
     ...createdTrustedCas(config)
@@ -54,7 +54,13 @@ export function formatRbacCommand(
 }
 
 /** Returns the watched namespaces of a configuration that are text. */
-function watchedIn({ watchNamespace, watchNamespaces }: { watchNamespace?: unknown; watchNamespaces?: unknown } = {}): string[] {
+function listWatchedNamespaces({
+  watchNamespace,
+  watchNamespaces,
+}: {
+  watchNamespace?: unknown;
+  watchNamespaces?: unknown;
+} = {}): string[] {
   const listed: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];
   return [watchNamespace, ...listed].filter((namespace) => typeof namespace === "string");
 }
@@ -96,8 +102,8 @@ const HEAD = "pre-authorization failed: service account requires the following p
 /** Limit of rules in the condition, in bytes, so that its message stays readable. */
 const MAX_RULE_BYTES = 8_192;
 /** Limit of access reviews if the API server cannot list all permissions; the dry run decides about the rest. */
-const MAX_QUESTIONS = 300;
-const PARALLEL_QUESTIONS = 8;
+const MAX_REVIEWS = 300;
+const PARALLEL_REVIEWS = 8;
 
 /**
  * Finds the permissions that the client's identity lacks to install, maintain and uninstall the objects; undefined if none is missing, or if it may
@@ -124,24 +130,24 @@ export async function findMissingPermissions(
   const isHeld: HeldCheck = (namespace, rules) => missingIn(rules, heldIn(namespace)).length === 0;
   const needed = (essentialOnly: boolean): RequiredRules => requiredRules(desired, { ...options, isHeld, essentialOnly });
   const unlisted = missingRules(needed(false), own.granted);
-  const missing = own.incomplete ? missingRules(unlisted, await allowedOf(client, unlisted, signal)) : unlisted;
+  const missing = own.incomplete ? missingRules(unlisted, await findAllowed(client, unlisted, signal)) : unlisted;
   const essential = commonRules(missing, needed(true));
   if (isNothing(essential)) return undefined;
   return {
-    text: textOf(missing, own),
-    problem: problemOf(missing, request),
+    text: formatCondition(missing, own),
+    problem: newPermissionProblem(missing, request),
     missing,
     doubtful: isDoubtful(essential, desired),
-    isOver: changeIn(client, essential, own),
+    isOver: newChangeCheck(client, essential, own),
   };
 }
 
-function textOf(missing: RequiredRules, { error }: OwnRules): string {
+function formatCondition(missing: RequiredRules, { error }: OwnRules): string {
   const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
   return `${HEAD}${lines.join("")}${error === "" ? "" : `\nauthorization evaluation error: ${error}`}`;
 }
 
-function problemOf(missing: RequiredRules, { extension, images, desired, config }: PermissionRequest): Problem {
+function newPermissionProblem(missing: RequiredRules, { extension, images, desired, config }: PermissionRequest): Problem {
   const { namespace, serviceAccount } = extension.spec;
   const account = serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
   return newProblem("MissingPermissions", {
@@ -189,11 +195,11 @@ function ruleFromDetails({
 }
 
 /** Finds the rules that are allowed although no rule lists them, with one access review for each permission. */
-async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
-  const questions = placedGrants(rules);
-  const asked = questions.slice(0, MAX_QUESTIONS);
-  const answers = await mapInParallel(asked, PARALLEL_QUESTIONS, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
-  const allowed = [...questions.slice(MAX_QUESTIONS), ...asked.filter((_, at) => answers[at])];
+async function findAllowed(client: Pick<Client, "raw">, rules: RequiredRules, signal: AbortSignal): Promise<GrantedRules> {
+  const grants = listGrants(rules);
+  const reviewed = grants.slice(0, MAX_REVIEWS);
+  const results = await mapInParallel(reviewed, PARALLEL_REVIEWS, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
+  const allowed = [...grants.slice(MAX_REVIEWS), ...reviewed.filter((_, at) => results[at])];
   const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => ruleOf(grant));
   const namespaceRules = new Map([...rules.namespaceRules.keys()].map((namespace) => [namespace, rulesIn(namespace)]));
   return { clusterRules: rulesIn(""), namespaceRules };
@@ -203,12 +209,12 @@ async function allowedOf(client: Pick<Client, "raw">, rules: RequiredRules, sign
 function isDoubtful(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
   const isOfSet = ({ resource, name }: Grant): boolean =>
     desired.some(({ kind, metadata }) => `${kind.toLowerCase()}s` === resource && metadata.name === name);
-  return placedGrants(missing).every(({ grant }) => grant.verb === "bind" && !isOfSet(grant));
+  return listGrants(missing).every(({ grant }) => grant.verb === "bind" && !isOfSet(grant));
 }
 
 /** Returns a check that is true when the rules of a scope with a missing permission change, or when a review of that permission succeeds. */
-function changeIn(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): IsOver {
-  const [first] = placedGrants(missing);
+function newChangeCheck(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): IsOver {
+  const [first] = listGrants(missing);
   if (!first) return () => Promise.resolve(true);
   const { namespace, grant } = first;
   if (incomplete) return (signal) => isAllowed(client, namespace, grant, signal);
@@ -216,7 +222,7 @@ function changeIn(client: Pick<Client, "raw">, missing: RequiredRules, { granted
   return async (signal) => hashRules((await listScopeRules(client, namespace, signal)).rules) !== before;
 }
 
-function placedGrants({ clusterRules, namespaceRules }: RequiredRules): { namespace: string; grant: Grant }[] {
+function listGrants({ clusterRules, namespaceRules }: RequiredRules): { namespace: string; grant: Grant }[] {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
     rules.flatMap(grantsOf).map((grant) => ({ namespace, grant })),
   );

@@ -91,12 +91,12 @@ async function compare(
   const crdPolicy = crdPolicyOf(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
   const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));
-  const lackingOf = (identity: Client): Promise<MissingPermissions | undefined> => {
+  const findMissing = (identity: Client): Promise<MissingPermissions | undefined> => {
     const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
     const permissions = { extension, desired, pruned: listRemovals(pruning), images, config: configOf(phase), resourceOf };
     return findMissingPermissions(identity, permissions, signal);
   };
-  request.account?.tell(await lackingOf(request.account.client));
+  request.account?.report(await findMissing(request.account.client));
   const dryRun = new DryRun(scoped, signal);
   const checked = await preflight(
     {
@@ -104,7 +104,7 @@ async function compare(
       kinds,
       base: lastDeployed(history.current),
       owner,
-      extensionExists: await otherExtensions(client, signal),
+      extensionExists: await listOtherExtensions(client, signal),
       extension,
       handovers: { excludes: () => false },
       willBeAdopted,
@@ -112,7 +112,7 @@ async function compare(
       dryRun,
       client: scoped,
       discovery: client,
-      permissions: isServiceAccount ? () => lackingOf(scoped) : undefined,
+      permissions: isServiceAccount ? () => findMissing(scoped) : undefined,
       advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(phase))}`,
       pruning,
       onlyTries: true,
@@ -122,7 +122,7 @@ async function compare(
   );
   const { live, after, refused, tolerated, doubtful } = checked;
   request.seen?.({ live, after });
-  const findings = checked.findings.map(planFinding);
+  const findings = checked.findings.map(toPlanFinding);
   const leaving = await listLeavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
     signal.throwIfAborted();
     const text = messageOf(err);
@@ -130,16 +130,16 @@ async function compare(
     return [];
   });
   const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
-  const notes = [...checked.notes, ...[tolerated, doubtful].flatMap((lacking) => (lacking ? [missingText(lacking)] : []))];
+  const notes = [...checked.notes, ...[tolerated, doubtful].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : []))];
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 
-function missingText({ problem: { message, next } }: MissingPermissions): string {
+function formatMissing({ problem: { message, next } }: MissingPermissions): string {
   return next === undefined ? message : `${message}; ${next}`;
 }
 
 /** Converts a finding of the preflight. In format version 1 of a plan, a conflict of kinds is a finding about ownership. */
-function planFinding(finding: PreflightFinding): PlanFinding {
+function toPlanFinding(finding: PreflightFinding): PlanFinding {
   const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
   return {
     kind: finding.kind === "kindConflict" ? "ownership" : finding.kind,
@@ -150,7 +150,7 @@ function planFinding(finding: PreflightFinding): PlanFinding {
 }
 
 /** Returns a check for existing extensions. If listing them is denied, every extension counts as existing, so that no object is taken from one. */
-async function otherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
+async function listOtherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
   try {
     const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { metadataOnly: true, signal });
     const uids = new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
@@ -206,20 +206,20 @@ async function observe({ wanted, client, scoped, systemNamespace, signal }: Plan
 async function start({ wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
-  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await clusterVersion(client), clusterProxy);
+  return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await readVersion(client), clusterProxy);
 }
 
 /** Reports the dependencies of the bundle; only operator-controller checks whether they are satisfied. */
 const noteDependencies: ReconcileStep<Resolved> = {
   name: "NoteDependencies",
   async run(phase) {
-    const notes = await dependencyNotes(phase);
+    const notes = await listDependencyNotes(phase);
     phase.report.problems.push(...notes.map((message) => newProblem("UnsatisfiedDependencies", { severity: "Warning", message })));
     return phase;
   },
 };
 
-async function dependencyNotes({ extension, bundle }: Resolved): Promise<string[]> {
+async function listDependencyNotes({ extension, bundle }: Resolved): Promise<string[]> {
   const properties = JSON.parse(bundle.properties ?? "[]") as Property[];
   if (extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
   const { constraints, faults } = constraintsOf({ name: bundle.name, properties }, await loadCelRules());
@@ -233,7 +233,7 @@ async function dependencyNotes({ extension, bundle }: Resolved): Promise<string[
   ];
 }
 
-async function clusterVersion(client: Client): Promise<ClusterVersion> {
+async function readVersion(client: Client): Promise<ClusterVersion> {
   try {
     return await readClusterVersion(client);
   } catch (err) {
@@ -249,14 +249,14 @@ export async function createPlan(request: PlanRequest): Promise<InstallPlan> {
   const authenticated = await observe(request, await start(request));
   const resolved = await resolve(request, authenticated);
   try {
-    return await planFrom(request, resolved);
+    return await buildPlan(request, resolved);
   } catch (err) {
     hideInError(err, resolved.hidden);
     throw err;
   }
 }
 
-async function planFrom(request: PlanRequest, resolved: Resolved): Promise<InstallPlan> {
+async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<InstallPlan> {
   const { wanted, client, reader, providers } = request;
   const { extension, releases, bundle, hidden, report } = resolved;
   const { installed, history } = releases;
@@ -266,7 +266,7 @@ async function planFrom(request: PlanRequest, resolved: Resolved): Promise<Insta
   const content = contentOf(loaded);
   const phase: Unpacked = { ...resolved, phase: "unpacked", content };
   await reportProxy.run(phase, request);
-  const unmet = await unmetFindings(request, phase);
+  const unmet = await findUnmetRequirements(request, phase);
   const base = lastDeployed(history.current);
   const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), proxyOf(phase));
   revealNamespaces(hidden, rendered);
@@ -276,11 +276,11 @@ async function planFrom(request: PlanRequest, resolved: Resolved): Promise<Insta
   const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, digest);
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(bundle) }).kind === "Unchanged";
-  const relabeled = isDeployed ? [] : relabeledIn(plan);
+  const relabeled = isDeployed ? [] : formatRelabeled(plan);
   const unused = configNotes(configOf(phase), rendered);
   const remarks = [
     ...wanted.notes,
-    ...remarksOn(phase, isDeployed),
+    ...listRemarks(phase, isDeployed),
     ...report.problems.map(({ message }) => message),
     ...unused,
     ...prepared.notes,
@@ -292,13 +292,13 @@ async function planFrom(request: PlanRequest, resolved: Resolved): Promise<Insta
     extension: extension.metadata.name,
     exists: wanted.exists,
     installed: base && installed ? { bundle: installed.name, version: installed.version, revision: base.version } : null,
-    bundle: bundleOf(bundle),
+    bundle: toPlanBundle(bundle),
     explanation: bundle.explanation,
     unavailableCatalogs: (report.catalogs.packages ?? [])
       .filter(({ unavailable }) => unavailable !== undefined)
       .map((one) => ({ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) })),
     counts: { create: counts.Create, update: counts.Update, delete: counts.Delete, unchanged: counts.Unchanged },
-    objects: objectsOf(plan, refused),
+    objects: toPlanObjects(plan, refused),
     findings: [...unmet, ...findings].map((finding) => ({ ...finding, text: hidden.hide(finding.text) })),
     warnings,
     notes: remarks.map((remark) => hidden.hide(remark)),
@@ -311,7 +311,7 @@ async function planFrom(request: PlanRequest, resolved: Resolved): Promise<Insta
 }
 
 /** Finds unmet requirements that deny the bundle. If they do not deny it, the phase reports a problem instead. */
-async function unmetFindings({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
+async function findUnmetRequirements({ client, log, signal }: PlanRequest, phase: Unpacked): Promise<PlanFinding[]> {
   const apis = new ClusterApis({ client, extensions: { get: () => undefined, onEvent: () => undefined }, log });
   const step = checkRequirements({ apis, events: { record: () => undefined }, memory: new ExtensionCache() });
   try {
@@ -323,7 +323,7 @@ async function unmetFindings({ client, log, signal }: PlanRequest, phase: Unpack
   }
 }
 
-function remarksOn({ extension }: Unpacked, isDeployed: boolean): string[] {
+function listRemarks({ extension }: Unpacked, isDeployed: boolean): string[] {
   const pinned = extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
   return [
     ...(extension.spec.suspend ? ["spec.suspend is true: the controller applies nothing until it is false"] : []),
@@ -334,17 +334,17 @@ function remarksOn({ extension }: Unpacked, isDeployed: boolean): string[] {
   ];
 }
 
-function relabeledIn({ relabeled }: ChangePlan): string[] {
+function formatRelabeled({ relabeled }: ChangePlan): string[] {
   if (relabeled === 0) return [];
   return [`unchanged objects that only get new values of labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
 }
 
-function bundleOf({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
+function toPlanBundle({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {
   return { name, version, image, catalog: catalog ?? null };
 }
 
 /** Converts the objects of a plan. Omits the changes of an object without a dry run, because they would not include the API server's defaults. */
-function objectsOf({ objects }: ChangePlan, refused: ReadonlySet<string>): InstallPlanObject[] {
+function toPlanObjects({ objects }: ChangePlan, refused: ReadonlySet<string>): InstallPlanObject[] {
   return objects.map(({ action, ref, changes, more, widens }) => {
     const isRefused = action !== "Delete" && refused.has(objectKey(ref));
     return {
@@ -372,7 +372,7 @@ export interface PlanRequest {
   /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
   isServiceAccount: boolean;
   /** Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing ones are reported, not counted as findings. */
-  account?: { readonly client: Client; readonly tell: (lacking: MissingPermissions | undefined) => void } | undefined;
+  account?: { readonly client: Client; readonly report: (lacking: MissingPermissions | undefined) => void } | undefined;
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
   /** Reads packages of the catalogs. */

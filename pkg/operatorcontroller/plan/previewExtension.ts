@@ -28,10 +28,10 @@ export async function previewExtension(client: Client, given: ClusterExtension):
   const exists = existing !== undefined;
   const state = existing?.status ? { status: existing.status } : {};
   try {
-    const answer = existing
+    const response = existing
       ? await client.patch<ClusterExtension>(ref, [{ op: "add", path: "/spec", value: given.spec }], { type: "json", dryRun: true })
       : await client.create(given, { dryRun: true });
-    return { extension: { ...given, ...state, metadata: named, spec: answer.spec }, exists, notes: [] };
+    return { extension: { ...given, ...state, metadata: named, spec: response.spec }, exists, notes: [] };
   } catch (err) {
     if (!isForbidden(err)) throw wrapError(`ClusterExtension ${goQuote(name)} would be rejected: `, err);
     const { success, error } = ClusterExtension.safeParse(given);

@@ -338,7 +338,7 @@ export class InstalledBundles {
     const last = known?.uid === uid ? known?.provider : undefined;
     const state = uid === undefined ? undefined : this.#options.releases.getInstalled({ name, uid });
     let provider: InstalledProvider | undefined;
-    if (state?.kind === "installed") provider = last && isOf(last, state.bundle) ? last : { ...state.bundle, extension: name };
+    if (state?.kind === "installed") provider = last && isSameBundle(last, state.bundle) ? last : { ...state.bundle, extension: name };
     else if (state?.kind === "unknown") {
       provider = last;
       if (state.because !== undefined) this.#unreadable.set(name, state.because);
@@ -352,6 +352,6 @@ export class InstalledBundles {
 }
 
 /** Reports whether `known` equals `bundle`: a release is written several times with the same content. */
-function isOf(known: InstalledProvider, bundle: ProvidedBundle): boolean {
+function isSameBundle(known: InstalledProvider, bundle: ProvidedBundle): boolean {
   return known.properties === bundle.properties || canonicalJson(known) === canonicalJson({ ...bundle, extension: known.extension });
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { extractReleaseFacts, ReleaseFactsCache } from "./releaseReader.ts";
 
 const LABELS = { "olm.operatorframework.io/bundle-name": "a.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" };
-const stating = (text: string) => ({ labels: LABELS, annotations: { "olm.properties": text }, objects: [] });
+const withProperties = (text: string) => ({ labels: LABELS, annotations: { "olm.properties": text }, objects: [] });
 
 // Source: G-02 and G-03.
 test.for([
@@ -16,7 +16,7 @@ test.for([
   ["", ""],
   ['{"not":"a list"}', '{"not":"a list"}'],
 ] as const)("extractReleaseFacts keeps only the maximum OpenShift version of properties %s", ([text, kept]) => {
-  expect(extractReleaseFacts(stating(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
+  expect(extractReleaseFacts(withProperties(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
 });
 
 test("extractReleaseFacts has no properties when the release has no annotation", () => {
@@ -26,14 +26,14 @@ test("extractReleaseFacts has no properties when the release has no annotation",
 test("extractReleaseFacts keeps two maxima when there are more, because two are already an error", () => {
   const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
   const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
-  expect(extractReleaseFacts(stating(many)).properties).toBe(`[${one},${one}]`);
+  expect(extractReleaseFacts(withProperties(many)).properties).toBe(`[${one},${one}]`);
 });
 
 test.for([
   ["does not decode", `[]${" ".repeat(20_000)}!`],
   ["states olm.maxOpenShiftVersion with", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
 ] as const)("extractReleaseFacts fails when the properties are too long: it %s", ([message, text]) => {
-  expect(() => extractReleaseFacts(stating(text))).toThrow(message);
+  expect(() => extractReleaseFacts(withProperties(text))).toThrow(message);
 });
 
 test("ReleaseFactsCache returns facts only for the exact version of the Secret", () => {
@@ -41,11 +41,11 @@ test("ReleaseFactsCache returns facts only for the exact version of the Secret",
   const noted: string[] = [];
   cache.onChange((uid) => void noted.push(uid));
   const secret = { uid: "u", resourceVersion: "1" };
-  cache.note(secret, stating("[]"));
-  cache.note(secret, stating("[]"));
+  cache.note(secret, withProperties("[]"));
+  cache.note(secret, withProperties("[]"));
   expect(cache.get(secret)).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: "[]" });
   expect(cache.get({ uid: "u", resourceVersion: "2" })).toBeUndefined();
-  cache.note({ uid: "u", resourceVersion: "2" }, stating(`[]${" ".repeat(20_000)}!`));
+  cache.note({ uid: "u", resourceVersion: "2" }, withProperties(`[]${" ".repeat(20_000)}!`));
   expect(cache.get({ uid: "u", resourceVersion: "2" })).toBeUndefined();
   expect(noted).toEqual(["u"]);
   cache.forget("u");
@@ -54,6 +54,6 @@ test("ReleaseFactsCache returns facts only for the exact version of the Secret",
 
 test("ReleaseFactsCache evicts entries when it is full", () => {
   const cache = new ReleaseFactsCache(2);
-  for (const uid of ["a", "b", "c"]) cache.note({ uid, resourceVersion: "1" }, stating("[]"));
+  for (const uid of ["a", "b", "c"]) cache.note({ uid, resourceVersion: "1" }, withProperties("[]"));
   expect(["a", "b", "c"].map((uid) => cache.get({ uid, resourceVersion: "1" }) !== undefined)).toEqual([false, true, true]);
 });

@@ -37,13 +37,13 @@ export function extractReleaseFacts(release: NotedRelease): ReleaseFacts {
   return {
     bundle: labels[LABEL_BUNDLE_NAME] ?? "",
     version: labels[LABEL_BUNDLE_VERSION] ?? "",
-    properties: properties === undefined ? undefined : decisiveProperties(properties),
+    properties: properties === undefined ? undefined : keepMaximums(properties),
     provided: providedBundle(release),
   };
 }
 
 /** Returns the maximum OpenShift versions, at most two, because a second one is already an error. Keeps an invalid text for its error. */
-function decisiveProperties(text: string): string {
+function keepMaximums(text: string): string {
   let kept: string;
   try {
     const stated = rawProperties(text).filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
@@ -180,7 +180,7 @@ export class ReleaseReader {
     before?.cancel();
     const reading = { resourceVersion, backoff: new Backoff(BASE_BACKOFF_MS, MAX_BACKOFF_MS), cancel: () => undefined };
     this.#readings.set(uid, reading);
-    this.#later(reading, index, GRACE_MS);
+    this.#schedule(reading, index, GRACE_MS);
     return undefined;
   }
 
@@ -201,7 +201,7 @@ export class ReleaseReader {
     this.#due.delete(uid);
   }
 
-  #later(reading: Reading, index: ObjectMeta, ms: number): void {
+  #schedule(reading: Reading, index: ObjectMeta, ms: number): void {
     reading.cancel = this.#options.clock.after(ms, () => {
       this.#due.set(index.uid ?? "", index);
       this.#work();
@@ -224,17 +224,17 @@ export class ReleaseReader {
     this.#running++;
     const outcome = await this.#read(index, signal);
     this.#running--;
-    if (!signal.aborted) this.#ended(reading, index, outcome);
+    if (!signal.aborted) this.#finish(reading, index, outcome);
     this.#work();
   }
 
-  #ended(reading: Reading, index: ObjectMeta, outcome: ReadOutcome): void {
+  #finish(reading: Reading, index: ObjectMeta, outcome: ReadOutcome): void {
     if (this.#readings.get(index.uid ?? "") !== reading) return;
     const before = reading.outcome;
     reading.outcome = outcome;
     if (outcome.kind !== "read") {
       const retryAfterMs = reading.backoff.next();
-      this.#later(reading, index, retryAfterMs);
+      this.#schedule(reading, index, retryAfterMs);
       if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
         this.#options.log.warn({ secret: index.name, reason: outcome.because, retryAfterMs }, "release cannot be read");
     }
