@@ -6,7 +6,7 @@ import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { wrapError } from "../errors/errors.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
-import { packageContent, getPackageName } from "../fbc/content.ts";
+import { getPackageName, packageContent } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { ContentError, type FbcBundle, type Meta, type PackageContent } from "../fbc/types.ts";
 import { entryNames, listCandidates, parseBundleVersion } from "../resolve/candidates.ts";

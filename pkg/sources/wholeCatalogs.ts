@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { packageContent, getPackageName, Schema } from "../fbc/content.ts";
+import { getPackageName, packageContent, Schema } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../resolve/dependencies/bundleIndex.ts";
