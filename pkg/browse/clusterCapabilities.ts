@@ -15,21 +15,24 @@ import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import type { Found, Hindrance, Ranked } from "./searchResults.ts";
 
-/** What a cluster is, and what this user may do with it. */
+/** The capabilities of a cluster, and the user's permissions. */
 export interface ClusterCapabilities {
   readonly mayCreate: boolean;
-  /** Version of the API server; undefined where it does not say. */
+  /** Version of the API server; undefined if it does not report it. */
   readonly kubeVersion: string | undefined;
   readonly openShift: ClusterVersion;
-  /** Machine architectures of its nodes; undefined where they may not be listed. */
+  /** CPU architectures of its nodes; undefined if they may not be listed. */
   readonly architectures: readonly string[] | undefined;
 }
 
-/** A ClusterExtension as the API server names it. */
+/** The permission to check, as for a SelfSubjectAccessReview. */
 const CREATE = { group: "olm.operatorframework.io", resource: "clusterextensions", name: "", verb: "create" };
 const MAX_NODES = 1_000;
 
-/** What the cluster and the user's rights are, by a SelfSubjectAccessReview, `/version`, ClusterVersion and the nodes. @throws KubeError where rights cannot be asked for. */
+/**
+ * Reads the cluster's capabilities and the user's permissions, from a SelfSubjectAccessReview, `/version`, ClusterVersion and the nodes. @throws
+ * KubeError if permissions cannot be checked
+ */
 export async function readClusterCapabilities(client: Client, signal: AbortSignal): Promise<ClusterCapabilities> {
   const [mayCreate, kubeVersion, openShift, architectures] = await Promise.all([
     isAllowed(client, "", CREATE, signal),
@@ -66,8 +69,8 @@ async function architecturesOf(client: Client, signal: AbortSignal): Promise<str
 }
 
 /**
- * What keeps a version of a package from being installed here and working; empty where nothing is known to. Pure.
- * @param found what is shown of the package. @param head what more is known, where that is the version that the package is presented by.
+ * Returns known reasons why a version of a package cannot be installed on the cluster, or would not work. Pure.
+ * @param found the search result @param head more data, if the version is the head of the package
  */
 function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | undefined, where: ClusterCapabilities): Hindrance[] {
   const { mayCreate, kubeVersion, openShift, architectures } = where;
@@ -82,11 +85,11 @@ function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | und
       ? []
       : unmetRequirements({ minKubeVersion: minimum }, { kubeVersion, served: [] })),
     ...(objection ? [formatClusterVersionConflict(objection)] : []),
-    ...(fits ? [] : [`it runs on ${found.architectures.join(", ")}, and the nodes are ${architectures.join(", ")}`]),
+    ...(fits ? [] : [`it runs on ${found.architectures.join(", ")}, but the nodes are ${architectures.join(", ")}`]),
   ];
 }
 
-/** The same packages with what keeps each from being installed here. */
+/** Adds to each package the reasons why it cannot be installed. */
 export function withHindrances(all: readonly Ranked[], where: ClusterCapabilities): Ranked[] {
   return all.map((one) => {
     const head = one.entry.head?.bundle === one.found.bundle ? one.entry.head : undefined;

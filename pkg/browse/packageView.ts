@@ -14,7 +14,7 @@ import { compareText } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
 import { formatVersionRelease } from "../version/version.ts";
 
-/** A package as one catalog has it. */
+/** A package in one catalog. */
 export interface PackageIn {
   readonly catalog: string;
   readonly priority: number;
@@ -26,10 +26,10 @@ export interface PackageIn {
   readonly bundles: readonly BundleData[];
 }
 
-/** Versions that an error names. */
+/** Maximum number of versions listed in an error. */
 const MAX_SHOWN = 5;
 
-/** The bundle that a text means: one of that version, with or without release, or of that name. @throws Error that names the versions there are. */
+/** Finds the bundle for a text: a version, with or without release, or a bundle name. @throws Error that lists available versions */
 export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleData {
   const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
@@ -41,7 +41,7 @@ export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text
   throw new Error(`package ${goQuote(name)} has no version ${goQuote(text)} in catalog ${catalog}; the newest are ${newest}`);
 }
 
-/** The head of a channel, the newest of several. @throws Error where there is no such channel, naming those there are. */
+/** Returns the head of a channel, the newest if there are several. @throws Error that lists the available channels if it does not exist */
 function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleData | undefined {
   const found = facts.channels.find((one) => one.name === channel);
   if (!found)
@@ -56,27 +56,27 @@ function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleDat
   return bundles.find((bundle) => heads.has(bundle.name));
 }
 
-/** What is said of a channel that there is not. */
+/** Formats the error for a channel that does not exist. */
 export function noChannel(packageName: string, channel: string, channels: readonly string[]): string {
-  return `package ${goQuote(packageName)} has no channel ${goQuote(channel)}; there ${channels.length === 1 ? "is" : "are"} ${channels.toSorted(compareText).join(", ")}`;
+  return `package ${goQuote(packageName)} has no channel ${goQuote(channel)}; available: ${channels.toSorted(compareText).join(", ")}`;
 }
 
-/** The package in the first catalog for which `ask` does not throw. @throws what it throws for the first, where it does for all. */
+/** Returns the result for the first catalog for which `ask` does not throw. @throws the error for the first catalog if it throws for all */
 export function firstWith<T>(all: readonly [PackageIn, ...PackageIn[]], ask: (one: PackageIn) => T): { found: PackageIn; asked: T } {
   for (const found of all) {
     try {
       return { found, asked: ask(found) };
     } catch {
-      // the next may have it
+      // another catalog may contain it
     }
   }
   return { found: all[0], asked: ask(all[0]) };
 }
 
-/** One version of a package, as `show` tells it. */
+/** The output of `show` about one version of a package. */
 interface VersionView extends StatedVersion, BundleSupport {
   readonly bundle: string;
-  /** Where it comes from. */
+  /** The image of the bundle. */
   readonly image?: string | undefined;
   /** Image of the operator itself, as its author states it. */
   readonly containerImage?: string | undefined;
@@ -87,7 +87,7 @@ interface VersionView extends StatedVersion, BundleSupport {
   /** Each `group/version/kind`. */
   readonly providedAPIs: readonly string[];
   readonly requiredAPIs: readonly string[];
-  /** What it asks of other bundles, in words. */
+  /** Its dependencies, as descriptions. */
   readonly requires: readonly string[];
 }
 
@@ -102,25 +102,25 @@ export interface PackageView extends Omit<BundleDescription, "description">, Omi
   readonly deprecatedBundles: readonly { readonly bundle: string; readonly message: string }[];
   /** Highest first. */
   readonly versions: readonly string[];
-  /** The default version to install, which resolution chooses where nothing limits it. */
+  /** The default version of a new installation, which resolution chooses without limits. */
   readonly defaultVersion?: string | undefined;
   /** The latest version, deprecated or not. */
   readonly latestVersion?: string | undefined;
-  /** The one that is described. */
+  /** The described version. */
   readonly version: VersionView;
-  /** Kinds of the examples that it brings; absent where the catalog does not keep them. */
+  /** Kinds of its examples; absent if the catalog does not contain them. */
   readonly exampleKinds?: readonly string[] | undefined;
-  /** Other catalogs that have the package, with the version that each presents it by. */
+  /** Other catalogs with the package, and their head versions. */
   readonly alsoIn: readonly { readonly catalog: string; readonly version?: string | undefined }[];
 }
 
-/** Which version of a package is meant; the one that the package is presented by without either. */
+/** The requested version of a package; without fields, the head of the package. */
 export interface VersionAsked {
   readonly version?: string | undefined;
   readonly channel?: string | undefined;
 }
 
-/** The bundle that is asked for, and its meta. @throws Error where there is none. */
+/** Returns the requested bundle with its meta. @throws Error if it does not exist */
 export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleData {
   const bundle =
     version !== undefined
@@ -135,7 +135,7 @@ export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked
   return bundle;
 }
 
-/** What there is to tell of a package and one of its versions. @param others the package in further catalogs. */
+/** Returns the description of a package and one of its versions. @param others the package in other catalogs */
 export function packageView(found: PackageIn, bundle: BundleData, others: readonly PackageIn[]): PackageView {
   const { facts, content, metas, catalog } = found;
   const summary = summarizePackage(facts);
@@ -181,7 +181,7 @@ export function packageView(found: PackageIn, bundle: BundleData, others: readon
   };
 }
 
-/** Examples that cannot be read are none here; whoever wants them is told. */
+/** Ignores invalid examples; `show --examples` reports them. */
 function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleDetails {
   try {
     return readBundleDetails(meta, { examples: true });
@@ -190,18 +190,18 @@ function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleD
   }
 }
 
-/** Constraints in words; those that cannot be read say so. */
+/** Describes constraints, including invalid ones. */
 function requirementsOf(bundle: Parameters<typeof constraintsOf>[0]): string[] {
   const { constraints, faults } = constraintsOf(bundle, { compile: () => () => false });
-  return [...constraints.map(describeConstraint), ...faults.map(({ type, reason }) => `${type} that cannot be read: ${reason}`)];
+  return [...constraints.map(describeConstraint), ...faults.map(({ type, reason }) => `invalid ${type}: ${reason}`)];
 }
 
-/** How a version can be reached from what is installed. */
+/** The upgrade path to a version from an installed one. */
 interface Reached {
-  /** The ClusterExtension; absent where the version was named. */
+  /** The ClusterExtension; absent if the version was given. */
   readonly extension?: string;
   readonly from: string;
-  /** Versions in between, in the order of the upgrades; none for a direct upgrade. */
+  /** Intermediate versions, in the order of the upgrades; empty for a direct upgrade. */
   readonly through: readonly string[];
 }
 
@@ -212,23 +212,23 @@ export interface VersionRow {
   readonly version?: string | undefined;
   readonly release?: string | undefined;
   readonly channels: readonly string[];
-  /** Those of the channels that it is the head of. */
+  /** The channels of which it is the head. */
   readonly headOf: readonly string[];
   readonly createdAt?: string | undefined;
   /** Why the bundle, the package, or all of its channels are deprecated. */
   readonly deprecated?: string | undefined;
-  /** Extensions that have it installed; "" where it was named as installed. */
+  /** Extensions with this installed version; "" if it was given. */
   readonly installedBy: readonly string[];
   readonly reached: readonly Reached[];
 }
 
-/** What counts as installed. */
+/** An installed version to start from. */
 export interface Start {
   readonly extension?: string;
   readonly bundle: BundleMetadata;
 }
 
-/** The versions of a package in its catalogs, highest first. @param channels only those in any of them; all without. */
+/** Lists the versions of a package in its catalogs, highest first. @param channels channels to include; empty for all */
 export function versionRows(all: readonly PackageIn[], channels: readonly string[], starts: readonly Start[]): VersionRow[] {
   const maps = all.map(({ catalog, content }) => ({
     catalog,

@@ -3,10 +3,10 @@ import { isDeprecated, matchingVersions, type SearchQuery, searchedPackage } fro
 import { type SearchedTexts, type SearchedVersion, type SearchRecord, scoreRelevance } from "../fbc/summary/search.ts";
 import { compareText } from "../text/compare.ts";
 
-/** What keeps a user from installing something here, in a clause. */
+/** Why a user cannot install a package on the cluster, as a clause. */
 export type Hindrance = string;
 
-/** A package that a search found. */
+/** A package found by a search. */
 export interface Found {
   readonly package: string;
   readonly catalog: string;
@@ -14,29 +14,29 @@ export interface Found {
   readonly description?: string | undefined;
   readonly provider?: string | undefined;
   readonly channel?: string | undefined;
-  /** The default version to install where it matches, else the highest version that does. */
+  /** The default version if it matches, otherwise the highest matching version. */
   readonly version?: string | undefined;
   readonly bundle: string;
-  /** The default version to install, which resolution chooses where nothing limits it. */
+  /** The default version of a new installation, which resolution chooses without limits. */
   readonly defaultVersion?: string | undefined;
   /** The latest version, deprecated or not. */
   readonly latestVersion?: string | undefined;
   readonly capability?: string | undefined;
   readonly architectures: readonly string[];
   readonly operatingSystems: readonly string[];
-  /** Kinds that the version provides, each once. */
+  /** Kinds that the version provides, without duplicates. */
   readonly kinds: readonly string[];
-  /** Why the package is deprecated, or true where only this version is. */
+  /** Why the package is deprecated, or true if only this version is. */
   readonly deprecated?: string | true | undefined;
-  /** How many versions match. */
+  /** Number of matching versions. */
   readonly matches: number;
-  /** Whether this user could install it on this cluster; absent where no cluster is asked. */
+  /** Whether the user can install it on the cluster; absent without a cluster. */
   readonly installable?: boolean;
-  /** Why not. */
+  /** Reasons if not. */
   readonly hindrances?: readonly Hindrance[];
 }
 
-/** A package that was found, and what order depends on. */
+/** A search result with its sort keys. */
 export interface Ranked {
   readonly found: Found;
   readonly entry: PackageEntry;
@@ -44,13 +44,13 @@ export interface Ranked {
   readonly priority: number;
 }
 
-/** What is looked for. `words` stand apart from the rest of the query, since they are looked for in kinds, too. */
+/** A search. `words` are separate from the rest of the query, because they also match kinds. */
 export interface SearchRequest {
   readonly words: readonly string[];
   readonly query: SearchQuery;
 }
 
-/** The packages of a catalog that have a version which matches all of the query, in any order. */
+/** Returns the packages of a catalog with a version that matches the whole query, in any order. */
 export function foundIn(
   catalog: { name: string; priority: number },
   packages: readonly PackageEntry[],
@@ -70,7 +70,7 @@ export function foundIn(
   });
 }
 
-/** Best first, of equal ones by name; of one name that of the catalog with the higher priority, else in the order given. */
+/** Sorts the best first, equal ones by name, and the same package by priority of the catalog, then in the given order. */
 export function rankResults(all: readonly Ranked[]): Ranked[] {
   return all.toSorted((a, b) => b.score - a.score || compareText(a.found.package, b.found.package) || b.priority - a.priority);
 }
@@ -103,7 +103,7 @@ function foundOf(
   };
 }
 
-/** The default channel where it is one of them, else the first. */
+/** Returns the default channel if it is one of them, otherwise the first. */
 function channelOf({ channels, defaultChannel }: SearchRecord, indexes: readonly number[]): string | undefined {
   const names = indexes.flatMap((index) => channels[index]?.name ?? []);
   return names.find((name) => name === defaultChannel) ?? names[0];

@@ -21,7 +21,7 @@ const never = (): never => {
   throw new Error("it is read again");
 };
 
-test("a catalog is read once; afterwards it comes from the folder, package by package", async () => {
+test("CatalogCache reads a catalog once, and later reads packages from the folder", async () => {
   using folder = new TempFolder();
   const first = await new CatalogCache(folder.path).obtain(KEY, metas);
   await first.close();
@@ -37,7 +37,7 @@ test("a catalog is read once; afterwards it comes from the folder, package by pa
   expect(statSync(join(folder.path, KEY)).mode & 0o077).toBe(0);
 });
 
-test("without a folder nothing is kept", async () => {
+test("CatalogCache stores nothing without a folder", async () => {
   const shelf = new CatalogCache(undefined);
   const book = await shelf.obtain(KEY, metas);
   await shelf.close();
@@ -46,7 +46,7 @@ test("without a folder nothing is kept", async () => {
   await expect(shelf.obtain(KEY, never)).rejects.toThrow("it is read again");
 });
 
-test("what is damaged is made anew", async () => {
+test("CatalogCache rebuilds a damaged entry", async () => {
   using folder = new TempFolder();
   for (const file of ["index.jsonl", "metas.jsonl"]) {
     await (await new CatalogCache(folder.path).obtain(KEY, metas)).close();
@@ -57,7 +57,7 @@ test("what is damaged is made anew", async () => {
   }
 });
 
-test("a catalog that cannot be read to its end leaves nothing", async () => {
+test("CatalogCache stores nothing when a catalog cannot be read completely", async () => {
   using folder = new TempFolder();
   const shelf = new CatalogCache(folder.path);
   const broken = async function* () {
@@ -69,8 +69,8 @@ test("a catalog that cannot be read to its end leaves nothing", async () => {
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-describe("beyond its bound", () => {
-  test("what was used least lately goes", async () => {
+describe("CatalogCache beyond its size limit", () => {
+  test("CatalogCache drops the least recently used entry", async () => {
     using folder = new TempFolder();
     await (await new CatalogCache(folder.path).obtain(KEY, metas)).close();
     const size = readdirSync(join(folder.path, KEY)).reduce((sum, file) => sum + statSync(join(folder.path, KEY, file)).size, 0);
@@ -80,7 +80,7 @@ describe("beyond its bound", () => {
     expect(readdirSync(folder.path).toSorted()).toEqual(["notes.txt", OTHER]);
   });
 
-  test("what is larger than all of it is not kept", async () => {
+  test("CatalogCache does not keep an entry that exceeds the limit alone", async () => {
     using folder = new TempFolder();
     const shelf = new CatalogCache(folder.path, 10);
     const book = await shelf.obtain(KEY, metas);
@@ -92,10 +92,10 @@ describe("beyond its bound", () => {
 });
 
 test.for(["../x", "sha256-", "a/b", "sha256:abc", ".draft-0000", `sha256-${"A".repeat(64)}`])(
-  "no file is called after the key %s",
+  "CatalogCache rejects the key %s",
   async (key) => {
     using folder = new TempFolder();
-    await expect(new CatalogCache(folder.path).obtain(key, metas)).rejects.toThrow("is no key of a catalog");
+    await expect(new CatalogCache(folder.path).obtain(key, metas)).rejects.toThrow("is not a catalog cache key");
     expect(readdirSync(folder.path)).toEqual([]);
   },
 );
@@ -105,11 +105,11 @@ test.for<[Record<string, string>, string | undefined]>([
   [{ XDG_CACHE_HOME: "", HOME: "/h" }, "/h/.cache/olmv1/catalogs"],
   [{ XDG_CACHE_HOME: "relative", HOME: "/h" }, "/h/.cache/olmv1/catalogs"],
   [{}, undefined],
-])("of %j the cache folder is %s", ([env, want]) => {
+])("cacheFolder, with %j, returns %s", ([env, want]) => {
   expect(cacheFolder(env)).toBe(want);
 });
 
-test("a folder has another digest as soon as a file has another name or content", async () => {
+test("filesDigest changes when the name or content of a file changes", async () => {
   using folder = new TempFolder();
   const path = folder.write("c", { "a.json": '{"schema":"x"}', "b.json": '{"schema":"y"}' });
   const before = await filesDigest(path);
@@ -118,7 +118,7 @@ test("a folder has another digest as soon as a file has another name or content"
   expect(await filesDigest(folder.write("f", { "a.json": '{"schema":"x"}{"schema":"y"}' }))).not.toBe(before);
 });
 
-test("a folder without an object of a catalog is none", async () => {
+test("readCatalogMetas rejects a folder without catalog objects", async () => {
   using folder = new TempFolder();
   const empty = folder.write("empty", { "README.yaml": "# nothing\n" });
   await expect(readCatalogMetas(empty).next()).rejects.toThrow("not an object of a file-based catalog");

@@ -11,15 +11,15 @@ import { createSearchRecord, type SearchRecord } from "../fbc/summary/search.ts"
 import type { Meta } from "../fbc/types.ts";
 import { canonicalJson } from "../golang/json.ts";
 
-/** What a list of packages tells of one. */
+/** An entry in a list of packages. */
 export interface PackageEntry {
   readonly name: string;
   readonly record: SearchRecord;
-  /** The version that the package is presented by. */
+  /** The head version of the package. */
   readonly head?: HeadSummary | undefined;
 }
 
-/** Where the metas of a package lie: offset and length in bytes. */
+/** Location of a package's metas: offset and length in bytes. */
 type Range = [number, number];
 
 interface Line extends PackageEntry {
@@ -29,11 +29,11 @@ interface Line extends PackageEntry {
 const INDEX = "index.jsonl";
 const METAS = "metas.jsonl";
 const FLUSH_BYTES = 1024 * 1024;
-/** Of the first line; another format is written anew. */
+/** The first line; entries in another format are rewritten. */
 const Head = z.object({ format: z.literal(1), bytes: z.number() });
 const NO_HASH = Buffer.alloc(0);
 
-/** A catalog in a folder of our own: a line for each package, and its metas where they can be found at once. */
+/** A catalog in the cache: a line for each package, and its metas with direct access. */
 export class CachedCatalog {
   readonly #lines: readonly string[];
   readonly #metas: FileHandle;
@@ -43,7 +43,7 @@ export class CachedCatalog {
     this.#metas = metas;
   }
 
-  /** Writes the book of these metas, which are read once and not kept, into an empty folder. @returns its size in bytes. */
+  /** Writes a cache entry for these metas into an empty folder, as a stream. @returns its size in bytes */
   static async write(folder: string, metas: AsyncIterable<Meta>): Promise<number> {
     const facts = new CatalogData();
     const ranges = new Map<string, Range[]>();
@@ -80,7 +80,7 @@ export class CachedCatalog {
     return position + Buffer.byteLength(index);
   }
 
-  /** @throws Error where there is none in the folder, or one that was not written to its end. */
+  /** @throws Error if the folder contains no complete entry */
   static async open(folder: string): Promise<CachedCatalog> {
     const [head = "", ...lines] = (await readFile(join(folder, INDEX), "utf8")).split("\n");
     const { bytes } = Head.parse(JSON.parse(head));
@@ -104,7 +104,7 @@ export class CachedCatalog {
     return this.#lines.map((line) => JSON.parse(/^\{"name":("(?:[^"\\]|\\.)*")/.exec(line)?.[1] ?? '""') as string);
   }
 
-  /** The metas of a package in the catalog's order; none where there is no such package. */
+  /** Reads the metas of a package in the catalog's order; empty if it does not exist. */
   async metasOf(name: string): Promise<Meta[]> {
     const start = `{"name":${JSON.stringify(name)},`;
     const line = this.#lines.find((one) => one.startsWith(start));
@@ -123,7 +123,7 @@ export class CachedCatalog {
   }
 }
 
-/** Metas of a package mostly stand together: then they are one range. */
+/** Metas of a package are usually adjacent and then form one range. */
 function noteRange(ranges: Map<string, Range[]>, name: string, position: number, bytes: number): void {
   const known = ranges.get(name);
   const last = known?.at(-1);
@@ -132,15 +132,15 @@ function noteRange(ranges: Map<string, Range[]>, name: string, position: number,
   else known.push([position, bytes]);
 }
 
-/** Of all books that are kept together. */
+/** Maximum total size of the cache. */
 const MAX_BYTES = 2 * 1024 ** 3;
-/** What a command that was killed left unfinished is removed after that. */
+/** Age after which the incomplete files of a killed command are removed. */
 const STALE_MS = 24 * 60 * 60_000;
-/** What a book is kept under is made from a digest, and can be no path. */
+/** Keys are derived from a digest and cannot be paths. */
 const KEY = /^[a-z0-9]{1,32}-[0-9a-f]{32,128}$/;
 const DRAFT = /^\.draft-/;
 
-/** The cache folder of catalogs, or undefined where the environment names none. */
+/** Returns the cache folder for catalogs; undefined if the environment names none. */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const named = env["XDG_CACHE_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "olmv1", "catalogs");
@@ -148,41 +148,41 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
   return home !== undefined && isAbsolute(home) ? join(home, ".cache", "olmv1", "catalogs") : undefined;
 }
 
-/** The key of a catalog's image. @param digest such as `sha256:…`. */
+/** Returns the key of a catalog's image. @param digest such as `sha256:…` */
 export function imageKey(digest: string): string {
   return digest.replace(":", "-");
 }
 
-/** The key of a catalog's files. @param sha256 as hex. */
+/** Returns the key of a catalog's files. @param sha256 as hex */
 export function filesKey(sha256: string): string {
   return `files-${sha256}`;
 }
 
-/** Books of catalogs, kept between commands; those that were used last, within a bound. Several commands may use one at a time. */
+/** Caches catalogs between commands, within a size limit, least recently used first out. Safe for concurrent commands. */
 export class CatalogCache {
   readonly #folder: string | undefined;
   readonly #maxBytes: number;
   readonly #temporary: string[] = [];
 
-  /** @param folder undefined where nothing is kept. */
+  /** @param folder undefined to store nothing */
   constructor(folder: string | undefined, maxBytes: number = MAX_BYTES) {
     this.#folder = folder;
     this.#maxBytes = maxBytes;
   }
 
-  /** The book of this key, made from `metas` where it is not there, or cannot be read. @throws Error as `metas` does. */
+  /** Returns the entry of this key; creates it from `metas` if it does not exist or is damaged. @throws Error as `metas` does */
   async obtain(key: string, metas: () => AsyncIterable<Meta>): Promise<CachedCatalog> {
-    if (!KEY.test(key)) throw new Error(`${JSON.stringify(key)} is no key of a catalog`);
+    if (!KEY.test(key)) throw new Error(`${JSON.stringify(key)} is not a catalog cache key`);
     const folder = this.#folder;
     return (folder === undefined ? undefined : await this.#kept(folder, key)) ?? this.#make(folder, key, metas());
   }
 
-  /** The book of this key where it is kept. */
+  /** Returns the entry of this key if it is cached. */
   async kept(key: string): Promise<CachedCatalog | undefined> {
     return this.#folder === undefined || !KEY.test(key) ? undefined : this.#kept(this.#folder, key);
   }
 
-  /** Removes what is not kept. Books that are open can be read on. */
+  /** Removes temporary entries. Open entries remain readable. */
   async close(): Promise<void> {
     for (const folder of this.#temporary.splice(0)) await rm(folder, { recursive: true, force: true });
   }
@@ -204,17 +204,17 @@ export class CatalogCache {
   async #make(folder: string | undefined, key: string, metas: AsyncIterable<Meta>): Promise<CachedCatalog> {
     const draft = folder === undefined ? undefined : await draftIn(folder);
     const place = draft ?? (await mkdtemp(join(tmpdir(), "olmv1-")));
-    this.#temporary.push(place); // what is renamed is not there any more
+    this.#temporary.push(place); // a renamed folder no longer exists here
     const bytes = await CachedCatalog.write(place, metas);
     const book = await CachedCatalog.open(place);
     if (folder !== undefined && draft !== undefined && bytes <= this.#maxBytes) {
-      await rename(draft, join(folder, key)).catch(() => undefined); // another command was quicker
+      await rename(draft, join(folder, key)).catch(() => undefined); // another command was faster
       await this.#trim(folder, key);
     }
     return book;
   }
 
-  /** Removes the books that were not used for longest, and what was left unfinished. */
+  /** Removes the least recently used entries and incomplete files. */
   async #trim(folder: string, newest: string): Promise<void> {
     const found = await Promise.all((await readdir(folder)).map((name) => sizeOf(folder, name)));
     const entries = found.flatMap((one) => one ?? []).sort((a, b) => b.usedAt - a.usedAt);
@@ -228,7 +228,7 @@ export class CatalogCache {
   }
 }
 
-/** A folder to write into, or undefined where the cache folder cannot be written to. */
+/** Creates a folder to write into; undefined if the cache folder is not writable. */
 async function draftIn(folder: string): Promise<string | undefined> {
   const draft = join(folder, `.draft-${randomBytes(8).toString("hex")}`);
   try {
@@ -253,6 +253,6 @@ async function sizeOf(folder: string, name: string): Promise<Kept | undefined> {
     const sizes = await Promise.all((await readdir(path)).map(async (file) => (await stat(join(path, file))).size));
     return { name, path, usedAt: mtimeMs, size: sizes.reduce((sum, size) => sum + size, 0) };
   } catch {
-    return undefined; // somebody else removed it
+    return undefined; // another command removed it
   }
 }

@@ -4,21 +4,21 @@ import { compareVersions, parseVersion, type Version } from "./version.ts";
 
 /** A parsed range of `skipRange` or of a dependency. */
 export interface Range {
-  /** Plain semver precedence, prereleases included; build metadata is ignored. */
+  /** Compares by semver precedence, including prereleases; ignores build metadata. */
   contains(version: Version): boolean;
 }
 
-/** A range that can be looked up in a sorted list. */
+/** A range that can be searched in a sorted list. */
 export interface SortedRange extends Range {
   /**
-   * Returns the positions, from the first to before the second, of versions that the range contains. Compares as often as a binary search does for
-   * each comparison of the range. Positions may occur twice.
-   * @param sorted by rising version.
+   * Returns the indexes of versions in the range, as half-open intervals, with a binary search for each comparison of the range. Intervals may
+   * overlap.
+   * @param sorted in ascending order
    */
   spans(sorted: readonly Version[]): [from: number, to: number][];
 }
 
-/** A comparison with a version; `holds` is given the order of another one to it. */
+/** A comparison with a version; `holds` receives the result of comparing another version with it. */
 interface Comparison {
   readonly holds: (order: number) => boolean;
   readonly bound: Version;
@@ -37,10 +37,9 @@ const COMPARATORS: Readonly<Record<string, (order: number) => boolean>> = {
 };
 
 /**
- * Reads a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component.
- * The library's oddities hold too: `!=1.2.x` contains nothing, a token of one character is dropped, and any token with an `x`
- * in it is taken for a wildcard, so `=1.0.0-next` is an error.
- * @throws Error in blang/semver's words.
+ * Parses a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component. Includes the library's oddities:
+ * `!=1.2.x` contains nothing, a token of one character is dropped, and any token with an `x` counts as a wildcard, so `=1.0.0-next` is an error.
+ * @throws Error in blang/semver's words
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/range.go ParseRange
  */
 export function parseRange(text: string): SortedRange {
@@ -72,7 +71,7 @@ function spansOf(group: readonly Comparison[], sorted: readonly Version[]): [fro
   return spans;
 }
 
-/** Position of the first version for which `isReached`, which is true of all behind it; the length where there is none. */
+/** Returns the index of the first version for which `isReached` is true, which must be monotonic; the length if there is none. */
 function firstFrom(sorted: readonly Version[], isReached: (version: Version) => boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
@@ -84,7 +83,7 @@ function firstFrom(sorted: readonly Version[], isReached: (version: Version) => 
   return from;
 }
 
-/** Splits at blanks, except after `>`, `<` or `=`; tokens of fewer than two bytes are dropped, blanks inside one removed. */
+/** Splits at blanks, except after `>`, `<` or `=`; drops tokens of fewer than two bytes and removes blanks inside tokens. */
 function tokens(text: string): string[] {
   const found: string[] = [];
   let start = 0;
@@ -113,14 +112,14 @@ function splitGroups(found: readonly string[]): string[][] {
   return groups;
 }
 
-/** The operator and the version, which begins at the first digit. */
+/** Splits a token into operator and version, which begins at the first digit. */
 function splitComparison(token: string): [operator: string, version: string] {
   const at = token.search(/\p{Nd}/u);
   if (at < 0) throw new Error(`Could not get version from string: ${goQuote(token)}`);
   return [token.slice(0, at).trim(), token.slice(at)];
 }
 
-/** The comparisons, one or two, that a token with an `x` stands for. */
+/** Returns the one or two comparisons for a token with an `x`. */
 function expandWildcard(token: string): string[] {
   if (!token.includes("x")) return [token];
   const [operator, version] = splitComparison(token);
@@ -146,13 +145,13 @@ function expandWildcard(token: string): string[] {
   }
 }
 
-/** `1.2.x` as `1.2.0`, `1.x` and `1.x.x` as `1.0.0`. */
+/** Replaces wildcards: `1.2.x` becomes `1.2.0`, `1.x` and `1.x.x` become `1.0.0`. */
 function withZeros(version: string): string {
   const flat = version.replace(".x.x", ".x").replace(".x", ".0");
   return flat.split(".").length === 2 ? `${flat}.0` : flat;
 }
 
-/** `flat` with the number before the wildcard raised by one; empty where there is no wildcard or no number. */
+/** Returns `flat` with the number before the wildcard increased by one; empty if there is no wildcard or number. */
 function nextAfter(version: string, flat: string): string {
   const written = version.split(".");
   if (written.at(-1) !== "x" || (written.length !== 2 && written.length !== 3)) return "";

@@ -15,31 +15,31 @@ const cases = loadCases<ComparisonCase>("gate");
 const version = (text: string): MinorVersion => minorOf(`${text}.0`);
 const anyVersion: fc.Arbitrary<MinorVersion> = fc.record({ major: fc.nat(6), minor: fc.nat(25) });
 
-/** Rows of [maximum, cluster, answer]. */
+/** Rows of [maximum, cluster, result]. */
 function cells(table: "compatible" | "below"): [string, string, boolean][] {
   return cases.flatMap(({ clusters = [], [table]: rows = {} }) =>
     Object.entries(rows).flatMap(([max, answers]) => answers.map((answer, i): [string, string, boolean] => [max, clusters[i]!, answer])),
   );
 }
 
-test.for(cells("compatible"))("a maximum of %s lets a cluster of %s go on: %s", ([max, cluster, answer]) => {
+test.for(cells("compatible"))("allowsNext, with a maximum of %s and a cluster of %s, returns %s", ([max, cluster, answer]) => {
   expect(allowsNext(version(max), version(cluster))).toBe(answer);
 });
 
-test.for(cells("below"))("a maximum of %s is less than a cluster of %s: %s", ([max, cluster, answer]) => {
+test.for(cells("below"))("isBelow, with a maximum of %s and a cluster of %s, returns %s", ([max, cluster, answer]) => {
   expect(isBelow(version(max), version(cluster))).toBe(answer);
 });
 
-test.for(cases.flatMap(({ next = {} }) => Object.entries(next)))("after %s comes %s", ([cluster, next]) => {
+test.for(cases.flatMap(({ next = {} }) => Object.entries(next)))("nextMinor of %s is %s", ([cluster, next]) => {
   expect(minorText(nextMinor(minorOf(cluster)))).toBe(next);
 });
 
-test.for(cases.flatMap(({ noVersion = {} }) => Object.entries(noVersion)))("%j is refused: %s", ([text, error]) => {
+test.for(cases.flatMap(({ noVersion = {} }) => Object.entries(noVersion)))("minorOf rejects %j: %s", ([text, error]) => {
   expect(() => minorOf(text)).toThrow(new Error(error));
 });
 
 describe("laws", () => {
-  test("who supports more lets at least as many clusters go on", () => {
+  test("allowsNext never becomes false when the maximum increases", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, anyVersion, (a, b, cluster) => {
         const [less, more] = a.major < b.major || (a.major === b.major && a.minor < b.minor) ? [a, b] : [b, a];
@@ -49,7 +49,7 @@ describe("laws", () => {
     );
   });
 
-  test("who lets a cluster go on is not below the version that it gets, and the other way round", () => {
+  test("allowsNext is true exactly when the maximum is not below the next version", () => {
     fc.assert(
       fc.property(fc.record({ major: fc.integer({ min: 4, max: 5 }), minor: fc.nat(26) }), anyVersion, (max, cluster) => {
         expect(isBelow(max, nextMinor(cluster))).toBe(!allowsNext(max, cluster));
@@ -58,7 +58,7 @@ describe("laws", () => {
     );
   });
 
-  test("a maximum below the cluster's version never lets it go on, the next version always does", () => {
+  test("allowsNext is false when the maximum is below the cluster's version, and true when it is the next version", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, (max, cluster) => {
         if (isBelow(max, cluster)) expect(allowsNext(max, cluster)).toBe(false);
@@ -67,7 +67,7 @@ describe("laws", () => {
     );
   });
 
-  test("patch and prerelease change nothing", () => {
+  test("minorOf ignores patch and prerelease", () => {
     fc.assert(
       fc.property(anyVersion, fc.nat(99), fc.constantFrom("", "-rc.1", "-0", "+b", "-ec.2+b"), ({ major, minor }, patch, rest) => {
         expect(minorOf(`${major}.${minor}.${patch}${rest}`)).toEqual({ major, minor });

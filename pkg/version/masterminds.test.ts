@@ -15,11 +15,11 @@ test.for([
   ["1.x", undefined],
   [">=1.0", undefined],
   ["", undefined],
-] as const)("%j is %j", ([range, want]) => {
+] as const)("mastermindsRange of %j is %j", ([range, want]) => {
   expect(mastermindsRange(range)).toBe(want);
 });
 
-test("both contain the same versions that are no prereleases", () => {
+test("mastermindsRange contains the same versions as the original, without prereleases", () => {
   const version = fc.tuple(...Array.from({ length: 3 }, () => fc.nat({ max: 3 }))).map((parts) => parts.join("."));
   const comparison = fc.tuple(fc.constantFrom("", "=", "==", "!", "!=", ">", ">=", "<", "<="), version).map((parts) => parts.join(""));
   const group = fc.array(comparison, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(" "));

@@ -3,13 +3,16 @@ import { compareIdentifiers, compareVersions, hasLeadingZeroes, isDigits, parseU
 
 /** A parsed constraint of `spec.source.catalog.version`. */
 export interface Constraint {
-  /** Build metadata of `version` is ignored. A prerelease is contained only by an AND group that names a prerelease itself. */
+  /** Ignores build metadata of `version`. Only an AND group with a prerelease can contain prereleases. */
   contains(version: Version): boolean;
 }
 
 type Operator = "" | "=" | "!=" | ">" | "<" | ">=" | "=>" | "<=" | "=<" | "~" | "~>" | "^";
 
-/** One comparison. `dirty`: some part was a wildcard or left out; then the first such part is the minor or the patch, or (both flags false) the major. */
+/**
+ * One comparison. `dirty`: a part was a wildcard or omitted; the first such part is the minor or the patch or, if both flags are false, the
+ * major.
+ */
 interface Comparison {
   readonly version: Version;
   readonly dirty: boolean;
@@ -57,8 +60,8 @@ const OPERATORS: Readonly<Record<Operator, Holds>> = {
 };
 
 /**
- * Reads a constraint: comparisons joined by blanks or commas (AND), groups joined by `||` (OR), `a - b` ranges, wildcards, `~`, `^`.
- * @throws Error in the library's words: `improper constraint: "…"`, `constraint parser error`, or about a limit.
+ * Parses a constraint: comparisons joined by blanks or commas (AND), groups joined by `||` (OR), `a - b` ranges, wildcards, `~`, `^`.
+ * @throws Error in the library's words: `improper constraint: "…"`, `constraint parser error`, or about a limit
  * @see https://github.com/Masterminds/semver/blob/v3.5.0/constraints.go NewConstraint
  */
 export function parseConstraint(text: string): Constraint {
@@ -74,14 +77,14 @@ function groupContains(group: Group, version: Version): boolean {
   return group.comparisons.every(({ holds, comparison }) => holds(version, comparison));
 }
 
-/** `text` with every `a - b` written as `>= a, <= b `. */
+/** Replaces every `a - b` by `>= a, <= b `. */
 function withoutHyphenRanges(text: string): string {
   let out = text;
   for (const [whole, from, to] of text.matchAll(HYPHEN_RANGE)) out = out.replace(whole, () => `>= ${from}, <= ${to} `);
   return out;
 }
 
-/** Where the blanks that begin at `at` end. */
+/** Returns the end of the blanks that begin at `at`. */
 function skipBlanks(text: string, at: number): number {
   BLANKS.lastIndex = at;
   BLANKS.exec(text);
@@ -89,8 +92,8 @@ function skipBlanks(text: string, at: number): number {
 }
 
 /**
- * Reads comparisons that stand apart by blanks, or by one comma with or without blanks.
- * The library's own expression for this has many ways to match a run of blanks; here there is one, so no input can make it slow.
+ * Parses comparisons that are separated by blanks, or by one comma with or without blanks. The library's own regular expression can match a run
+ * of blanks in many ways; this one has only one, so no input is slow.
  */
 function parseGroup(text: string): Group {
   const improper = (): Error => new Error(`improper constraint: ${goQuote(text)}`);
@@ -128,7 +131,7 @@ function parseComparison(groups: Readonly<Record<string, string | undefined>>): 
   return { ...flags, dirty: false, version: looseVersion(operand, major, minor, patch, pre) };
 }
 
-/** A version of a constraint: leading zeros are let through in its numbers, not in its prerelease. `written` is its text where that may be too long. */
+/** Parses a version of a constraint; its numbers may have leading zeros, its prerelease may not. `written` is its text for the length check. */
 function looseVersion(written: string, major: string, minor = "", patch = "", pre?: string): Version {
   const prerelease = pre === undefined ? [] : pre.split(".");
   const length = written === "" ? `${major}.${minor}.${patch}`.length + (pre === undefined ? 0 : pre.length + 1) : written.length;
@@ -164,7 +167,7 @@ function lessThanEqual(v: Version, { version: c, dirty, minorDirty }: Comparison
   return v.major !== c.major || minorDirty || v.minor <= c.minor;
 }
 
-/** `~1.2.3` lets the patch move, `~1` the minor too; `~0.0.0` and `~*` let everything from 0.0.0 on. */
+/** `~1.2.3` allows a higher patch, `~1` also a higher minor; `~0.0.0` and `~*` allow everything from 0.0.0. */
 function tilde(v: Version, { version: c, minorDirty, patchDirty }: Comparison): boolean {
   if (compareVersions(v, c) < 0) return false;
   if (c.major === 0 && c.minor === 0 && c.patch === 0 && !minorDirty && !patchDirty) return true;
@@ -175,7 +178,7 @@ function tildeOrEqual(v: Version, comparison: Comparison): boolean {
   return comparison.dirty ? tilde(v, comparison) : compareVersions(v, comparison.version) === 0;
 }
 
-/** `^1.2.3` keeps the leftmost number that is not 0; of `^*` only 0.0.0 is left. */
+/** `^1.2.3` keeps the leftmost nonzero number; `^*` only allows 0.0.0. */
 function caret(v: Version, { version: c, minorDirty, patchDirty }: Comparison): boolean {
   if (compareVersions(v, c) < 0) return false;
   if (c.major > 0 || minorDirty) return v.major === c.major;
@@ -189,8 +192,8 @@ const BLANG_COMPARISON = /^(>=|<=|==|!=|[<>=!])?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+
 const OPERATOR_OF_BLANG: Readonly<Record<string, string>> = { "==": "=", "!": "!=" };
 
 /**
- * A range in blang's language, as dependencies state it, in that of `spec.source.catalog.version`; undefined where it says something that cannot
- * be said there. Prereleases are another matter: there only a range that names one has prereleases in it.
+ * Converts a range in blang's syntax, as dependencies state it, to that of `spec.source.catalog.version`; undefined if it cannot be expressed.
+ * Prereleases differ: in the result, only a range that names a prerelease contains prereleases.
  */
 export function mastermindsRange(blangRange: string): string | undefined {
   const groups = blangRange

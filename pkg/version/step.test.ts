@@ -17,7 +17,7 @@ test.for<[string, string, ReturnType<typeof stepBetween>]>([
   ["1.0.0", "1.0.0-rc.1", "rollback"],
   ["1.0", "2.0.0", undefined],
   ["1.0.0", `${2n ** 60n}.0.0`, undefined],
-])("%s to %s is %s", ([from, to, want]) => {
+])("stepBetween from %s to %s is %s", ([from, to, want]) => {
   expect(stepBetween(from, to)).toBe(want);
 });
 
@@ -27,7 +27,7 @@ const version = fc
   .tuple(number, number, number, fc.array(identifier, { maxLength: 3 }))
   .map(([major, minor, patch, pre]) => `${major}.${minor}.${patch}${pre.length > 0 ? `-${pre.join(".")}` : ""}`);
 
-test("versions are ordered as npm's semver orders them", () => {
+test("stepBetween orders versions like npm's semver", () => {
   fc.assert(
     fc.property(version, version, (a, b) => {
       expect(Math.sign(compareVersions(parseVersion(a), parseVersion(b)))).toBe(semver.compare(a, b));

@@ -1,8 +1,8 @@
 import semver from "semver";
 
-// Apart from version.ts, so that worker threads do not load the package semver.
+// Separate from version.ts, so that worker threads do not load the package semver.
 
-/** How far a change of version goes; a step to or from a prerelease counts as the part that its numbers change. */
+/** The size of a version change; a step to or from a prerelease counts as the part whose number changes. */
 export type VersionStep = "same" | "patch" | "minor" | "major" | "rollback";
 
 const STEPS: Readonly<Record<semver.ReleaseType, VersionStep>> = {
@@ -16,7 +16,7 @@ const STEPS: Readonly<Record<semver.ReleaseType, VersionStep>> = {
   release: "patch",
 };
 
-/** The step from one version to another, build metadata aside; undefined for texts that are no semantic versions. */
+/** Returns the step from one version to another, ignoring build metadata; undefined if a text is not a semantic version. */
 export function stepBetween(from: string, to: string): VersionStep | undefined {
   const [before, after] = [semver.parse(from), semver.parse(to)];
   if (!before || !after) return undefined;

@@ -35,7 +35,7 @@ const sign = (n: number): number => Math.sign(n);
 
 const cases = loadCases<VersionCase>("version");
 
-test.for(cases.flatMap((c) => c.parse ?? []))("%j is read, or refused with %j", ([text, error]) => {
+test.for(cases.flatMap((c) => c.parse ?? []))("parseVersion of %j succeeds or fails with %j", ([text, error]) => {
   if (error === null) expect(formatVersion(parseVersion(text))).toBe(text);
   else expect(() => parseVersion(text)).toThrow(new Error(error));
 });
@@ -60,7 +60,7 @@ test.for(cases.filter((c) => c.ascendingReleases))("$name", ({ ascendingReleases
   for (const [i, a] of parsed.entries()) for (const [j, b] of parsed.entries()) expect(sign(compareVersionRelease(a, b))).toBe(sign(i - j));
 });
 
-test("what is written is read back", () => {
+test("formatVersion returns a text that parseVersion parses to the same version", () => {
   fc.assert(
     fc.property(version, (v) => {
       expect(parseVersion(formatVersion(v))).toEqual(v);
@@ -68,7 +68,7 @@ test("what is written is read back", () => {
   );
 });
 
-test("the order is antisymmetric and ignores build metadata", () => {
+test("compareVersions is antisymmetric and ignores build metadata", () => {
   fc.assert(
     fc.property(version, version, (a, b) => {
       expect(compareVersions(a, b) + compareVersions(b, a)).toBe(0);
@@ -77,7 +77,7 @@ test("the order is antisymmetric and ignores build metadata", () => {
   );
 });
 
-test("the order is transitive", () => {
+test("compareVersions is transitive", () => {
   fc.assert(
     fc.property(version, version, version, (a, b, c) => {
       const [low, middle, high] = [a, b, c].sort(compareVersions) as [Version, Version, Version];
@@ -88,7 +88,7 @@ test("the order is transitive", () => {
   );
 });
 
-test("a legacy version reads the same after it was written", () => {
+test("a legacy version is the same after formatting and parsing", () => {
   fc.assert(
     fc.property(version, (v) => {
       const once = parseVersionRelease(formatVersion(v));

@@ -8,19 +8,19 @@ const MAX_UINT64 = 2n ** 64n - 1n;
 const DIGITS = /^[0-9]*$/;
 const ALPHANUMERIC = /^[0-9A-Za-z-]*$/;
 
-/** True when `text` holds nothing but ASCII digits; the empty text does. */
+/** Reports whether `text` contains only ASCII digits; true for the empty text. */
 export function isDigits(text: string): boolean {
   return DIGITS.test(text);
 }
 
-/** True for a number of several digits that starts with 0. */
+/** Reports whether a number of several digits starts with 0. */
 export function hasLeadingZeroes(text: string): boolean {
   return text.length > 1 && text.startsWith("0");
 }
 
 /**
- * The number that `digits` writes.
- * @throws Error in the words of Go's strconv.ParseUint when it is no digit string or above 2^64-1.
+ * Parses a number.
+ * @throws Error in the words of Go's strconv.ParseUint if it is not a digit string or above 2^64-1
  */
 export function parseUint64(digits: string): VersionNumber {
   if (digits === "" || !isDigits(digits)) throw new Error(`strconv.ParseUint: parsing ${goQuote(digits)}: invalid syntax`);
@@ -32,8 +32,8 @@ export function parseUint64(digits: string): VersionNumber {
 }
 
 /**
- * Checks one identifier of a prerelease or release: `[0-9A-Za-z-]+`, no leading zero and at most 2^64-1 when numeric.
- * @throws Error in blang/semver's words.
+ * Checks one identifier of a prerelease or release: `[0-9A-Za-z-]+`; if numeric, without leading zero and at most 2^64-1.
+ * @throws Error in blang/semver's words
  */
 function checkIdentifier(text: string): void {
   if (text === "") throw new Error("Prerelease is empty");
@@ -47,14 +47,14 @@ function checkIdentifier(text: string): void {
 
 /**
  * Checks one identifier of build metadata: `[0-9A-Za-z-]+`.
- * @throws Error in blang/semver's words.
+ * @throws Error in blang/semver's words
  */
 function checkBuildIdentifier(text: string): void {
   if (text === "") throw new Error("Build meta data is empty");
   if (!ALPHANUMERIC.test(text)) throw new Error(`Invalid character(s) found in build meta data ${goQuote(text)}`);
 }
 
-/** Digits without leading zeros that fit 64 bits; anything else is ordered as text. */
+/** Reports whether it consists of digits without leading zeros that fit 64 bits; anything else sorts as text. */
 function isNumeric(text: string): boolean {
   if (!isDigits(text) || text.length > 20) return false;
   return text.length < 20 || BigInt(text) <= MAX_UINT64;
@@ -70,9 +70,9 @@ function compareIdentifier(a: string, b: string): number {
 }
 
 /**
- * Orders two lists of identifiers as semver orders prereleases: identifier by identifier, numeric before alphanumeric,
- * numbers by value, the rest by ASCII; of two lists that agree as far as both go the shorter is smaller.
- * An empty list is smaller than any other here; a caller that compares prereleases treats "none" itself.
+ * Compares two lists of identifiers like semver prereleases: by identifier, numeric before alphanumeric, numbers by value, others by ASCII; if
+ * one is a prefix of the other, the shorter is smaller. The empty list is the smallest; a caller that compares prereleases handles "none"
+ * itself.
  */
 export function compareIdentifiers(a: readonly string[], b: readonly string[]): number {
   for (let i = 0; i < a.length && i < b.length; i++) {
@@ -82,7 +82,7 @@ export function compareIdentifiers(a: readonly string[], b: readonly string[]): 
   return Math.sign(a.length - b.length);
 }
 
-/** A semantic version. Numbers are unsigned 64-bit; `prerelease` and `build` hold the identifiers between the dots. */
+/** A semantic version. Numbers are unsigned 64-bit; `prerelease` and `build` contain the identifiers between the dots. */
 export interface Version {
   readonly major: VersionNumber;
   readonly minor: VersionNumber;
@@ -92,8 +92,8 @@ export interface Version {
 }
 
 /**
- * A bundle's version with its release. `release` is undefined when there is none, and empty when an explicit empty one was
- * given; under the legacy rule it is the version's build metadata, which `version` then no longer holds.
+ * A bundle's version with its release. `release` is undefined if there is none, and empty if it is explicitly empty. Under the legacy rule it is
+ * the version's build metadata, which is then removed from `version`.
  */
 export interface VersionRelease {
   readonly version: Version;
@@ -109,8 +109,8 @@ function parsePart(name: "Major" | "Minor" | "Patch", text: string): VersionNumb
 }
 
 /**
- * Reads a strict semantic version: three numbers, no leading `v`, no leading zeros.
- * @throws Error in blang/semver's words, such as `No Major.Minor.Patch elements found`.
+ * Parses a strict semantic version: three numbers, no leading `v`, no leading zeros.
+ * @throws Error in blang/semver's words, such as `No Major.Minor.Patch elements found`
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/semver.go Parse
  */
 export function parseVersion(text: string): Version {
@@ -132,7 +132,7 @@ export function parseVersion(text: string): Version {
   return { major, minor, patch, prerelease, build };
 }
 
-/** Negative, 0 or positive by semver precedence; build metadata is not compared. */
+/** Returns a negative number, 0 or a positive number by semver precedence; ignores build metadata. */
 export function compareVersions(a: Version, b: Version): number {
   if (a.major !== b.major) return a.major < b.major ? -1 : 1;
   if (a.minor !== b.minor) return a.minor < b.minor ? -1 : 1;
@@ -143,7 +143,7 @@ export function compareVersions(a: Version, b: Version): number {
   return compareIdentifiers(a.prerelease, b.prerelease);
 }
 
-/** The text of `version`, prerelease and build metadata included; `parseVersion` reads it back. */
+/** Formats `version` with prerelease and build metadata; the inverse of `parseVersion`. */
 export function formatVersion({ major, minor, patch, prerelease, build }: Version): string {
   let text = `${major}.${minor}.${patch}`;
   if (prerelease.length > 0) text += `-${prerelease.join(".")}`;
@@ -152,8 +152,8 @@ export function formatVersion({ major, minor, patch, prerelease, build }: Versio
 }
 
 /**
- * Reads a release such as "1" or "alpha.2" into its identifiers; the empty text gives an empty list.
- * @throws Error when it has more than 20 characters or an identifier is none, one line for each such identifier.
+ * Parses a release such as "1" or "alpha.2" into its identifiers; the empty text gives an empty list.
+ * @throws Error if it has more than 20 characters or invalid identifiers, one line for each of them
  */
 export function parseRelease(text: string): readonly string[] {
   if (text === "") return [];
@@ -173,7 +173,7 @@ export function parseRelease(text: string): readonly string[] {
   return identifiers;
 }
 
-/** The release that build metadata stands for under the legacy rule, or undefined where it can be none. */
+/** Returns the release that build metadata represents under the legacy rule; undefined if it is not a valid release. */
 function releaseFromBuild(build: readonly string[]): readonly string[] | undefined {
   if (build.length === 0) return undefined;
   try {
@@ -184,10 +184,9 @@ function releaseFromBuild(build: readonly string[]): readonly string[] | undefin
 }
 
 /**
- * Reads a bundle's version and release.
- * Without `release` (undefined or null) the legacy rule holds: build metadata that can be a release becomes it, else it stays
- * build metadata and there is no release. With it, even empty, the version keeps its build metadata.
- * @throws Error when the version, or a given release, cannot be read.
+ * Parses a bundle's version and release. Without `release` (undefined or null), the legacy rule applies: build metadata that is a valid release
+ * becomes the release; otherwise it stays build metadata. With `release`, even if empty, the version keeps its build metadata.
+ * @throws Error if the version or the given release is invalid
  */
 export function parseVersionRelease(version: string, release?: string | null): VersionRelease {
   if (release === undefined || release === null) {
@@ -209,12 +208,15 @@ function parsing<T>(what: string, text: string, parse: () => T): T {
   }
 }
 
-/** Negative, 0 or positive: by version, then by release; no release and an empty one are equal and smaller than any other. */
+/**
+ * Compares by version, then by release; returns a negative number, 0 or a positive number. No release and an empty one are equal, and smaller
+ * than any other.
+ */
 export function compareVersionRelease(a: VersionRelease, b: VersionRelease): number {
   return compareVersions(a.version, b.version) || compareIdentifiers(a.release ?? [], b.release ?? []);
 }
 
-/** Whether two versions, each with its release where that is stated apart, are one; what cannot be read is only the same as its own text. */
+/** Reports whether two versions, each with its separately stated release, are the same; an invalid version only equals its own text. */
 export function isSameVersion(
   a: { version: string; release?: string | undefined },
   b: { version: string; release?: string | undefined },
@@ -227,14 +229,14 @@ export function isSameVersion(
   }
 }
 
-/** The legacy text of both: the release, where there is one, stands as the version's build metadata. */
+/** Formats in the legacy form: the release becomes the version's build metadata. */
 export function formatVersionRelease({ version, release }: VersionRelease): string {
   return formatVersion(release && release.length > 0 ? { ...version, build: release } : version);
 }
 
 /**
- * A CSV's version as blang/semver's tolerant parser reads it and prints it back: "v1.2" gives "1.2.0", "01.2.3" gives "1.2.3".
- * @throws Error in blang/semver's words.
+ * Normalizes a CSV's version with blang/semver's tolerant parser: "v1.2" becomes "1.2.0", "01.2.3" becomes "1.2.3".
+ * @throws Error in blang/semver's words
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/semver.go ParseTolerant
  */
 export function operatorVersion(text: string): string {
@@ -251,14 +253,14 @@ export function operatorVersion(text: string): string {
 }
 
 /**
- * A CSV's release: identifiers between dots, as in a semver pre-release.
- * @throws Error in blang/semver's words.
+ * Validates a CSV's release: identifiers between dots, as in a semver prerelease.
+ * @throws Error in blang/semver's words
  */
 export function operatorRelease(text: string): string {
   return parseVersion(`0.0.0-${text}`).prerelease.join(".");
 }
 
-/** The parts between the first `count - 1` dots, the last with all the rest. */
+/** Splits at the first `count - 1` dots; the last part is the rest. */
 function splitN(text: string, count: number): string[] {
   const parts = text.split(".");
   return parts.length <= count ? parts : [...parts.slice(0, count - 1), parts.slice(count - 1).join(".")];

@@ -86,7 +86,7 @@ describe("search", () => {
 
   test.for([
     [["--catalog-dir", "/nowhere/at/all"], 'there is no folder or file "/nowhere/at/all"'],
-    [["--catalog-dir", `x=${HARBOUR}`, "--catalog-dir", `x=${HARBOUR}`], 'two catalogs are called "x"'],
+    [["--catalog-dir", `x=${HARBOUR}`, "--catalog-dir", `x=${HARBOUR}`], 'two catalogs have the name "x"'],
     [["--catalog-image", "not a reference"], "error parsing image reference"],
   ] as const)("in %j is refused", async ([catalogs, message]) => {
     const { code, err } = await run("search", 80, catalogs);
@@ -134,9 +134,9 @@ describe("show", () => {
   test.for([
     ["show @1", "is not PACKAGE or PACKAGE@VERSION"],
     ["show lighthouse-operator@9.9.9", 'has no version "9.9.9" in catalog harbour; the newest are 2.1.0-rc.1, 2.0.0, 1.1.1, 1.1.0, 1.0.0'],
-    ["show lighthouse-operator --channel beta", 'has no channel "beta"; there are candidate, stable, v1'],
-    ["versions lighthouse-operator --channel beta", 'has no channel "beta"; there are alpha, candidate, stable, v1'],
-    ["graph lighthouse-operator --channel beta", 'has no channel "beta"; there are candidate, stable, v1'],
+    ["show lighthouse-operator --channel beta", 'has no channel "beta"; available: candidate, stable, v1'],
+    ["versions lighthouse-operator --channel beta", 'has no channel "beta"; available: alpha, candidate, stable, v1'],
+    ["graph lighthouse-operator --channel beta", 'has no channel "beta"; available: candidate, stable, v1'],
     ["graph lighthouse-operator --channel candidate --from 1.0.0", "no selected channel contains lighthouse-operator.v1.0.0"],
   ] as const)("%s is refused", async ([args, message]) => {
     const { code, err } = await run(args);

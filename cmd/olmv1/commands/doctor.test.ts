@@ -182,7 +182,11 @@ describe("one thing is wrong", () => {
     { name: "no leader", parts: { lease: { holderIdentity: "" } }, want: ["problem", "no current leader: the last one has stopped"] },
     { name: "an unreadable lease", parts: { lease: { renewTime: "soon" } }, want: ["problem", "has not renewed its Lease"] },
     { name: "two images", parts: { image: "registry.example.com/olmv1:0.2.0" }, want: ["warning", "the programs run different images"] },
-    { name: "plain HTTP", parts: { args: ["/app/x.js", "--insecure-plain-http"] }, want: ["warning", "catalogs are served by plain HTTP"] },
+    {
+      name: "plain HTTP",
+      parts: { args: ["/app/x.js", "--insecure-plain-http"] },
+      want: ["warning", "catalogs are served over plain HTTP"],
+    },
     { name: "no Secret", parts: { secret: undefined }, want: ["problem", "Secret catalogd-serving-cert does not exist"] },
     {
       name: "no Secret of others",
