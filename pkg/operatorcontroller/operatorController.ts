@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
-import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
+import { ANNOTATION_ROLLBACK_TO, API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
@@ -11,6 +11,7 @@ import { isRetryable } from "../errors/errors.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { pullMetrics } from "../oci/pull/pullPool.ts";
+import { findLastManager } from "../release/managedFields.ts";
 import type { ResolutionRecord } from "../resolve/resolutionRecord.ts";
 import { controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/drift.ts";
@@ -220,6 +221,8 @@ export class OperatorController {
     const isDeleted = extension.metadata.deletionTimestamp !== undefined;
     if (isDeleted) for (const watches of [this.#watches, this.#sources]) watches.forget(name);
     if (isDeleted || extension.spec?.suspend) await this.#images.cancel(name);
+    // The reconcile gets the extension without managedFields.
+    this.#memory.of(extension).changedBy = findLastChange(extension);
     try {
       const outcome = await this.#reconciler.reconcile(withoutBulk(extension), log, signal);
       if (outcome?.awaits && !signal.aborted) this.#rechecks.begin(name, outcome.awaits);
@@ -293,4 +296,11 @@ export class OperatorController {
       forget: (name) => this.#forget(name),
     });
   }
+}
+
+/** Returns the field manager that last changed the extension's spec or, if it is pinned to a revision, the pin. */
+function findLastChange({ metadata }: Readonly<ClusterExtension>): string | undefined {
+  const { managedFields = [], annotations = {} } = metadata;
+  const isPinned = annotations[ANNOTATION_ROLLBACK_TO] !== undefined;
+  return findLastManager(managedFields, isPinned ? ["f:metadata", "f:annotations", `f:${ANNOTATION_ROLLBACK_TO}`] : ["f:spec"]);
 }

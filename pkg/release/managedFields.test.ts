@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../api/k8s.ts";
-import { handOverFields } from "./managedFields.ts";
+import { findLastManager, handOverFields } from "./managedFields.ts";
 
 const OURS = "olm.operatorframework.io";
 const entry = (manager: string, operation: string, fieldsV1: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -56,4 +56,23 @@ describe("handOverFields", () => {
     const odd = entry("operator-controller", "Update", { "f:metadata": "x", "f:data": [] });
     expect(moved([odd])).toEqual([{ ...odd, manager: OURS, operation: "Apply" }]);
   });
+});
+
+test("findLastManager returns the manager of the latest entry that contains the field", () => {
+  const entry = (manager: string, time: string, fieldsV1: JsonObject, subresource?: string): JsonObject => ({
+    manager,
+    time,
+    fieldsV1,
+    ...(subresource === undefined ? {} : { subresource }),
+  });
+  const fields = [
+    entry("olmv1", "2026-01-01T00:00:00Z", { "f:spec": {}, "f:metadata": { "f:annotations": { "f:pin": {} } } }),
+    entry("kubectl-edit", "2026-01-02T00:00:00Z", { "f:spec": { "f:suspend": {} } }),
+    entry("operator-controller", "2026-01-03T00:00:00Z", { "f:spec": {} }, "status"),
+    entry("labeler", "2026-01-04T00:00:00Z", { "f:metadata": { "f:labels": {} } }),
+  ];
+  expect(findLastManager(fields, ["f:spec"])).toBe("kubectl-edit");
+  expect(findLastManager(fields, ["f:metadata", "f:annotations", "f:pin"])).toBe("olmv1");
+  expect(findLastManager(fields, ["f:status"])).toBeUndefined();
+  expect(findLastManager([], ["f:spec"])).toBeUndefined();
 });

@@ -46,6 +46,17 @@ export function isEntryOf(entry: Entry, manager: string, operation: string): boo
   return entry.manager === manager && entry.operation === operation && (entry.subresource ?? "") === "";
 }
 
+/**
+ * Returns the manager of the latest entry that contains a field; undefined if no entry does. Ignores entries of subresources.
+ * @param path such as ["f:spec"]
+ */
+export function findLastManager(managedFields: readonly JsonObject[], path: readonly string[]): string | undefined {
+  const contains = ({ fieldsV1, subresource }: Entry): boolean =>
+    !subresource && path.reduce<unknown>((tree, step) => (isObject(tree) ? tree[step] : undefined), fieldsV1) !== undefined;
+  const entries = (managedFields as readonly Entry[]).filter(contains);
+  return entries.length === 0 ? undefined : entries.reduce((a, b) => (timeOf(b) > timeOf(a) ? b : a)).manager;
+}
+
 function timeOf({ time }: Entry): string {
   return typeof time === "string" ? time : "";
 }

@@ -77,6 +77,10 @@ export interface ReleaseRecord {
   pinnedTo?: number;
   /** Values of its objects that came from `spec.config.valuesFrom` and must be redacted; in any order. */
   sourced?: readonly string[];
+  /** The extension's generation when the release began; absent on releases of other writers. */
+  generation?: number;
+  /** Field manager that last changed what caused the release: the extension's spec, or the pin of a rollback. Absent if unknown. */
+  changedBy?: string;
   /** On a release that took over the release of another operator-controller, as long as no newer bundle was installed. */
   takenOver?: true;
 }

@@ -51,6 +51,8 @@ const RELEASES: ReleaseRow[] = [
     deployed: "2026-03-09T10:00:00Z",
     description: 'rolled back: Deployment "strimzi-cluster-operator" is forbidden',
     pinned: false,
+    current: false,
+    cause: "spec change by kubectl-edit",
   },
   {
     revision: 3,
@@ -60,6 +62,8 @@ const RELEASES: ReleaseRow[] = [
     deployed: "2026-03-01T10:00:00Z",
     description: "deployed",
     pinned: true,
+    current: true,
+    cause: "install by olmv1",
   },
 ];
 const WORKLOAD = { apiVersion: "apps/v1", kind: "Deployment", namespace: "kafka", name: "strimzi-cluster-operator" };

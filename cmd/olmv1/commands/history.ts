@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { ageText } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
+import { lastDeployed, newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
 import { unreadableText } from "../../../pkg/release/storage/decode.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -26,6 +27,10 @@ export interface ReleaseRow {
   readonly description: string;
   /** The extension is pinned to it. */
   readonly pinned: boolean;
+  /** The last deployed revision. */
+  readonly current: boolean;
+  /** Who or what caused the revision; empty if unknown. */
+  readonly cause: string;
 }
 
 /** Concurrent reads. */
@@ -40,23 +45,60 @@ export async function releaseRows(client: Client, { metadata }: ClusterExtension
   const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
   const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
   const texts = [...new Set(damaged.map(unreadableText))];
-  return [...texts.map(unreadableRow), ...newestFirst(records).map((record) => rowOf(record, annotations[ANNOTATION_ROLLBACK_TO]))];
+  const sorted = newestFirst(records);
+  const state = { current: lastDeployed(records)?.version, pinned: annotations[ANNOTATION_ROLLBACK_TO] };
+  return [...texts.map(unreadableRow), ...sorted.map((record, i) => toRow(record, sorted[i + 1], state))];
 }
 
 function unreadableRow(description: string): ReleaseRow {
-  return { revision: 0, status: "unreadable", bundle: "", version: "", deployed: "", description, pinned: false };
+  return {
+    revision: 0,
+    status: "unreadable",
+    bundle: "",
+    version: "",
+    deployed: "",
+    description,
+    pinned: false,
+    current: false,
+    cause: "",
+  };
 }
 
-function rowOf({ version, status, labels, lastDeployed, description }: ReleaseRecord, pinned: string | undefined): ReleaseRow {
+function toRow(
+  record: ReleaseRecord,
+  before: ReleaseRecord | undefined,
+  { current, pinned }: { current: number | undefined; pinned: string | undefined },
+): ReleaseRow {
+  const { version, status, labels, lastDeployed: deployed, description } = record;
   return {
     revision: version,
     status,
     bundle: labels[LABEL_BUNDLE_NAME] ?? "",
     version: labels[LABEL_BUNDLE_VERSION] ?? "",
-    deployed: lastDeployed,
+    deployed,
     description,
     pinned: pinned === String(version),
+    current: current === version,
+    cause: findCause(record, before),
   };
+}
+
+/**
+ * Returns who or what caused a release: a rollback, a change of the spec, or a new bundle in the catalog. Pure.
+ * @param before the release before it, if it is still stored
+ */
+export function findCause(record: ReleaseRecord, before: ReleaseRecord | undefined): string {
+  const { version, rolledBack, pinnedTo, takenOver, generation, changedBy, labels, proxy } = record;
+  const by = changedBy === undefined ? "" : ` by ${changedBy}`;
+  if (rolledBack) return `automatic rollback of revision ${rolledBack.release}`;
+  if (pinnedTo !== undefined) return `rollback to revision ${pinnedTo}${by}`;
+  if (takenOver) return "takeover from another operator-controller";
+  if (version === 1) return `install${by}`;
+  if (generation === undefined || before?.generation === undefined) return "";
+  if (before.pinnedTo !== undefined && generation === before.generation) return "removed pin";
+  if (generation !== before.generation) return `spec change${by}`;
+  if (labels[LABEL_BUNDLE_NAME] !== before.labels[LABEL_BUNDLE_NAME]) return "new bundle in the catalog";
+  return isDeepStrictEqual(proxy, before.proxy) ? "values or controller change" : "cluster proxy change";
 }
 
 function moodOf(status: string): { mood?: "good" | "bad" } {
@@ -64,17 +106,28 @@ function moodOf(status: string): { mood?: "good" | "bad" } {
   return status === "failed" || status === "unreadable" ? { mood: "bad" } : {};
 }
 
+/** Minimum width for the column with bundle names, which usually repeat the version. */
+const ROOMY_WIDTH = 140;
+
 /** Formats releases as a table. @param now milliseconds since the epoch. */
 export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
-  const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned }): Cell[] => [
-    revision === 0 ? "-" : `${revision}${pinned ? " (pinned)" : ""}`,
+  const isRoomy = terminal.width >= ROOMY_WIDTH;
+  const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned, current, cause }): Cell[] => [
+    revision === 0 ? "-" : `${revision}${formatMarks(current, pinned)}`,
     { text: status, ...moodOf(status) },
     version,
-    bundle,
+    ...(isRoomy ? [bundle] : []),
     ageText(deployed, now),
+    cause,
     description,
   ]);
-  return table(terminal, ["REVISION", "STATUS", "VERSION", "BUNDLE", "AGE", "DESCRIPTION"], cells);
+  const head = ["REVISION", "STATUS", "VERSION", ...(isRoomy ? ["BUNDLE"] : []), "AGE", "CAUSE", "DESCRIPTION"];
+  return table(terminal, head, cells);
+}
+
+function formatMarks(current: boolean, pinned: boolean): string {
+  const marks = [...(current ? ["current"] : []), ...(pinned ? ["pinned"] : [])];
+  return marks.length === 0 ? "" : ` (${marks.join(", ")})`;
 }
 
 /** Runs `olmv1 history`. */

@@ -251,7 +251,10 @@ export class ObjectReconciler {
   async #begin({ content, state }: NextRelease): Promise<ReleaseRecord> {
     const { extension, releases, changes } = this.#phase;
     const { current } = releases.history;
-    const record = await this.#journal.begin(content, state);
+    const { changedBy } = this.#deps.memory.of(extension);
+    const { generation } = extension.metadata;
+    const cause = { ...(generation === undefined ? {} : { generation }), ...(changedBy === undefined ? {} : { changedBy }) };
+    const record = await this.#journal.begin({ ...content, ...cause }, state);
     changes.began = true;
     releases.active = activeReleases([record, ...current.filter(({ version }) => version !== record.version)]);
     releases.unreadable = [];

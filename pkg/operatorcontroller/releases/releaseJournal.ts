@@ -32,6 +32,8 @@ export type ReleaseContent = Pick<
   | "pinnedTo"
   | "takenOver"
   | "sourced"
+  | "generation"
+  | "changedBy"
 >;
 
 /** The options of a ReleaseJournal. */

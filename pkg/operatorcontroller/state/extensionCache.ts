@@ -74,6 +74,8 @@ export interface ExtensionCacheEntry {
   reportedRequirements?: string;
   /** The last reported mistakes of its bundle. */
   reportedFlaws?: string;
+  /** Field manager that last changed its spec or, if it is pinned to a revision, the pin. */
+  changedBy?: string | undefined;
   /** Whether its uninstall has begun. Dependents no longer delay it then. */
   uninstalling?: boolean;
   /** Values from objects in its configuration, which its status and Events must not show. */

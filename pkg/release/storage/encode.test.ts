@@ -322,6 +322,8 @@ const anyRecord: fc.Arbitrary<ReleaseRecord> = fc.record(
     pinnedTo: fc.nat(),
     takenOver: fc.constant(true as const),
     sourced: fc.array(text, { maxLength: 3 }),
+    generation: fc.nat(),
+    changedBy: text,
     left: fc.array(fc.record({ apiVersion: text, kind: text, name: text, kept: text }, { requiredKeys: ["apiVersion", "kind", "name"] }), {
       maxLength: 3,
     }),

@@ -112,6 +112,8 @@ function* payloadPieces(record: ReleaseRecord): Generator<string> {
     ...(record.takenOver === undefined ? {} : { takenOver: record.takenOver }),
     ...(record.sourced === undefined ? {} : { sourced: record.sourced }),
     ...(record.left === undefined ? {} : { left: record.left }),
+    ...(record.generation === undefined ? {} : { generation: record.generation }),
+    ...(record.changedBy === undefined ? {} : { changedBy: record.changedBy }),
   };
   yield `",${structJson(tail).slice(1)}\n`;
 }

@@ -106,6 +106,8 @@ export const RELEASE_SHAPE = goStruct({
   takenOver: "bool",
   sourced: TEXTS,
   left: { itemsOf: "object" },
+  generation: "int",
+  changedBy: "string",
 });
 
 /** A release without its objects. */
@@ -123,7 +125,8 @@ export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<
     release.get(name),
   );
   const [cautions, flaws, sourced] = ["cautions", "flaws", "sourced"].map((name) => release.get(name));
-  const [version, pinnedTo] = [release.get("version"), release.get("pinnedTo")];
+  const [version, pinnedTo, generation] = ["version", "pinnedTo", "generation"].map((name) => release.get(name));
+  const changedBy = release.get("changedBy");
   const left = release.get("left");
   const requirements = requirementsFrom(release.get("requirements"));
   const proxy = readProxyVariables(release.get("proxy"));
@@ -151,6 +154,8 @@ export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<
     ...(typeof pinnedTo === "number" ? { pinnedTo } : {}),
     ...(release.get("takenOver") === true ? { takenOver: true } : {}),
     ...(Array.isArray(left) ? { left: leftIn(left) } : {}),
+    ...(typeof generation === "number" ? { generation } : {}),
+    ...(typeof changedBy === "string" ? { changedBy } : {}),
   };
 }
 
