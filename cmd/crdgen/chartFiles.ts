@@ -5,16 +5,17 @@ const NAMESPACE = '{{ include "olmv1.namespace" . }}';
 const PART_OF = "    app.kubernetes.io/part-of: olm\n";
 const CRDS = "helm.sh/resource-policy: keep";
 
-/** A manifest of config/ that the chart has as it is, apart from the namespace, where a condition on its values holds; "" is always. */
-interface Copied {
-  /** From config/. */
+/** A manifest of config/ that the chart contains unchanged, except for the namespace. */
+interface Copy {
+  /** Path in config/. */
   from: string;
-  /** From the chart's templates/. */
+  /** Path in templates/ of the chart. */
   to: string;
+  /** Condition on the values of the chart; "" is always. */
   when: string;
 }
 
-const COPIED: readonly Copied[] = [
+const COPIES: readonly Copy[] = [
   { from: "rbac/operator-controller.yaml", to: "rbac/operator-controller.yaml", when: "" },
   { from: "rbac/catalogd.yaml", to: "rbac/catalogd.yaml", when: "" },
   { from: "rbac/metrics.yaml", to: "rbac/metrics.yaml", when: "" },
@@ -36,18 +37,18 @@ const COPIED: readonly Copied[] = [
 const DASHBOARD = "config/prometheus/dashboard.json";
 
 /**
- * What the Helm chart has from the rest of config/, by path from the root of the repository, so that each rule stands in one place.
- * @param crds the CustomResourceDefinitions by path.
- * @param read gives the text of a file by path.
+ * Returns the generated files of the Helm chart by path from the root of the repository. They derive from config/, so each manifest has one source.
+ * @param crds CustomResourceDefinitions by path.
+ * @param read returns the text of a file by path.
  */
 export function chartFiles(crds: ReadonlyMap<string, string>, read: (path: string) => string): Map<string, string> {
   const definitions = [...crds].map(([path, text]): [string, string] => [
     `${CHART}/templates/crd/${path.slice(path.lastIndexOf("/") + 1)}`,
-    template(path, kept(text), ".Values.crds.install"),
+    template(path, keepOnUninstall(text), ".Values.crds.install"),
   ]);
-  const copies = COPIED.map(({ from, to, when }): [string, string] => {
+  const copies = COPIES.map(({ from, to, when }): [string, string] => {
     const path = `config/${from}`;
-    return [`${CHART}/templates/${to}`, template(path, withPullSecrets(inNamespace(escaped(read(path)))), when)];
+    return [`${CHART}/templates/${to}`, template(path, addPullSecrets(replaceNamespace(escapeTemplates(read(path)))), when)];
   });
   return new Map([...definitions, ...copies, [`${CHART}/files/dashboard.json`, read(DASHBOARD)]]);
 }
@@ -57,24 +58,24 @@ function template(from: string, text: string, when: string): string {
   return when === "" ? head + text : `${head}{{- if ${when} }}\n${text.trimEnd()}\n{{- end }}\n`;
 }
 
-/** What others' templates in it are, Helm writes as they are. */
-function escaped(text: string): string {
+/** Escapes templates of other programs, so that Helm prints them unchanged. */
+function escapeTemplates(text: string): string {
   return text.replaceAll(/\{\{.*?\}\}/g, (found) => `{{\`${found}\`}}`);
 }
 
-function inNamespace(text: string): string {
+function replaceNamespace(text: string): string {
   return text.replaceAll(SYSTEM_NAMESPACE, NAMESPACE);
 }
 
-/** Whoever uninstalls the chart keeps the definition, and what there is of its kind. */
-function kept(text: string): string {
+/** Adds the annotation that keeps a definition and its custom resources when the chart is uninstalled. */
+function keepOnUninstall(text: string): string {
   const annotations = /^ {2}annotations:\n/m;
-  if (annotations.test(text)) return escaped(text).replace(annotations, (found) => `${found}    ${CRDS}\n`);
-  return escaped(text).replace(/^metadata:\n/m, (found) => `${found}  annotations:\n    ${CRDS}\n`);
+  if (annotations.test(text)) return escapeTemplates(text).replace(annotations, (found) => `${found}    ${CRDS}\n`);
+  return escapeTemplates(text).replace(/^metadata:\n/m, (found) => `${found}  annotations:\n    ${CRDS}\n`);
 }
 
-/** The programs' ServiceAccounts name the Secrets with which images are pulled. */
-function withPullSecrets(text: string): string {
+/** Adds the pull secrets to ServiceAccounts. */
+function addPullSecrets(text: string): string {
   const documents = text.split(/^---\n/m).map((document) => {
     if (!/^kind: ServiceAccount$/m.test(document)) return document;
     if (!document.endsWith(PART_OF)) throw new Error(`a ServiceAccount does not end with its labels:\n${document}`);

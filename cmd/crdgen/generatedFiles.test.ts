@@ -23,7 +23,7 @@ test.for([...generatedFiles()].filter(([path]) => path.startsWith("config/crd/")
   },
 );
 
-test("--check names the file that differs and exits with 1, and nothing is written", () => {
+test("crdgen --check prints outdated files, exits with 1 and writes nothing", () => {
   const root = mkdtempSync(join(tmpdir(), "crdgen-"));
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [join(import.meta.dirname, "main.ts"), "--root", root, ...args], { encoding: "utf8" });
@@ -43,7 +43,7 @@ test("--check names the file that differs and exits with 1, and nothing is writt
   }
 });
 
-/** Fails on what a structural schema may not hold and on fields that say nothing about themselves. */
+/** Fails if the schema contains keywords that a structural schema forbids, or fields without a description. */
 function check(path: string, schema: Structural): void {
   expect(schema.type, `${path} has a type`).toBeTypeOf("string");
   for (const forbidden of ["oneOf", "anyOf", "allOf", "not", "nullable", "$ref", "const"])

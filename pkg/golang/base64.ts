@@ -1,9 +1,9 @@
-/** The bytes that `text` stands for in Go's standard base64: padded, with line ends anywhere; undefined when it is not that. */
+/** Decodes Go's standard base64: padded, with line ends anywhere; undefined if `text` is invalid. */
 export function decodeBase64(text: string): Buffer | undefined {
   const body = /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, "") : text;
   if (body.length % 4 !== 0 || body.includes("-") || body.includes("_")) return undefined;
   const padding = body.endsWith("==") ? 2 : Number(body.endsWith("="));
   const bytes = Buffer.from(body, "base64");
-  // Node passes over what is no digit, so that the length tells.
+  // Node ignores invalid characters, so the length reveals them.
   return bytes.length === (body.length / 4) * 3 - padding ? bytes : undefined;
 }

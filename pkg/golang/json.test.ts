@@ -24,27 +24,27 @@ const GO = [
   { text: '{"<k>":"&"}', map: '{"<k>":"&"}', html: '{"\\u003ck\\u003e":"\\u0026"}' },
 ];
 
-describe("as Go prints it", () => {
+describe("goJson prints as Go does", () => {
   test.for(GO)("$text", ({ text, map, html }) => {
     expect(canonicalJson(JSON.parse(text))).toBe(map);
     expect(goJson(JSON.parse(text))).toBe(html);
   });
 });
 
-test("the caller's order is kept when asked for", () => {
+test("goJson keeps the caller's order when requested", () => {
   expect(goJson({ b: 1, a: { d: "<", c: 2 } }, { sortKeys: false })).toBe('{"b":1,"a":{"d":"\\u003c","c":2}}');
   expect(goJson({ b: "<" }, { escapeHtml: false })).toBe('{"b":"<"}');
 });
 
-test("bigints are digits, undefined members are left out, undefined items are null", () => {
+test("goJson writes bigints as digits, omits undefined members, and writes undefined items as null", () => {
   expect(canonicalJson({ a: 18446744073709551615n, b: undefined, c: [undefined] })).toBe('{"a":18446744073709551615,"c":[null]}');
 });
 
-test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("%s has no JSON form", (value) => {
+test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("goJson rejects %s, which has no JSON form", (value) => {
   expect(() => canonicalJson([value])).toThrow("has no JSON form");
 });
 
-test("it is JSON, the same for every order of members", () => {
+test("canonicalJson is JSON, and the same for every order of members", () => {
   const reversed = (v: unknown): unknown =>
     Array.isArray(v)
       ? v.map(reversed)
@@ -68,15 +68,15 @@ test.for([
   ['{"maximum":9223372036854775807}', { maximum: 9_223_372_036_854_775_807n }],
   ['[-9007199254740993,9007199254740991,"1234567890123456789"]', [-9_007_199_254_740_993n, 9_007_199_254_740_991, "1234567890123456789"]],
   ['{"a":1.5,"b":1e30,"c":1234567890123456.5}', { a: 1.5, b: 1e30, c: 1_234_567_890_123_456.5 }],
-])("%s keeps its digits", ([text, want]) => {
+])("withNumberTokens keeps the digits of %s", ([text, want]) => {
   expect(parseExactJson(text as string)).toEqual(want);
 });
 
-test("what is no JSON throws", () => {
+test("parseExactJson throws when the text is not JSON", () => {
   expect(() => parseExactJson('{"a":12345678901234567890')).toThrow(SyntaxError);
 });
 
-test("law: any integer of int64 is written back with its digits", () => {
+test("parseExactJson and goJson preserve the digits of any int64", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (n) => {
       expect(goJson(parseExactJson(`{"n":${n}}`))).toBe(`{"n":${n}}`);
@@ -84,7 +84,7 @@ test("law: any integer of int64 is written back with its digits", () => {
   );
 });
 
-// Source: Go's encoding/json, whose Unmarshal and Marshal make `want` of `json`.
+// Source: Go's encoding/json, whose Unmarshal and Marshal convert `json` to `want`.
 test.for<[name: string, json: string, want: string]>([
   ["a first half", String.raw`{"a":"\ud800"}`, '{"a":"�"}'],
   ["a second half in capitals", String.raw`{"a":"\uDFFF."}`, '{"a":"�."}'],
@@ -101,7 +101,7 @@ test.for<[name: string, json: string, want: string]>([
   expect(withoutHalves(json)).toHaveLength(json.length);
 });
 
-test("law: a text without halves stays as it is", () => {
+test("withoutHalves changes nothing when there are no lone surrogates", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value).replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -112,12 +112,12 @@ test("law: a text without halves stays as it is", () => {
   );
 });
 
-test("writeExactJson keeps all digits of integers beyond 2^53 and leaves absent members out", () => {
+test("writeExactJson keeps all digits of integers beyond 2^53 and omits absent members", () => {
   expect(writeExactJson({ maximum: 9223372036854775807n, minimum: [-9223372036854775808n], one: 1, gone: undefined })).toBe(
     '{"maximum":9223372036854775807,"minimum":[-9223372036854775808],"one":1}',
   );
   expect(writeExactJson(undefined)).toBe("null");
 });
 
-/** How JSON.stringify writes half of a character. */
+/** A lone surrogate as JSON.stringify writes it. */
 const SURROGATE_TEXT = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;

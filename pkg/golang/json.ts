@@ -1,16 +1,16 @@
 import { foldKey, isObject, memberOf } from "./members.ts";
 
-/** The property whose number is read as it is written, since 4.10 is another version than 4.1. */
+/** The property whose number is kept as text, because 4.10 is a different version than 4.1. */
 const TYPE = "olm.maxOpenShiftVersion";
 
-/** A number with the text it was written with; `JSON.stringify` writes that. */
+/** A number with its original text, which `JSON.stringify` writes. */
 interface RawJson {
   readonly rawJSON: string;
 }
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 
-/** The part of JSON that the compiler's library does not know yet. */
+/** The part of JSON that is missing from the compiler's library. */
 interface SourceAccess {
   parse(text: string, reviver: Reviver): unknown;
   rawJSON(text: string): RawJson;
@@ -18,8 +18,8 @@ interface SourceAccess {
 }
 
 /**
- * `value`, parsed from the JSON `text`, with the number of property olm.maxOpenShiftVersion as it is written. Every other number, and every
- * document without one there, stays as it was parsed; only such a document is parsed again.
+ * Returns `value`, parsed from the JSON `text`, with the original text of the number in property olm.maxOpenShiftVersion. All other numbers stay
+ * as parsed; the document is only parsed again if it has such a number.
  */
 export function withNumberTokens(value: unknown, text: string): unknown {
   if (!hasNumber(value)) return value;
@@ -30,7 +30,7 @@ export function withNumberTokens(value: unknown, text: string): unknown {
   });
 }
 
-/** The text of a number that `withNumberTokens` kept; undefined for everything else. */
+/** Returns the text of a number that `withNumberTokens` kept; undefined for everything else. */
 export function numberToken(value: object): string | undefined {
   const json = sourceAccess();
   return "rawJSON" in value && json.isRawJSON(value) ? value.rawJSON : undefined;
@@ -50,26 +50,26 @@ function sourceAccess(): SourceAccess {
   return JSON as unknown as SourceAccess;
 }
 
-/** How Go's encoder is set. */
+/** Settings of Go's encoder. */
 export interface GoJsonOptions {
-  /** `<`, `>` and `&` become `\u003c`, `\u003e` and `\u0026`, as Go does unless told otherwise. Default true. */
+  /** Writes `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`, as Go does by default. Default true. */
   escapeHtml?: boolean;
-  /** Members of an object in byte order of their keys, as Go prints maps; false keeps the caller's order, as Go prints structs. Default true. */
+  /** Sorts members by the bytes of their keys, as Go prints maps; false keeps the caller's order, as Go prints structs. Default true. */
   sortKeys?: boolean;
 }
 
-/** What JSON.stringify leaves alone (or escapes as a lone surrogate) and Go writes differently. */
+/** Output of JSON.stringify that Go writes differently: unescaped separators, and escaped lone surrogates. */
 const GO_DIFFERS = /[\u2028\u2029]|\\ud[89a-f]/i;
 const GO_DIFFERS_HTML = /[\u2028\u2029<>&]|\\ud[89a-f]/i;
-/** From here on UTF-16 order and byte order of UTF-8 part ways. */
+/** Above this, UTF-16 order and UTF-8 byte order differ. */
 const BEYOND_BMP = /[\ud800-\uffff]/;
 
-/** Texts of at least this length that need no escapes are passed on as they are instead of being copied. */
+/** Texts of at least this length without escapes are not copied. */
 const LONG_TEXT = 1_024;
 // oxlint-disable-next-line no-control-regex -- what lies between the control characters and DEL, without quote and backslash
 const PLAIN = /^[\u0020\u0021\u0023-\u005b\u005d-\u007f]*$/;
 
-/** Takes the pieces of a JSON text in order. */
+/** Receives the pieces of a JSON text in order. */
 export type Emit = (piece: string) => void;
 
 interface Format {
@@ -78,22 +78,22 @@ interface Format {
 }
 
 /**
- * `value` on one line as Go's encoder of a map prints it: keys sorted by bytes, no HTML escapes, U+2028 and U+2029 escaped,
- * lone surrogates as U+FFFD, bigint as digits, a number that kept its text as that. Members that are undefined are left out. No newline at the end.
- * @throws TypeError on NaN, infinities, functions and symbols.
+ * Formats `value` on one line as Go's encoder prints a map: keys sorted by bytes, no HTML escapes, U+2028 and U+2029 escaped, lone surrogates as
+ * U+FFFD, bigint as digits, numbers with kept text as that text. Omits undefined members. No trailing newline.
+ * @throws TypeError on NaN, infinities, functions and symbols
  */
 export function canonicalJson(value: unknown): string {
   return collected({ sortKeys: true, text: emitText }, value);
 }
 
-/** The same in pieces, for writers: long texts are not copied. @throws TypeError as `canonicalJson`, possibly after some pieces. */
+/** Emits the same in pieces, without copying long texts. @throws TypeError as `canonicalJson`, possibly after some pieces */
 export function emitCanonicalJson(value: unknown, emit: Emit): void {
   encode(value, { sortKeys: true, text: emitText }, emit);
 }
 
 /**
- * `value` on one line as Go's `json.Marshal` prints it, by default with HTML escapes and sorted keys.
- * @throws TypeError on NaN, infinities, functions and symbols.
+ * Formats `value` on one line as Go's `json.Marshal` does, by default with HTML escapes and sorted keys.
+ * @throws TypeError on NaN, infinities, functions and symbols
  * @see https://pkg.go.dev/encoding/json#Marshal
  */
 export function goJson(value: unknown, { sortKeys = true, escapeHtml = true }: GoJsonOptions = {}): string {
@@ -171,12 +171,12 @@ function emitHtmlText(text: string, emit: Emit): void {
   emit(GO_DIFFERS_HTML.test(quoted) ? quoteAsGo(text, true) : quoted);
 }
 
-/** What Go writes for a byte. The last byte of U+2028 and U+2029 stands for all three. */
+/** Go's escapes by byte. The last byte of U+2028 and U+2029 represents all three. */
 const ESCAPES: readonly (Uint8Array | undefined)[] = tableOf({ "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" });
 const LINE_ESCAPES: readonly (Uint8Array | undefined)[] = tableOf({ "\xa8": "\\u2028", "\xa9": "\\u2029" });
 const [LINE_FIRST, LINE_SECOND, LINE_BYTES] = [0xe2, 0x80, 3];
 
-/** Quotes a text as Go does. Replaces bytes, as replacing patterns takes three times as long when most of a text is replaced. */
+/** Quotes a text as Go does. Replaces bytes, because replacing patterns takes three times as long if most of the text is replaced. */
 function quoteAsGo(text: string, isHtml: boolean): string {
   const bytes = Buffer.from(JSON.stringify(text.toWellFormed()));
   const escapeAt = (at: number): Uint8Array | undefined => {
@@ -202,7 +202,7 @@ function quoteAsGo(text: string, isHtml: boolean): string {
   return out.toString();
 }
 
-/** @param escapes by the character with the number of the byte. */
+/** @param escapes by the character whose code is the byte */
 function tableOf(escapes: Readonly<Record<string, string>>): (Uint8Array | undefined)[] {
   return Array.from({ length: 256 }, (_, byte) => {
     const escape = escapes[String.fromCharCode(byte)];
@@ -210,15 +210,15 @@ function tableOf(escapes: Readonly<Record<string, string>>): (Uint8Array | undef
   });
 }
 
-/** An escape of a surrogate: half of a character, or the first part of a whole one. */
+/** An escape of a surrogate: alone, or the first of a pair. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
-/** Every escape of a JSON text; a pair of surrogates is one, so that what is left alone is whole. */
+/** Every escape of a JSON text. A pair of surrogates is one match, so that an unmatched remainder has no lone surrogates. */
 const ESCAPE = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD](?<half>[89a-fA-F])[0-9a-fA-F]{2}|[^])/g;
 
 /**
- * A JSON text with an escape of U+FFFD in place of every escaped half of a character, in names too, as Go's encoding/json reads them.
- * JavaScript would keep the half, which UTF-8 cannot hold: what was rendered, compared and applied would differ from what the API server stores.
- * Positions in the text stay the same.
+ * Replaces every escaped lone surrogate in a JSON text, including names, by an escape of U+FFFD, as Go's encoding/json does. JavaScript would
+ * keep it, but UTF-8 cannot represent it: rendered and applied objects would differ from those that the API server stores. Offsets do not
+ * change.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go unquoteBytes
  */
 export function withoutHalves(json: string): string {
@@ -226,7 +226,7 @@ export function withoutHalves(json: string): string {
   return json.replace(ESCAPE, (escape, half: string | undefined) => (half === undefined ? escape : "\\ufffd"));
 }
 
-/** A run of digits that a double may not hold exactly. */
+/** A run of digits that may exceed the precision of a double. */
 const LONG_NUMBER = /\d{16}/;
 /** The largest integer of Go's int64. */
 export const MAX_INT64 = 2n ** 63n - 1n;
@@ -234,8 +234,8 @@ const INTEGER = /^-?\d+$/;
 type Parse = (text: string, reviver?: Reviver) => unknown;
 
 /**
- * Parses JSON as Kubernetes does: integers beyond 2^53 come as bigint, so that `goJson` writes back the digits that were read, and those that int64
- * does not hold as number. Half of a character becomes U+FFFD, as in Go.
+ * Parses JSON as Kubernetes does: integers beyond 2^53 become bigint, so that `goJson` writes the same digits, and those beyond int64 become
+ * number. Lone surrogates become U+FFFD, as in Go.
  * @see https://github.com/kubernetes-sigs/json/blob/2d320260d730/README.md
  * @throws SyntaxError
  */
@@ -251,9 +251,9 @@ export function parseExactJson(json: string): unknown {
 }
 
 /**
- * Returns JSON as `JSON.stringify` prints it, with integers that came as bigint in digits: what `parseExactJson` reads.
- * @param value undefined is null.
- * @param indent blanks for each level; without it the text is on one line.
+ * Formats JSON as `JSON.stringify` does, with bigints as digits; the inverse of `parseExactJson`.
+ * @param value undefined is written as null
+ * @param indent blanks for each level; without it, the text is on one line
  */
 export function writeExactJson(value: unknown, indent?: number): string {
   const json = sourceAccess();
@@ -265,8 +265,8 @@ export function writeExactJson(value: unknown, indent?: number): string {
 }
 
 /**
- * JSON on one line as Go's encoder indents it: members and elements on lines of their own, empty objects and lists in one piece.
- * @param json without white space between tokens.
+ * Indents one-line JSON as Go's encoder does: members and elements on their own lines, empty objects and lists unchanged.
+ * @param json without white space between tokens
  */
 export function indentJson(json: string, spaces: number): string {
   const pieces: string[] = [];
@@ -296,7 +296,7 @@ export function indentJson(json: string, spaces: number): string {
   return pieces.join("") + json.slice(start);
 }
 
-/** Where the string that begins at `from` has its closing quote. */
+/** Returns the index of the closing quote of the string that begins at `from`. */
 export function stringEnd(json: string, from: number): number {
   for (let end = json.indexOf('"', from + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let escapes = 0;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { JsonScanner, type JsonVisitor, type Visit } from "./jsonScanner.ts";
 import { jsonFaultIn } from "./jsonSyntax.ts";
 
-/** Reads `json` with so many bytes at once; returns the fault found. */
+/** Reads `json` with this number of bytes at once; returns the fault. */
 function faultOf(json: string, bytesAtOnce: number, visitor: JsonVisitor = new Captures()): string | undefined {
   const scanner = new JsonScanner(visitor);
   const bytes = Buffer.from(json);
@@ -17,13 +17,13 @@ function faultOf(json: string, bytesAtOnce: number, visitor: JsonVisitor = new C
   }
 }
 
-/** The same as `jsonFaultIn` says it. */
+/** Returns the fault as `jsonFaultIn` reports it. */
 function wantedFault(json: string): string | undefined {
   const fault = jsonFaultIn(json);
   return fault && `line ${fault.line}, column ${fault.column}: ${fault.reason}`;
 }
 
-/** Enters every list and object and notes the text of all else. */
+/** Enters every list and object, and records the text of all other values. */
 class Captures implements JsonVisitor {
   readonly texts: string[] = [];
   begin(first: number): Visit {
@@ -86,12 +86,12 @@ test.for([
   ":",
   `${"[".repeat(1_002)}x`,
   `${"[".repeat(1_001)}${"]".repeat(1_001)}x`,
-])("JsonScanner finds the fault that jsonFaultIn finds in %j", (json) => {
+])("JsonScanner reports the same fault as jsonFaultIn in %j", (json) => {
   for (const bytesAtOnce of [1, 2, 3, 1_000_000]) expect(faultOf(json, bytesAtOnce)).toBe(wantedFault(json));
   expect(wantedFault(json)).toBeDefined();
 });
 
-test("law: JsonScanner finds the values of any JSON, and the faults of any JSON that was changed, however it is divided", () => {
+test("JsonScanner finds the values of any JSON, and the faults of any corrupted JSON, in any pieces", () => {
   const changed = fc.tuple(fc.json(), fc.nat(), fc.nat(2), fc.constantFrom("", '"', "\\", ",", "}", "]", "x", "\n", "1", "\u4e2d"));
   fc.assert(
     fc.property(changed, fc.integer({ min: 1, max: 9 }), ([json, at, removed, added], bytesAtOnce) => {

@@ -1,13 +1,13 @@
 import { isAscii } from "node:buffer";
 
-/** Takes the text of a JSON string as it is written between its quotes, in pieces. No piece ends within an escape or a character. */
+/** Receives the raw text of a JSON string in pieces. No piece ends within an escape or a character. */
 export interface StringSink {
   add(piece: Uint8Array): void;
   /** The string ended. */
   end(): void;
 }
 
-/** What to do with a value: read its members, ignore it, collect its text, or for a string pass its text on. */
+/** The handling of a value: read its members, ignore it, collect its text, or pass the text of a string on. */
 export type Visit = "enter" | "skip" | "capture" | StringSink;
 
 /** Receives the values of a JSON text in order. */
@@ -20,7 +20,7 @@ export interface JsonVisitor {
   end(text?: string): void;
 }
 
-/** The first place where a text is not JSON. The message quotes no more than one character. */
+/** Thrown at the first place where a text is not JSON. The message quotes at most one character. */
 export class JsonSyntaxError extends SyntaxError {}
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d];
@@ -31,21 +31,21 @@ const HEX = bytesOf("0123456789abcdefABCDEF");
 const TOKEN = bytesOf("0123456789+-.eEtrufalsn");
 /** Length of an escape such as `\u00e9`. */
 const ESCAPE_BYTES = 6;
-/** Longest character of UTF-8. */
+/** Maximum length of a UTF-8 character. */
 const CHARACTER_BYTES = 4;
 /** The number, true, false or null at the start of a text. */
 const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/;
-/** Characters of the longest number that is read. */
+/** Maximum length of a number. */
 const MAX_TOKEN = 65_536;
-/** In a text that is not JSON, deeper nesting than this is the fault that is reported. */
+/** In invalid JSON, deeper nesting than this is reported as the fault. */
 const MAX_DEPTH = 1_000;
 
-/** What comes next, after spaces. */
+/** The expected token, after spaces. */
 type State = "value" | "firstItem" | "key" | "firstKey" | "colon" | "next" | "end";
 
 /**
- * Reads a JSON text that comes in pieces, in time linear in its length, and keeps none of it but what the visitor captures. Accepts what JSON.parse
- * accepts, except for numbers of more than 65,536 characters, and reports the same faults as `jsonFaultIn`.
+ * Reads a JSON text in pieces, in linear time, without keeping more than the visitor captures. Accepts what JSON.parse accepts, except numbers
+ * of more than 65,536 characters, and reports the same faults as `jsonFaultIn`.
  */
 export class JsonScanner {
   readonly #visitor: JsonVisitor;
@@ -54,13 +54,13 @@ export class JsonScanner {
   #bytes: Buffer = Buffer.alloc(0);
   /** Where to continue in `#bytes`; everything before was read. */
   #at = 0;
-  /** How the value under way is visited. Unless it is entered, it ends when as many brackets are open as before it. */
+  /** How the current value is visited. Unless it is entered, it ends at the bracket depth at which it began. */
   #visit: Visit = "enter";
   #depth = 0;
   /** Earlier bytes of the captured text, and where the rest begins in `#bytes`. */
   #captured: Uint8Array[] | undefined;
   #captureFrom = 0;
-  /** The string under way, and where it begins in `#bytes` unless an earlier piece held the beginning. */
+  /** The current string, and where it begins in `#bytes`, unless it began in an earlier piece. */
   #string: { readonly isKey: boolean; from: number; place: string } | undefined;
   #line = 1;
   /** UTF-16 units of the current line before `#lineFrom`. */
@@ -81,14 +81,14 @@ export class JsonScanner {
     this.#keepRest();
   }
 
-  /** Reads what is left, when all of the text was added. @throws JsonSyntaxError */
+  /** Reads the remaining bytes after all of the text was added. @throws JsonSyntaxError */
   end(): void {
     this.#run(true);
     if (this.#string) throw this.#stringFault();
     if (this.#state !== "end") throw this.#fault("unexpected end");
   }
 
-  /** Forgets the bytes that were read. */
+  /** Drops processed bytes. */
   #keepRest(): void {
     if (this.#string && this.#string.from >= 0) {
       this.#string.place = this.#placeOf(this.#string.from);
@@ -188,7 +188,7 @@ export class JsonScanner {
     }
   }
 
-  /** The length of the number or literal here; undefined when more bytes are needed. */
+  /** Returns the length of the number or literal here; undefined if more bytes are needed. */
   #tokenBytes(first: number, isAll: boolean): number | undefined {
     const bytes = this.#bytes;
     let end = this.#at;
@@ -235,7 +235,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** The length of the escape at `at`; 0 when more bytes are needed. */
+  /** Returns the length of the escape at `at`; 0 if more bytes are needed. */
   #escapeBytes(at: number): number {
     const bytes = this.#bytes;
     const kind = bytes[at + 1];
@@ -264,11 +264,11 @@ export class JsonScanner {
 
   #stringFault(): JsonSyntaxError {
     const { from = 0, place = "" } = this.#string ?? {};
-    const reason = "a string that does not end, or that holds a control character or an unknown escape";
+    const reason = "a string that does not end, or that contains a control character or an unknown escape";
     return this.#tooDeep ?? new JsonSyntaxError(`${from < 0 ? place : this.#placeOf(from)}: ${reason}`);
   }
 
-  /** The fault at the current place, or one before it that counts only now. */
+  /** Returns the fault at the current place, or an earlier one that only becomes relevant now. */
   #fault(reason: string): JsonSyntaxError {
     return this.#tooDeep ?? new JsonSyntaxError(`${this.#placeOf(this.#at)}: ${reason}`);
   }
@@ -283,7 +283,7 @@ export class JsonScanner {
   }
 }
 
-/** Where the last character that is whole ends. */
+/** Returns the end of the last complete character. */
 function wholeCharacters(bytes: Uint8Array, from: number, end: number): number {
   for (let at = end - 1; at >= Math.max(from, end - CHARACTER_BYTES + 1); at--) {
     const byte = bytes[at] ?? 0;

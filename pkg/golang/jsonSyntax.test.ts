@@ -9,18 +9,18 @@ test.for([
   ['{"a": [1 2]}', 1, 10, 'expected "," or "]"'],
   ['{"a": tru}', 1, 7, 'unexpected character "t", expected a value'],
   ['{"a": 01}', 1, 8, 'expected "," or "}"'],
-  ['{"a": "x\ny"}', 1, 7, "a string that does not end, or that holds a control character or an unknown escape"],
+  ['{"a": "x\ny"}', 1, 7, "a string that does not end, or that contains a control character or an unknown escape"],
   ["{} x", 1, 4, "unexpected text after the value"],
   ["", 1, 1, "unexpected end"],
-] as const)("%j", ([text, line, column, reason]) => {
+] as const)("goJsonFault and jsonFaultIn report the fault of %j", ([text, line, column, reason]) => {
   expect(jsonFaultIn(text)).toEqual({ line, column, reason });
 });
 
-test("deep nesting is a fault, not a crash", () => {
+test("jsonFaultIn reports deep nesting instead of overflowing the stack", () => {
   expect(jsonFaultIn("[".repeat(1_000_000))?.reason).toBe("nested too deeply");
 });
 
-test("there is a fault exactly where JSON.parse refuses", () => {
+test("jsonFaultIn reports a fault exactly when JSON.parse throws", () => {
   const text = fc.oneof(
     fc.json(),
     fc.json().chain((json) => fc.nat(json.length).map((cut) => json.slice(0, cut))),
@@ -47,7 +47,7 @@ test("there is a fault exactly where JSON.parse refuses", () => {
   );
 });
 
-test("long strings, numbers and lines cost no more than their text", () => {
+test("jsonFaultIn takes linear time when strings, numbers and lines are long", () => {
   const long = "x".repeat(10_000_000);
   expect(jsonFaultIn(`{"a":"${long}" b}`)).toEqual({ line: 1, column: long.length + 9, reason: 'expected "," or "}"' });
   expect(jsonFaultIn(`{"a":${"1".repeat(10_000_000)} b}`)?.reason).toBe('expected "," or "}"');

@@ -6,24 +6,23 @@ const SPACES = " \t\r\n";
 const LITERALS: Readonly<Record<string, string>> = { t: "true", f: "false", n: "null" };
 const ESCAPES = 'bfnrt\\/"';
 
-/** What the open brackets wait for: the end of an object's key, of an object's value, of a list's element. */
+/** What an open bracket expects: the end of an object's key, of an object's value, or of a list element. */
 type Open = "key" | "member" | "element";
-/** Takes the next character; gives what takes the one after it. */
+/** Processes a character and returns the step for the next one. */
 type Step = (char: string) => Step;
 
 class GoSyntaxError extends Error {}
 
 /**
- * What Go's decoder has against `text` when it is not one JSON value, in Go's words such as `unexpected end of JSON input` or
- * `invalid character 'x' looking for beginning of value`; undefined when it is one. It quotes one character at most, and takes time
- * in proportion to the length and no stack for nesting.
+ * Returns Go's error for `text` that is not a single JSON value, such as `unexpected end of JSON input` or `invalid character 'x' looking for
+ * beginning of value`; undefined if it is valid. Quotes at most one character; takes linear time and no stack for nesting.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/scanner.go
  */
 export function goJsonFault(text: string): string | undefined {
   const scanner = new Scanner();
   let step = scanner.start;
   try {
-    // Go reads bytes and prints each as the character of that number.
+    // Go reads bytes and prints each as the character with that code.
     for (const char of Buffer.from(text, "utf8").toString("latin1")) step = step(char);
     if (!scanner.ended) step(" ");
   } catch (err) {
@@ -181,7 +180,7 @@ function fault(char: string, context: string): GoSyntaxError {
   return new GoSyntaxError(`invalid character ${quoted(char)} ${context}`);
 }
 
-/** One byte as Go quotes it in single quotes. */
+/** Quotes one byte as Go does, in single quotes. */
 function quoted(char: string): string {
   if (char === "'") return String.raw`'\''`;
   if (char === '"') return `'"'`;
@@ -202,7 +201,7 @@ const LITERAL = /true|false|null/y;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
-/** Deeper nesting than this is called a fault. */
+/** Deeper nesting than this is a fault. */
 const MAX_DEPTH = 1_000;
 
 class Fault extends Error {
@@ -213,7 +212,10 @@ class Fault extends Error {
   }
 }
 
-/** Where and why `text` is not one JSON value; undefined when it is one. Unlike the engine's message it never quotes the text. */
+/**
+ * Returns the first fault in `text`, with its place; undefined if it is a single JSON value. Unlike the engine's message, it never quotes the
+ * text.
+ */
 export function jsonFaultIn(text: string): JsonFault | undefined {
   try {
     const end = skip(text, valueEnd(text, skip(text, 0), 0));
@@ -271,7 +273,7 @@ function validStringEnd(text: string, at: number): number {
     if (next === undefined) break;
     end = next;
   }
-  throw new Fault(at, "a string that does not end, or that holds a control character or an unknown escape");
+  throw new Fault(at, "a string that does not end, or that contains a control character or an unknown escape");
 }
 
 function skip(text: string, at: number): number {

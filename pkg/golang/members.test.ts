@@ -23,7 +23,7 @@ test.for<[a: string, b: string, isSame: boolean]>([
   expect(foldCase(a) === foldCase(b)).toBe(isSame);
 });
 
-test("memberOf returns the member of the exact name first", () => {
+test("memberOf prefers the member with the exact name", () => {
   expect(memberOf({ NAME: 1, name: 2, Name: 3 }, "name")).toBe(2);
   expect(memberOf({ NAME: 1, Name: 3 }, "name")).toBe(1);
 });

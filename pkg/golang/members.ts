@@ -1,11 +1,11 @@
 import type { JsonObject } from "../api/k8s.ts";
 
-/** True for what JSON calls an object: not a list, not null. */
+/** Reports whether a value is a JSON object: not a list and not null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Letters whose case changes a comparison with names in ASCII: `ſ` is an `s`, and the Kelvin sign a `k`; no other letter folds to ASCII. */
+/** Letters that case folding changes to ASCII: `ſ` becomes `s`, and the Kelvin sign `k`; no other letter folds to ASCII. */
 const FOLDED = /[A-Z\u017f\u212a]/g;
 /** Its capital is I, but it folds to itself. */
 const DOTLESS_I = "\u0131";
@@ -28,8 +28,8 @@ export function foldCase(key: string): string {
 }
 
 /**
- * The member of `object` named `key`, whatever the case of its letters, as Go's JSON decoder finds fields; the exact name comes first.
- * @param key in ASCII.
+ * Returns the member of `object` named `key`, in any letter case, as Go's JSON decoder finds fields; prefers the exact name.
+ * @param key in ASCII
  */
 export function memberOf(object: Readonly<Record<string, unknown>>, key: string): unknown {
   if (Object.hasOwn(object, key)) return object[key];
@@ -38,63 +38,63 @@ export function memberOf(object: Readonly<Record<string, unknown>>, key: string)
   return name === undefined ? undefined : object[name];
 }
 
-// Members of objects that anybody may have written, whatever the case of their names: what has another kind than expected counts as absent.
+// Access to members of untrusted objects, in any letter case: values of unexpected types count as absent.
 
-/** A member that is text; empty where it is not. */
+/** Returns a string member; empty if it is not a string. */
 export function textMember(object: Readonly<JsonObject>, key: string): string {
   return givenText(object, key) ?? "";
 }
 
-/** The same, undefined where it is not. */
+/** Returns a string member; undefined if it is not a string. */
 export function givenText(object: Readonly<JsonObject>, key: string): string | undefined {
   const value = memberOf(object, key);
   return typeof value === "string" ? value : undefined;
 }
 
-/** The text that Go reads: empty where the member is absent or null; undefined where it has another kind. */
+/** Returns the string that Go decodes: empty if the member is absent or null; undefined if it is of another type. */
 export function readGoText(object: Readonly<JsonObject>, key: string): string | undefined {
   const value = memberOf(object, key) ?? "";
   return typeof value === "string" ? value : undefined;
 }
 
-/** A member that is a list; empty where it is not. */
+/** Returns a list member; empty if it is not a list. */
 export function listMember(object: Readonly<JsonObject>, key: string): readonly unknown[] {
   const value = memberOf(object, key);
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list member with their positions; what is no object stands for an empty one, as null does for Go. */
+/** Returns the objects of a list member with their indexes; other values become empty objects, as null does in Go. */
 export function objectMembers(object: Readonly<JsonObject>, key: string): readonly JsonObject[] {
   return listMember(object, key).map((item) => (isObject(item) ? item : {}));
 }
 
-/** A member that is an object; undefined where it is not. */
+/** Returns an object member; undefined if it is not an object. */
 export function objectMember(object: Readonly<JsonObject>, key: string): JsonObject | undefined {
   const value = memberOf(object, key);
   return isObject(value) ? value : undefined;
 }
 
-/** Returns the object under `key`; an empty one if there is none, or `value` is no object. */
+/** Returns the object under `key`; an empty one if it does not exist or `value` is not an object. */
 export function objectAt(value: unknown, key: string): Readonly<JsonObject> {
   return (isObject(value) ? objectMember(value, key) : undefined) ?? {};
 }
 
-/** Returns the objects in the list under `key`; values of other kinds are left out. */
+/** Returns the objects in the list under `key`; ignores values of other types. */
 export function objectsAt(value: unknown, key: string): readonly JsonObject[] {
   return isObject(value) ? listMember(value, key).filter(isObject) : [];
 }
 
-/** Returns the texts in the list under `key`; values of other kinds are left out. */
+/** Returns the strings in the list under `key`; ignores values of other types. */
 export function textsAt(value: unknown, key: string): readonly string[] {
   return isObject(value) ? listMember(value, key).filter((item) => typeof item === "string") : [];
 }
 
-/** Returns the text under `key`; undefined if there is none, or it is empty. */
+/** Returns the string under `key`; undefined if it does not exist or is empty. */
 export function nonEmptyText(value: unknown, key: string): string | undefined {
   return (isObject(value) && textMember(value, key)) || undefined;
 }
 
-/** `object` with the member `key` set, or without it where the value is undefined; a key that is written in another case keeps it. */
+/** Returns `object` with the member `key`, or without it if the value is undefined. An existing key in another case keeps its spelling. */
 export function withMember(object: Readonly<JsonObject>, key: string, value: unknown): JsonObject {
   const known = Object.keys(object).find((candidate) => foldKey(candidate) === key.toLowerCase());
   if (value !== undefined) return { ...object, [known ?? key]: value };

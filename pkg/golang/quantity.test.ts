@@ -29,7 +29,7 @@ test.for<[text: string, canonical: string]>([
   ["000Mi", "0"],
   [" 1Gi ", "1Gi"],
   [".", "0"],
-])("%s is %s", ([text, canonical]) => {
+])("canonicalQuantity of %s is %s", ([text, canonical]) => {
   expect(canonicalQuantity(text)).toBe(canonical);
 });
 
@@ -44,7 +44,7 @@ test.for<[text: string, error: string]>([
   ["1e999999999", "unable to parse quantity's suffix"],
   ["Pi", "unable to parse numeric part of quantity"],
   ["9".repeat(257), "a quantity of 257 characters is longer than the 256 allowed"],
-])("%s is refused", ([text, error]) => {
+])("canonicalQuantity rejects %s", ([text, error]) => {
   expect(() => canonicalQuantity(text)).toThrow(new Error(error));
 });
 
@@ -55,7 +55,7 @@ const quantity = tuple(
   constantFrom("", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-3"),
 ).map(([sign, whole, fraction, suffix]) => `${sign}${whole}${fraction === null ? "" : `.${fraction}`}${suffix}`);
 
-test("what is canonical stays as it is", () => {
+test("canonicalQuantity does not change canonical text", () => {
   assert(
     property(quantity, (text) => {
       const once = canonicalQuantity(text);

@@ -29,22 +29,22 @@ const BINARY = new Map<string, number>([
 ]);
 const DECIMAL_BY_EXPONENT = new Map([...DECIMAL].map(([suffix, exponent]) => [exponent, suffix]));
 const BINARY_BY_EXPONENT = new Map([...BINARY].map(([suffix, exponent]) => [exponent, suffix]));
-/** A suffix begins with what is no digit, so that there is one way only to read the digits before it. */
+/** A suffix begins with a non-digit, so that the digits before it match in only one way. */
 const PARTS = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/;
 const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX_WRONG = "unable to parse quantity's suffix";
 const NANO = 9;
 /** Digits that always fit an int64. */
 const MAX_INT64_DIGITS = 18;
-/** Big arithmetic takes time that grows with the square of the digits; 19 digits are the largest int64. */
+/** Big arithmetic takes quadratic time; 19 digits are the largest int64. */
 const MAX_LENGTH = 256;
-/** A larger exponent would only fill the memory with zeros. */
+/** A larger exponent would fill the memory with zeros. */
 const MAX_EXPONENT = 1_000;
 
 /**
- * The canonical text of a resource quantity, as Kubernetes writes it back: "1024Mi" gives "1Gi", "0.5" gives "500m".
- * What is already canonical by Go's quick look ("1.500", "+5") is kept as it is.
- * @throws Error in apimachinery's words on text that is not a quantity, in ours on text of more than 256 characters.
+ * Formats a resource quantity as Kubernetes does: "1024Mi" becomes "1Gi", "0.5" becomes "500m". Text that is canonical by Go's quick check
+ * ("1.500", "+5") stays unchanged.
+ * @throws Error in apimachinery's words for text that is not a quantity; in ours for text of more than 256 characters
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  */
 export function canonicalQuantity(text: string): string {
@@ -66,14 +66,14 @@ export function canonicalQuantity(text: string): string {
   return formatted(negative, capped(amount, format), format);
 }
 
-/** Go's own estimate of whether the number needs no big arithmetic. */
+/** Go's estimate of whether the number needs no big arithmetic. */
 function fitsInt64(digits: string, fraction: string, base: 2 | 10, exponent: number): boolean {
   if (base === 10) return digits.length + fraction.length <= MAX_INT64_DIGITS && exponent - fraction.length >= -NANO;
   const bits = Math.trunc(Math.fround(Math.fround(exponent) * 3) / 10);
   return fraction === "" && 15 - digits.length - bits - 1 >= 0;
 }
 
-/** Whether Go keeps the text of such a number instead of writing it anew. */
+/** Reports whether Go keeps the text of the number. */
 function isCanonical(format: Format, shifted: string, scale: number): boolean {
   if (format === "BinarySI") return (BigInt(shifted) & 7n) !== 0n;
   return scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
@@ -95,7 +95,7 @@ function amountOf(digits: string, fractionDigits: number, base: 2 | 10, exponent
   return { unscaled: BigInt(digits) << BigInt(exponent), scale: fractionDigits };
 }
 
-/** At least one nano unless zero, rounded up to nanos; binary amounts end at the largest int64. */
+/** Rounds up to nanos, at least one unless zero; binary amounts are limited to the largest int64. */
 function capped({ unscaled, scale }: Amount, format: Format): Amount {
   let amount = { unscaled, scale };
   if (scale > NANO) {

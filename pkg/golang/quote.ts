@@ -10,12 +10,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
-/** Texts that Go prints unchanged between the quotes. They are most texts. */
+/** Matches texts that Go prints unchanged between the quotes, which are most texts. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 /**
- * `text` as Go's `%q` prints it: in double quotes, with Go's escapes; printable Unicode stays as it is.
- * Messages that users match on are written with it.
+ * Quotes `text` as Go's `%q` does: in double quotes, with Go's escapes; printable Unicode stays unchanged. Messages that users match on use it.
  * @see https://pkg.go.dev/strconv#Quote
  */
 export function goQuote(text: string): string {

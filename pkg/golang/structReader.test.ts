@@ -24,7 +24,7 @@ const plain = (value: unknown): unknown =>
   value instanceof Map ? Object.fromEntries([...(value as GoMembers)].map(([key, member]) => [key, plain(member)])) : value;
 const decoded = (json: string, bytesAtOnce?: number): unknown => plain(read(json, { bytesAtOnce }));
 
-/** What a reader that gets so many bytes at once makes of `json`; by default all. */
+/** Reads `json` with this number of bytes at once; by default all. */
 function read(
   json: string,
   { shape = SHAPE, bytesAtOnce = json.length * 3 + 1 }: { shape?: GoStruct; bytesAtOnce?: number | undefined } = {},
@@ -84,7 +84,7 @@ test.for<[member: string, value: string, message: string]>([
   expect(() => read(`{"${member}":${value}}`)).toThrow(new GoMismatch(message));
 });
 
-test("GoStructReader rejects what is not one object", () => {
+test("GoStructReader rejects a text that is not one object", () => {
   expect(() => read("null")).toThrow(GoMismatch);
   expect(() => read("[]")).toThrow(GoMismatch);
   for (const json of ["", "{}{}", "{", '{"text":}', "\ufeff{}"]) expect(() => read(json)).toThrow(SyntaxError);
@@ -93,17 +93,17 @@ test("GoStructReader rejects what is not one object", () => {
 test.for<[what: string, value: (names: number) => string]>([
   ["members", (names) => `{"byName":{${Array.from({ length: names }, (_, i) => `"k${i}":""`).join(",")}}}`],
   ["items", (names) => `{"texts":[${Array.from({ length: names }, () => '""').join(",")}]}`],
-])("GoStructReader rejects more %s than it may keep", ([, value]) => {
+])("GoStructReader rejects more %s than its limit", ([, value]) => {
   expect(() => read(value(MOST_VALUES - 1))).not.toThrow();
   expect(() => read(value(MOST_VALUES))).toThrow("it is beyond the 1000 values allowed");
 });
 
-test("GoStructReader reads past nesting that is deeper than the stack", () => {
+test("GoStructReader skips nesting that is deeper than the stack", () => {
   const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
   expect(decoded(`{"other":${deep},"text":"a"}`)).toEqual({ text: "a" });
 });
 
-test("law: a map of any names and texts is decoded as JSON.parse reads it", () => {
+test("GoStructReader decodes a map of any names and texts like JSON.parse", () => {
   const shape: GoShape = { valuesOf: "string" };
   const name = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("__proto__", "constructor", "toString", "", "\\", '"'));
   fc.assert(

@@ -25,23 +25,23 @@ export type GoShape =
   | { readonly itemsOf: GoShape }
   | { readonly checked: GoShape };
 
-/** A struct type; its members by their folded names. */
+/** A struct type, with members by folded name. */
 export interface GoStruct {
   readonly fields: ReadonlyMap<string, { readonly name: string; readonly shape: GoShape }>;
 }
 
-/** A struct or a map that was decoded: only the members that the JSON holds and that are not null. */
+/** A decoded struct or map, with only the members that are present and not null. */
 export type GoMembers = ReadonlyMap<string, unknown>;
 
-/** The JSON does not fit the Go type; the message names the member and the kinds, never a value. */
+/** Thrown if the JSON does not fit the Go type; the message names the member and the types, never a value. */
 export class GoMismatch extends Error {}
 
-/** A struct type by the names of its members. */
+/** Creates a struct type from its fields. */
 export function goStruct(fields: Readonly<Record<string, GoShape>>): GoStruct {
   return { fields: new Map(Object.entries(fields).map(([name, shape]) => [foldKey(name), { name, shape }])) };
 }
 
-/** A shape of values that have no members of their own. */
+/** A shape of values without members. */
 type GoScalar = Extract<GoShape, string>;
 
 const INTEGER = /^-?\d+$/;
@@ -62,19 +62,19 @@ const WANTED: Readonly<Record<Exclude<GoScalar, "any" | "skip">, { readonly firs
   helmTime: STRING,
 };
 
-/** What is wrong with a value of a shape that begins with `first`, such as "want a string, found a list"; undefined if nothing is. */
+/** Returns a type error for a value that begins with `first`, such as "want a string, found a list"; undefined if the type matches. */
 function kindMismatch(shape: GoScalar, first: string): string | undefined {
   if (shape === "any" || shape === "skip") return undefined;
   const { firsts, text } = WANTED[shape];
   return firsts.includes(first) ? undefined : wantedKind(text, first);
 }
 
-/** The text for a value that begins with `first` where another kind is wanted. */
+/** Formats the type error for a value that begins with `first`. */
 function wantedKind(wanted: string, first: string): string {
   return `want ${wanted}, found ${kindOf(first)}`;
 }
 
-/** Decodes a value. @param token the value as JSON, of the kind that `kindMismatch` allows. @throws Error that says what is wrong with it. */
+/** Decodes a value. @param token the value as JSON, of a type that `kindMismatch` allows @throws Error with the reason if it is invalid */
 function scalar(shape: GoScalar, token: string): unknown {
   if (shape === "int") return integer(token);
   const value: unknown = parseToken(token);
@@ -82,19 +82,19 @@ function scalar(shape: GoScalar, token: string): unknown {
   return value;
 }
 
-/** Parses JSON. Half of a character becomes U+FFFD, as in Go. */
+/** Parses JSON. Lone surrogates become U+FFFD, as in Go. */
 export function parseToken(token: string): unknown {
   return JSON.parse(withoutHalves(token));
 }
 
-/** Checks base64 that comes in pieces, as Go reads it: line ends count for nothing. */
+/** Validates base64 in pieces as Go does, ignoring line ends. */
 class Base64Check implements StringSink {
   readonly #reject: () => void;
   #length = 0;
   #padding = 0;
   #isBroken = false;
 
-  /** @param reject called at the end of a string that is not base64. */
+  /** @param reject called at the end of an invalid string */
   constructor(reject: () => void) {
     this.#reject = reject;
   }
@@ -142,32 +142,34 @@ function kindOf(first: string): string {
 /** A shape of values with members. */
 type GoContainer = Exclude<GoShape, string | { readonly checked: GoShape }>;
 
-/** A struct, map or list that is read. */
+/** A struct, map or list that is being read. */
 interface Frame {
   readonly shape: GoContainer;
-  /** What its values go into; undefined when they are only checked. */
+  /** Receives its values; undefined if they are only checked. */
   readonly into: Map<string, unknown> | unknown[] | undefined;
-  /** The name of the member that is read, and its shape. */
+  /** Name and shape of the current member. */
   name: string;
   valueShape: GoShape;
-  /** The index of the item that is read. */
+  /** Index of the current item. */
   index: number;
 }
 
-/** Characters of a member's name that a message repeats. */
+/** Maximum length of a member's name in a message. */
 const MAX_NAME = 64;
 
 /**
- * Decodes JSON that comes in pieces into a struct as encoding/json does: names in any letter case, members that occur twice merged, unknown
- * members ignored. Two things are stricter: a null among the values of a map is a mismatch, and so is anything after the object.
- * The cost is proportional to the length of the text, and only what the shape keeps takes memory.
+ * Decodes JSON in pieces into a struct as encoding/json does: names in any letter case, repeated members merged, unknown members ignored. It is
+ * stricter in two ways: a null value in a map and text after the object are errors. Takes linear time, and only keeps what the shape contains.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go object
  */
 export class GoStructReader {
   readonly #scanner: JsonScanner;
   readonly #visitor: StructVisitor;
 
-  /** @param mostValues members and items that are kept; more are a mismatch. @param lines called for each string of shape `lines` that begins; the last one counts. */
+  /**
+   * @param mostValues maximum number of kept members and items @param lines called at the start of each string of shape `lines`; the last one
+   * counts
+   */
   constructor(shape: GoStruct, mostValues: number, lines: () => StringSink) {
     this.#visitor = new StructVisitor(shape, mostValues, lines);
     this.#scanner = new JsonScanner(this.#visitor);
@@ -188,13 +190,13 @@ export class GoStructReader {
 
 class StructVisitor implements JsonVisitor {
   readonly struct = new Map<string, unknown>();
-  /** The first one; after it nothing is decoded, as only the syntax still counts. */
+  /** The first type error; after it, only the syntax is checked. */
   mismatch: GoMismatch | undefined;
   readonly #shape: GoStruct;
   readonly #mostValues: number;
   readonly #lines: () => StringSink;
   readonly #frames: Frame[] = [];
-  /** The shape of the value whose text is captured. */
+  /** The shape of the captured value. */
   #captured: GoScalar = "skip";
   #values = 0;
 
@@ -250,7 +252,7 @@ class StructVisitor implements JsonVisitor {
     return "skip"; // a null does not change a scalar, as in Go
   }
 
-  /** @param frame that the value is kept in. */
+  /** @param frame receives the value */
   #beginContainer(frame: Frame | undefined, shape: GoContainer, first: string): Visit {
     const isList = "itemsOf" in shape;
     if (first !== (isList ? "[" : "{")) return this.#reject(wantedKind(isList ? "a list" : "an object", first));

@@ -1,12 +1,12 @@
 import { goQuote } from "./quote.ts";
 
-/** A time as metav1.Time has it: RFC 3339, UTC, whole seconds, cut and not rounded. */
+/** Formats a time like metav1.Time: RFC 3339, UTC, truncated to whole seconds. */
 export function formatTime(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, "Z");
 }
 
 const LAYOUT = '"2006-01-02T15:04:05Z07:00"';
-/** The elements of the layout, each with what it takes. */
+/** The elements of the layout, each with its pattern. */
 const ELEMENTS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["2006", /^\d{4}/],
   ["-", /^-/],
@@ -23,8 +23,8 @@ const ELEMENTS: readonly (readonly [name: string, pattern: RegExp])[] = [
 ];
 
 /**
- * An RFC 3339 time in UTC to the second, as metav1.Time prints it: "2024-05-01T10:00:00.5+02:00" gives "2024-05-01T08:00:00Z".
- * @throws Error in Go's words on other text.
+ * Normalizes an RFC 3339 time to UTC and seconds, like metav1.Time: "2024-05-01T10:00:00.5+02:00" becomes "2024-05-01T08:00:00Z".
+ * @throws Error in Go's words for other text
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Time
  */
 export function goTime(text: string): string {
@@ -61,7 +61,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
-/** Up to which age, in seconds, it is told in which unit, as kubectl does: two units of a small number, one of a large one. */
+/** The units of an age up to this many seconds, as in kubectl: two units for small numbers, one for large ones. */
 const STEPS = [
   { below: 2 * MINUTE, unit: 1, sign: "s", rest: 0, restSign: "" },
   { below: 10 * MINUTE, unit: MINUTE, sign: "m", rest: 1, restSign: "s" },
@@ -75,9 +75,9 @@ const STEPS = [
 ] as const;
 
 /**
- * How long ago, as kubectl writes ages: "90s", "5m30s", "3h", "2d4h".
- * @param since RFC 3339; without one, or one that cannot be read, it is "<unknown>".
- * @param now milliseconds since the epoch.
+ * Formats an age as kubectl does: "90s", "5m30s", "3h", "2d4h".
+ * @param since RFC 3339; "<unknown>" if missing or invalid
+ * @param now milliseconds since the epoch
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/util/duration#HumanDuration
  */
 export function ageText(since: string | null | undefined, now: number): string {
@@ -92,7 +92,7 @@ export function ageText(since: string | null | undefined, now: number): string {
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 
-/** Milliseconds of a duration as Go prints it, such as "12h" or "1h30m"; undefined for any other text. */
+/** Parses a duration in Go's format, such as "12h" or "1h30m", into milliseconds; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   if (text === "0") return 0;
   if (!DURATION.test(text)) return undefined;

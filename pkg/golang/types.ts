@@ -1,16 +1,16 @@
 import { MAX_INT64 } from "./json.ts";
 
-/** A value of the wrong type for a Go struct. `message` is Go's text. */
+/** Thrown if a value has the wrong type for a Go struct. `message` is Go's text. */
 export class GoTypeError extends Error {
   override readonly name = "GoTypeError";
 
-  /** The same error one struct further out; the text of some errors tells the path. */
+  /** Returns the error in the context of an outer struct; some errors contain the path. */
   within(_struct: string, _member: string): GoTypeError {
     return this;
   }
 }
 
-/** What encoding/json says: value, where in which struct, and the type wanted. */
+/** An error of encoding/json, with the value, its place in a struct, and the expected type. */
 class JsonTypeError extends GoTypeError {
   readonly #value: string;
   readonly #type: string;
@@ -31,36 +31,36 @@ class JsonTypeError extends GoTypeError {
   }
 }
 
-/** One Go type: reads a parsed value and gives what Go's encoder prints for it. */
+/** A Go type: decodes a parsed value, and returns what Go's encoder prints for it. */
 export interface GoType {
-  /** Go's name of the type, as errors print it. */
+  /** Go's name of the type, as in errors. */
   readonly goName: string;
-  /** @throws GoTypeError when `value`, which is neither null nor undefined, does not fit. */
+  /** @throws GoTypeError if `value`, which is neither null nor undefined, does not fit */
   convert(value: unknown): unknown;
-  /** What stands for a value that is absent or null. */
+  /** Returns the value for an absent or null member. */
   zero(): unknown;
-  /** Whether `omitempty` leaves the converted value out. */
+  /** Reports whether `omitempty` omits the converted value. */
   isEmpty(converted: unknown): boolean;
-  /** A pointer that was given is never empty, whatever it points to prints as. */
+  /** A pointer that is set is never empty, regardless of its target. */
   readonly isPointer?: true;
 }
 
 /** Go's kind of a parsed value. */
 export type GoKind = "string" | "bool" | "int64" | "float64" | "slice" | "map";
 
-/** The way in which Go reads values into structs. */
+/** How Go reads values into structs. */
 export interface GoMode {
-  /** Whether keys are taken in any letter case, as encoding/json does. */
+  /** Whether keys match in any letter case, as in encoding/json. */
   readonly anyCase: boolean;
-  /** Whether errors tell the path of the member. */
+  /** Whether errors contain the path of the member. */
   readonly tellsPath: boolean;
-  /** The error for a value of the wrong type. `want` is the kind of Go type that was to be filled. */
+  /** Returns the error for a value of the wrong type. `want` is the kind of the expected Go type. */
   mismatch(value: unknown, want: string, goName: string): GoTypeError;
-  /** Whether a number beyond the range of an integer type wraps around instead of being refused. */
+  /** Whether a number beyond the range of an integer type wraps around instead of being rejected. */
   readonly wraps: boolean;
 }
 
-/** apimachinery's unstructured converter: how manifests become typed objects. */
+/** apimachinery's unstructured converter, which converts manifests to typed objects. */
 export const CONVERTER: GoMode = {
   anyCase: false,
   tellsPath: false,
@@ -77,13 +77,13 @@ export const CONVERTER: GoMode = {
 
 const JSON_WORDS = { string: "string", bool: "bool", int64: "number", float64: "number", slice: "array", map: "object" } as const;
 
-/** encoding/json's error for a value of the wrong type; a number that does not fit an integer type is named. */
+/** Returns encoding/json's error for a value of the wrong type; it names a number that does not fit an integer type. */
 export function jsonMismatch(value: unknown, goName: string): GoTypeError {
   const word = JSON_WORDS[goKindOf(value)];
   return new JsonTypeError(word === "number" && goName.startsWith("int") ? `number ${String(value)}` : word, goName);
 }
 
-/** sigs.k8s.io/json: how the schemas below `items` and `additionalProperties` of a CRD are read. */
+/** sigs.k8s.io/json, which reads the schemas below `items` and `additionalProperties` of a CRD. */
 export const STRICT_CASE_JSON: GoMode = {
   anyCase: false,
   tellsPath: true,
@@ -91,7 +91,7 @@ export const STRICT_CASE_JSON: GoMode = {
   mismatch: (value, _want, goName) => jsonMismatch(value, goName),
 };
 
-/** encoding/json: how `deploymentConfig` is read. */
+/** encoding/json, which reads `deploymentConfig`. */
 export const ANY_CASE_JSON: GoMode = {
   anyCase: true,
   tellsPath: true,
@@ -99,7 +99,7 @@ export const ANY_CASE_JSON: GoMode = {
   mismatch: (value, _want, goName) => jsonMismatch(value, goName),
 };
 
-/** Go's kind of a parsed value that is not null. */
+/** Returns Go's kind of a parsed value that is not null. */
 export function goKindOf(value: unknown): GoKind {
   if (typeof value === "string") return "string";
   if (typeof value === "boolean") return "bool";
@@ -108,7 +108,7 @@ export function goKindOf(value: unknown): GoKind {
   return Array.isArray(value) ? "slice" : "map";
 }
 
-/** Sets a member whatever its name; plain assignment would take `__proto__` for the prototype. */
+/** Sets a member of any name; assignment would treat `__proto__` as the prototype. */
 export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
   else object[key] = value;
@@ -118,7 +118,7 @@ function scalar<T>(goName: string, zero: T, convert: (value: unknown) => T): GoT
   return { goName, convert, zero: () => zero, isEmpty: (converted) => converted === zero };
 }
 
-/** A string type; `goName` is "string" or the name of a type made from it, such as "v1.PullPolicy". */
+/** Returns a string type; `goName` is "string" or the name of a derived type, such as "v1.PullPolicy". */
 export function string(goName: string, mode: GoMode): GoType {
   return scalar(goName, "", (value) => {
     if (typeof value === "string") return value;
@@ -126,7 +126,7 @@ export function string(goName: string, mode: GoMode): GoType {
   });
 }
 
-/** Go's bool: true or false, and nothing else. */
+/** Returns Go's bool. */
 export function bool(mode: GoMode): GoType {
   return scalar("bool", false, (value) => {
     if (typeof value === "boolean") return value;
@@ -134,7 +134,7 @@ export function bool(mode: GoMode): GoType {
   });
 }
 
-/** A signed integer type; int64 values beyond 2^53 stay bigint. */
+/** Returns a signed integer type; int64 values beyond 2^53 stay bigint. */
 export function integer(kind: "int32" | "int64", mode: GoMode): GoType {
   const bits = kind === "int32" ? 32 : 64;
   return scalar<number | bigint>(kind, 0, (value) => {
@@ -146,7 +146,7 @@ export function integer(kind: "int32" | "int64", mode: GoMode): GoType {
   });
 }
 
-/** Go's float64: any number. */
+/** Returns Go's float64: any number. */
 export function float64(mode: GoMode): GoType {
   return scalar("float64", 0, (value) => {
     if (typeof value === "number" || typeof value === "bigint") return Number(value);
@@ -154,7 +154,7 @@ export function float64(mode: GoMode): GoType {
   });
 }
 
-/** Bytes, which JSON holds in base64. */
+/** Returns the byte slice type, which is base64 in JSON. */
 export function bytes(mode: GoMode): GoType {
   return {
     goName: "[]uint8",
@@ -173,7 +173,7 @@ export function bytes(mode: GoMode): GoType {
   };
 }
 
-/** Where Go's decoder stops in text that is not standard base64 with padding. */
+/** Returns the offset at which Go's decoder stops in text that is not standard base64 with padding. */
 function base64Fault(text: string): number | undefined {
   const legal = /^[A-Za-z0-9+/]*/.exec(text)?.[0].length ?? 0;
   const rest = text.slice(legal);
@@ -191,7 +191,7 @@ export interface Member {
   readonly omitZero: boolean;
 }
 
-/** A struct: reads the members it knows and prints them in its own order. */
+/** A struct type: decodes known members and prints them in its own order. */
 export class StructType implements GoType {
   readonly goName: string;
   readonly #mode: GoMode;
@@ -206,7 +206,7 @@ export class StructType implements GoType {
     this.#mode = mode;
   }
 
-  /** Completes the type; apart from the constructor because structs may hold themselves. */
+  /** Sets the members. Separate from the constructor, because structs may contain themselves. */
   define(members: readonly Member[]): void {
     this.#members = members;
     this.#always = members.filter((member) => !isOmitted(member, member.type.zero()));
@@ -250,7 +250,7 @@ export class StructType implements GoType {
     return false;
   }
 
-  /** The members to print: those present and those that always appear, in Go's order. */
+  /** Returns the members to print, present and mandatory ones, in Go's order. */
   #inOrder(present: Member[], sorted: boolean): readonly Member[] {
     if (this.#always.length === 0 && sorted) return present;
     const marked = new Set(present);
@@ -269,7 +269,7 @@ export class StructType implements GoType {
   }
 }
 
-/** Whether Go leaves the member out of what it prints. */
+/** Reports whether Go omits the member from its output. */
 function isOmitted(member: Member, converted: unknown): boolean {
   return (member.omitEmpty && member.type.isEmpty(converted)) || (member.omitZero && (converted === null || converted === ""));
 }
@@ -300,7 +300,7 @@ export class ListType implements GoType {
   }
 }
 
-/** A map from text; printed in the order of its keys. */
+/** A map with string keys, printed in their order. */
 export class MapType implements GoType {
   readonly goName: string;
   readonly #element: GoType;
@@ -332,7 +332,7 @@ export class MapType implements GoType {
   }
 }
 
-/** A pointer: null is the only empty value, what it points to is kept even when zero. */
+/** A pointer: only null is empty; a zero value that it points to is kept. */
 export class PointerType implements GoType {
   readonly goName: string;
   readonly isPointer = true;

@@ -7,7 +7,7 @@ import { Parser } from "./yamlParser.ts";
 
 interface Case extends CaseHead {
   text: string;
-  /** What sigs.k8s.io/yaml makes of it. */
+  /** The result of sigs.k8s.io/yaml. */
   json?: string;
   refused?: boolean;
 }
@@ -17,21 +17,21 @@ test.for(loadCases<Case>("kubeyaml"))("$name", ({ text, json, refused }) => {
   else expect(goJson(parseYaml(text))).toBe(json);
 });
 
-test("a second document is refused, not dropped", () => {
+test("parseYaml rejects a second document", () => {
   expect(() => parseYaml("a: 1\n---\nb: 2\n")).toThrow("expected one document, found 2");
   expect(() => parseYaml("{a: 1} {b: 2}")).toThrow();
   expect(parseYamlDocuments("a: 1\n---\nb: 2\n")).toEqual([{ a: 1 }, { b: 2 }]);
 });
 
-test("infinities, which have no JSON form, are refused as values", () => {
+test("parseYaml rejects infinities, which have no JSON form", () => {
   for (const text of [".inf", "-.Inf", ".NaN"]) expect(() => parseYaml(`a: ${text}`)).toThrow("json: unsupported value: ");
 });
 
-test("nesting is bounded", () => {
+test("parseYaml limits nesting", () => {
   expect(() => parseYaml("[".repeat(100_000))).toThrow();
 });
 
-describe("what is small as text and huge as a value", () => {
+describe("small text with a huge value", () => {
   const bomb = (levels: number, of: (i: number) => string): string =>
     ["a0: &a0 [lol, lol]", ...Array.from({ length: levels }, (_, i) => `a${i + 1}: &a${i + 1} ${of(i)}`)].join("\n");
   const deep = (i: number): string => `${"[".repeat(400)}*a${i}${"]".repeat(400)}`;
@@ -58,7 +58,7 @@ describe("what is small as text and huge as a value", () => {
     expect(() => parseYaml(text)).toThrow(reason);
   });
 
-  test("is not what a few aliases make", () => {
+  test("parseYaml accepts a few aliases", () => {
     expect(parseYaml("a: &a {b: [1, 2]}\nc: [*a, *a]\nd: {<<: *a, e: *a}")).toEqual({
       a: { b: [1, 2] },
       c: [{ b: [1, 2] }, { b: [1, 2] }],
@@ -73,12 +73,12 @@ test.for<[what: string, text: string, value: unknown]>([
   ["a fraction", `0.${"9".repeat(1_000_000)}`, 1],
   ["zeros", "0".repeat(1_000_000), 0],
   ["nearly a number", `${"1_".repeat(1_000_000)}x`, `${"1_".repeat(1_000_000)}x`],
-])("a number of a million digits costs no more than its text: %s", ([, text, value]) => {
+])("parseYaml takes linear time when a number has a million digits: %s", ([, text, value]) => {
   expect(parseYaml(`a: ${text}`)).toEqual({ a: value });
 });
 
 describe("lines inside quotes and brackets", () => {
-  /** Texts in quotes and brackets over several lines; each line but the first begins at a column of its own. */
+  /** Texts in quotes and brackets over several lines; each line except the first begins at its own column. */
   const word = fc.constantFrom("a", "b c", "d:", "- e", "x", "'", "");
   const column = fc.integer({ min: 0, max: 6 });
   const line = fc.record({ column, word });
@@ -101,7 +101,7 @@ describe("lines inside quotes and brackets", () => {
     return kind === "map" ? `${head} {${items}}` : `${head} [${items}]`;
   }
 
-  test("give the same value at any column as when they are indented", () => {
+  test("parseYaml reads the same value at any column as when lines are indented", () => {
     fc.assert(
       fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), (blocks) => {
         const document = (indent?: number): string =>
@@ -118,13 +118,13 @@ describe("lines inside quotes and brackets", () => {
     );
   });
 
-  test("are read however many there are", () => {
+  test("parseYaml reads any number of such lines", () => {
     expect(parseYaml(`a:\n  b: "${"z\n".repeat(20_000)}"`)).toEqual({ a: { b: "z ".repeat(20_000) } });
     expect(parseYaml(`a:\n  b: [${"z,\n".repeat(20_000)}]`)).toEqual({ a: { b: Array<string>(20_000).fill("z") } });
     expect(parseYaml("a: [\t1,\t2]")).toEqual({ a: [1, 2] });
   });
 
-  test("of an annotation with many lines at the left margin are read, as bundles of redis-operator have them", () => {
+  test("parseYaml reads an annotation with many lines at the left margin, as in bundles of redis-operator", () => {
     const samples = `[\n{\n"apiVersion": "databases.example.com/v1",\n"kind": "Redis",\n"spec": { "size": 3 }\n}\n]`;
     const quoted = samples.replaceAll('"', '\\"').replaceAll("\n", "\\n\\\n");
     const text = `metadata:\n  annotations:\n    alm-examples: "${`${quoted}\\n\\\n`.repeat(40)}"\n    categories: Database\n`;
@@ -137,7 +137,7 @@ describe("lines inside quotes and brackets", () => {
     ["brackets", (lines) => `a:\n  b: [${"z,\n".repeat(lines)}]\n`],
     ["plain text", (lines) => `a:\n  b: ${"z\n    ".repeat(lines)}\n`],
     ["blanks", (lines) => `a:\n  b: "${" \t".repeat(lines)}z${"\n ".repeat(lines)}"\n`],
-  ])("are looked at a bounded number of times: %s", ([, of]) => {
+  ])("parseYaml visits lines a bounded number of times: %s", ([, of]) => {
     const text = of(10_000);
     const counted = new CountedText(text);
     new Parser(counted as unknown as string, 100).next();
@@ -145,7 +145,7 @@ describe("lines inside quotes and brackets", () => {
   });
 });
 
-/** A text that counts the characters that are looked at. */
+/** A text that counts visited characters. */
 class CountedText extends String {
   characters = 0;
 
@@ -172,13 +172,13 @@ class CountedText extends String {
   }
 }
 
-test("the first document alone is read where Go reads no other", () => {
+test("parseFirstYamlDocument only reads the first document", () => {
   expect(parseFirstYamlDocument("a: 1\n...\nb: 2\n")).toEqual({ a: 1 });
   expect(parseFirstYamlDocument("{a: 1} {b: 2}")).toEqual({ a: 1 });
   expect(parseFirstYamlDocument("# nothing\n")).toBeNull();
 });
 
-test("whatever is written is read back equal, strings that look like other things included", () => {
+test("toYaml writes values that parseYaml reads as equal, including ambiguous strings", () => {
   const looksLike = fc.constantFrom(
     "yes",
     "on",
@@ -248,15 +248,15 @@ test.for<[document: number, path: YamlPath, line: number | undefined]>([
   [0, ["a", "b", "x"], 4],
   [1, ["z"], 16],
   [2, [], undefined],
-])("in document %i, %j stands on line %s", ([document, path, line]) => {
+])("YamlLines finds, in document %i, %j on line %s", ([document, path, line]) => {
   expect(new YamlLines(TEXT).lineOf(document, path)).toBe(line);
 });
 
-test("documents that hold nothing do not count", () => {
+test("YamlLines ignores empty documents", () => {
   expect(new YamlLines(TEXT).documents).toBe(2);
 });
 
-test("JSON has lines too, what cannot be parsed has none", () => {
+test("YamlLines finds lines in JSON, and none in invalid text", () => {
   expect(new YamlLines('{\n  "a": {\n    "b": 1\n  }\n}').lineOf(0, ["a", "b"])).toBe(3);
   expect(new YamlLines("a: [").lineOf(0, ["a"])).toBeUndefined();
 });

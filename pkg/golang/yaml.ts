@@ -2,15 +2,15 @@ import { DUMP_SCHEMA, defineScalarTag, dump, intCoreTag, intYaml11Tag, NOT_RESOL
 import { Parser, type YamlNode } from "./yamlParser.ts";
 import { checkAliases, ValueBuilder, type ValueOptions } from "./yamlValues.ts";
 
-/** Deeper nesting than this is refused instead of exhausting the stack. */
+/** Maximum nesting, which protects the stack. */
 const MAX_DEPTH = 1_000;
-/** Documents are parsed whole; the largest real ones have some ten thousand values. */
+/** Documents are parsed as a whole; the largest real ones have about ten thousand values. */
 const MAX_VALUES = 2_000_000;
-/** Integers that no double holds come as bigint and are written as digits. */
+/** Integers beyond the precision of a double are bigint and are written as digits. */
 const DUMP_WITH_BIGINT = DUMP_SCHEMA.withTags(
   defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
     ...intYaml11Tag,
-    // As the dump schema has it: what is a number in either YAML 1.1 or 1.2 is quoted when it is text.
+    // As in the dump schema: a string that is a number in YAML 1.1 or 1.2 is quoted.
     resolve(source, isExplicit, tagName) {
       const resolved = intYaml11Tag.resolve(source, isExplicit, tagName);
       return resolved === NOT_RESOLVED ? intCoreTag.resolve(source, isExplicit, tagName) : resolved;
@@ -19,13 +19,13 @@ const DUMP_WITH_BIGINT = DUMP_SCHEMA.withTags(
     represent: String,
   }),
 );
-/** At least one of these stands between any two values. */
+/** Two values are separated by at least one of these. */
 const SEPARATORS = new Set(Array.from("\n\r,[{-", (char) => char.charCodeAt(0)));
 
 /**
- * The one document in `text`, as Kubernetes reads YAML; null when there is none. A repeated key keeps its last value; keys become strings.
- * Integers beyond 2^53 come as bigint (write them with `goJson` or `canonicalJson`), beyond 64 bits as number.
- * @throws YAMLException with line and column, also when `text` holds a second document.
+ * Parses the only document in `text` as Kubernetes does; null if there is none. A repeated key keeps its last value; keys become strings.
+ * Integers beyond 2^53 become bigint (write them with `goJson` or `canonicalJson`), beyond 64 bits number.
+ * @throws YAMLException with line and column, also if `text` contains a second document
  * @see https://pkg.go.dev/sigs.k8s.io/yaml
  */
 export function parseYaml(text: string): unknown {
@@ -35,8 +35,8 @@ export function parseYaml(text: string): unknown {
 }
 
 /**
- * All documents in `text`, none when it holds only white space and comments.
- * @throws YAMLException with line and column: for what is no YAML, and beyond the limits on nesting, on the number of values and on what aliases add.
+ * Parses all documents in `text`; empty if it contains only white space and comments.
+ * @throws YAMLException with line and column: for invalid YAML, and beyond the limits of nesting, number of values, and aliases
  */
 export function parseYamlDocuments(text: string): unknown[] {
   const documents: unknown[] = [];
@@ -46,8 +46,8 @@ export function parseYamlDocuments(text: string): unknown[] {
 }
 
 /**
- * The first document in `text`, null when there is none. The text after it is not read, as in Go: `a: 1`, `...`, `b: 2` gives `{a: 1}`.
- * @throws YAMLException as `parseYamlDocuments` does.
+ * Parses the first document in `text`; null if there is none. Ignores later text, as Go does: `a: 1`, `...`, `b: 2` gives `{a: 1}`.
+ * @throws YAMLException as `parseYamlDocuments` does
  * @see https://pkg.go.dev/sigs.k8s.io/yaml#YAMLToJSON
  */
 export function parseFirstYamlDocument(text: string, options: ValueOptions = {}): unknown {
@@ -68,7 +68,7 @@ function valueOf(node: YamlNode, parser: Parser, text: string, options: ValueOpt
   return value;
 }
 
-/** Refuses what would take far more memory than its text: many values of a character or two. */
+/** Rejects text whose value takes far more memory: many values of a character or two. */
 function checkValues(text: string): void {
   if (text.length <= MAX_VALUES) return;
   let values = 0;
@@ -78,15 +78,15 @@ function checkValues(text: string): void {
   }
 }
 
-/** How YAML is written. */
+/** The YAML style. */
 export interface YamlStyle {
-  /** All on one line, as `{a: [1, 2]}`. */
+  /** On one line, such as `{a: [1, 2]}`. */
   flow?: boolean;
-  /** Lists that are members stand no deeper than their keys. */
+  /** Does not indent lists below their keys. */
   compactLists?: boolean;
 }
 
-/** `value` as one YAML document, in block style by default, quoted such that Kubernetes reads every string back as a string. */
+/** Formats `value` as one YAML document, in block style by default, quoted so that Kubernetes reads every string as a string. */
 export function toYaml(value: unknown, { flow = false, compactLists = false }: YamlStyle = {}): string {
   return dump(value, {
     lineWidth: -1,
@@ -97,13 +97,13 @@ export function toYaml(value: unknown, { flow = false, compactLists = false }: Y
   });
 }
 
-/** Names of members and indexes of elements, from the outside in. */
+/** Names of members and indexes of elements. */
 export type YamlPath = readonly (string | number)[];
 
-/** Finds the lines of values in one text of YAML or JSON, for messages. */
+/** Finds the lines of values in a YAML or JSON text, for messages. */
 export class YamlLines {
   readonly #source: string;
-  /** The documents that hold something. */
+  /** The non-empty documents. */
   readonly #documents: readonly YamlNode[];
 
   /** A text that cannot be parsed has no lines. */
@@ -112,14 +112,14 @@ export class YamlLines {
     this.#documents = documentsIn(source).filter((node) => node.kind !== "scalar" || !node.isPlain || node.value !== "");
   }
 
-  /** How many documents hold something. */
+  /** Number of non-empty documents. */
   get documents(): number {
     return this.#documents.length;
   }
 
   /**
-   * The line, from 1, of what `path` leads to in a document (from 0): of its key, or of the element. Where it ends before, the line of the last
-   * part that there is. Undefined for a document that there is not.
+   * Returns the line, from 1, of a path's key or element in a document (from 0). If the path does not exist, the line of its last existing part.
+   * Undefined if the document does not exist.
    */
   lineOf(document: number, path: YamlPath): number | undefined {
     let node = this.#documents[document];

@@ -52,7 +52,7 @@ const INVALID = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/; // o
 const UNUSUAL_BREAK = /[\r\x85\u2028\u2029]/; // oxlint-disable-line no-control-regex
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** A place in a YAML text that moves forward. */
+/** A position in a YAML text that moves forward. */
 export class Cursor {
   readonly text: string;
   /** Offset of the next character. */
@@ -63,7 +63,7 @@ export class Cursor {
   lineStart = 0;
   readonly #lineEnd: RegExp | undefined;
 
-  /** @throws YAMLException for a character that YAML does not allow. */
+  /** @throws YAMLException for a character that YAML does not allow */
   constructor(text: string) {
     const invalid = text.search(INVALID);
     if (invalid >= 0) YAMLException.throwAt(text, invalid, "control characters are not allowed", "");

@@ -2,16 +2,16 @@ import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
 import { parseFirstYamlDocument } from "./yaml.ts";
 
-/** Aliases let a small text stand for a huge value; the largest real manifests have some 100,000 values. */
+/** Limits values after expanding aliases; the largest real manifests have about 100,000 values. */
 const MAX_VALUES = 5_000_000;
 
 /** Called with the name of each member that is read. May throw. */
 export type OnMember = (name: string) => void;
 
 /**
- * The document in `text`, null when there is none; what follows a line of three dots is not looked at.
- * @param maxInteger integers beyond it become numbers, as in `ValueOptions`.
- * @throws Error that begins as Go's does and names the line; what `onMember` throws is its cause.
+ * Parses the document in `text`; null if there is none. Ignores everything after a line of three dots.
+ * @param maxInteger larger integers become numbers, as in `ValueOptions`
+ * @throws Error with Go's prefix and the line; an error of `onMember` is its cause
  */
 export function yamlDocument(text: string, onMember?: OnMember, maxInteger?: bigint): unknown {
   try {
@@ -37,7 +37,7 @@ export function eachMember(value: unknown, onMember: OnMember): void {
   }
 }
 
-/** `count` and the number of values in `value`, each as often as it is referred to; stops soon after `max`. */
+/** Returns `count` plus the number of values in `value`, counting shared ones each time; stops soon after `max`. */
 export function countValues(value: unknown, count: number, max = MAX_VALUES): number {
   let total = count + 1;
   if (typeof value !== "object" || value === null) return total;

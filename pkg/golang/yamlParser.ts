@@ -1,6 +1,6 @@
 import { Scanner, type Token } from "./yamlScanner.ts";
 
-/** A value as it is written. `start` is the offset of its first character, of its tag or anchor if it has one. `tag` is empty if there is none. */
+/** A value as written. `start` is the offset of its first character, tag or anchor. `tag` is empty if there is none. */
 export type YamlNode = ScalarNode | CollectionNode | AliasNode;
 
 export interface ScalarNode {
@@ -8,14 +8,14 @@ export interface ScalarNode {
   readonly start: number;
   readonly tag: string;
   readonly value: string;
-  /** Whether the text decides the type, as it does without quotes. */
+  /** Whether the text determines the type, because it is not quoted. */
   readonly isPlain: boolean;
 }
 
 export interface CollectionNode {
   readonly kind: "sequence" | "mapping";
   readonly start: number;
-  /** The elements; of a mapping, keys and values in turn. */
+  /** The elements; of a mapping, keys and values alternately. */
   readonly children: readonly YamlNode[];
 }
 
@@ -36,7 +36,7 @@ const DEFAULT_TAGS: readonly (readonly [string, string])[] = [
   ["!", "!"],
   ["!!", "tag:yaml.org,2002:"],
 ];
-/** What cannot begin the value of a key or an element. */
+/** Tokens that cannot begin the value of a key or an element. */
 const ENDS_ENTRY: ReadonlySet<Token["type"]> = new Set(["?", ":", "-", "block end"]);
 const ENDS_DOCUMENT: ReadonlySet<Token["type"]> = new Set(["directive", "document start", "document end", "stream end"]);
 
@@ -56,12 +56,12 @@ export class Parser {
     this.#scanner = new Scanner(text, maxDepth);
   }
 
-  /** What the aliases of the current document refer to. */
+  /** The nodes that aliases of the current document refer to. */
   get targets(): ReadonlySet<YamlNode> {
     return this.#targets;
   }
 
-  /** The value of the next document; undefined when there are no more. @throws YAMLException with line and column. */
+  /** Returns the value of the next document; undefined after the last one. @throws YAMLException with line and column */
   next(): YamlNode | undefined {
     if (!this.#isFirst) while (this.#is("document end")) this.#scanner.take();
     this.#anchors = new Map();

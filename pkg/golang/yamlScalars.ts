@@ -44,8 +44,8 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads a scalar in quotes from its first quote on. Lines may start at any column, as libyaml allows.
- * @throws YAMLException when it does not end before the document does, and for an unknown escape.
+ * Reads a quoted scalar from its first quote. Lines may start at any column, as in libyaml.
+ * @throws YAMLException if it does not end in the document, or contains an unknown escape
  */
 export function takeQuoted(cursor: Cursor): string {
   const quote = cursor.code;
@@ -53,7 +53,7 @@ export function takeQuoted(cursor: Cursor): string {
   return takeSimpleQuoted(cursor, quote) ?? takeFoldedQuoted(cursor, quote);
 }
 
-/** The value of a quoted scalar on one line without escapes; undefined for another, which it does not pass. */
+/** Returns the value of a quoted scalar on one line without escapes; undefined for others, without moving. */
 function takeSimpleQuoted(cursor: Cursor, quote: number): string | undefined {
   const { text, position } = cursor;
   const end = text.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", position);
@@ -80,7 +80,7 @@ function takeFoldedQuoted(cursor: Cursor, quote: number): string {
   }
 }
 
-/** Reads up to the closing quote, to the blanks before a line break, or past an escaped line break (then the next line continues this one). */
+/** Reads up to the closing quote, to the blanks before a line break, or past an escaped line break (the next line continues this one). */
 function takeQuotedPart(cursor: Cursor, quote: number): { value: string; isContinued: boolean } {
   const { text } = cursor;
   let value = "";
@@ -114,7 +114,7 @@ function takeQuotedPart(cursor: Cursor, quote: number): { value: string; isConti
   return { value: value + text.slice(from, cursor.position), isContinued: false };
 }
 
-/** Passes blanks and line breaks. @returns what they contribute to the value. @param isContinued a line break was passed that contributes nothing. */
+/** Moves past blanks and line breaks. @returns their contribution to the value @param isContinued a line break without contribution was passed */
 function takeFold(cursor: Cursor, isContinued: boolean): string {
   let first: string | undefined = isContinued ? "" : undefined;
   let more = "";
@@ -127,7 +127,7 @@ function takeFold(cursor: Cursor, isContinued: boolean): string {
   return folded(first ?? "", more);
 }
 
-/** What a line break and the empty lines after it contribute: one break becomes a space, Unicode's separators stay. */
+/** Returns the contribution of a line break and the empty lines after it: one break becomes a space, Unicode separators stay. */
 function folded(first: string, more: string): string {
   if (first === "\n") return more === "" ? " " : more;
   return first + more;
@@ -150,8 +150,8 @@ function takeEscape(cursor: Cursor): string {
 }
 
 /**
- * Reads a scalar without quotes. `endsWithBreak` says that a line break follows it, after which a key may begin.
- * @param indent the indentation of the collection around it.
+ * Reads an unquoted scalar. `endsWithBreak` reports that a line break follows, after which a key may begin.
+ * @param indent indentation of the enclosing collection
  */
 export function takePlain(cursor: Cursor, indent: number, inFlow: boolean): { value: string; endsWithBreak: boolean } {
   let value = "";
@@ -172,7 +172,7 @@ export function takePlain(cursor: Cursor, indent: number, inFlow: boolean): { va
   return { value, endsWithBreak };
 }
 
-/** Moves to what ends the scalar on this line, or to the line break. @returns where the scalar ends on this line. */
+/** Moves to the end of the scalar on this line, or to the line break. @returns the end of the scalar on this line */
 function skipPlainLine(cursor: Cursor, inFlow: boolean): number {
   const { text } = cursor;
   let at = cursor.position;
@@ -220,8 +220,8 @@ function takePlainGap(cursor: Cursor, indent: number): string {
 }
 
 /**
- * Reads a scalar after `|` or `>`, from that character on.
- * @param parentIndent the indentation of the collection around it; -1 when there is none.
+ * Reads a scalar after `|` or `>`, from that character.
+ * @param parentIndent indentation of the enclosing collection; -1 if there is none
  */
 export function takeBlock(cursor: Cursor, parentIndent: number): string {
   const isLiteral = cursor.text[cursor.position] === "|";
@@ -261,7 +261,7 @@ function takeBlockHeader(cursor: Cursor): { chomping: string; increment: number 
   }
 }
 
-/** Passes empty lines, and the indentation of the line after them. @param indent 0 when the first line decides it. */
+/** Moves past empty lines and the indentation of the next line. @param indent 0 if the first line determines it */
 function takeEmptyLines(cursor: Cursor, indent: number, parentIndent: number): { breaks: string; indent: number } {
   let breaks = "";
   let deepest = 0;

@@ -20,7 +20,7 @@ import {
 } from "./yamlCursor.ts";
 import { takeBlock, takePlain, takeQuoted } from "./yamlScalars.ts";
 
-/** A tag as it is written: `!!str` has handle `!!` and suffix `str`, a whole tag in `!<…>` an empty handle. */
+/** A tag as written: `!!str` has handle `!!` and suffix `str`, a complete tag in `!<…>` has an empty handle. */
 interface WrittenTag {
   readonly handle: string;
   readonly suffix: string;
@@ -35,7 +35,7 @@ const EXCLAMATION_MARK = 0x21;
 const OTHER_URI_CHARACTERS = ";/?:@&=+$,.!~*'()[]";
 const ESCAPES = /(?:%[\da-fA-F]{2})+/y;
 
-/** Reads a tag from its exclamation mark on. @throws YAMLException */
+/** Reads a tag from its exclamation mark. @throws YAMLException */
 function takeTag(cursor: Cursor): WrittenTag {
   const tag = codeAt(cursor.text, cursor.position + 1) === 0x3c ? takeVerbatimTag(cursor) : takeShortTag(cursor);
   if (!isBlankOrEnd(cursor.code)) cursor.fail("did not find expected whitespace or line break");
@@ -57,7 +57,7 @@ function takeShortTag(cursor: Cursor): WrittenTag {
   return suffix === "" ? { handle: "", suffix: "!" } : { handle: "!", suffix };
 }
 
-/** Whether a handle is `!!` or `!name!`. */
+/** Reports whether a handle is `!!` or `!name!`. */
 function isNamed(handle: string): boolean {
   return handle.length > 1 && handle.endsWith("!");
 }
@@ -71,7 +71,7 @@ function takeHandle(cursor: Cursor): string {
   return `!${word}!`;
 }
 
-/** @param head read as a handle before; the URI begins after its exclamation mark. */
+/** @param head already read as a handle; the URI begins after its exclamation mark */
 function takeUri(cursor: Cursor, head: string): string {
   let uri = head.slice(1);
   const from = cursor.position;
@@ -98,7 +98,7 @@ function takeUriEscapes(cursor: Cursor): string {
   }
 }
 
-/** Reads a directive from its percent sign on, with the line break. @throws YAMLException for a directive other than YAML and TAG. */
+/** Reads a directive from its percent sign, with the line break. @throws YAMLException for a directive other than YAML and TAG */
 function takeDirective(cursor: Cursor): Directive {
   cursor.position++;
   const name = cursor.takeWord();
@@ -136,7 +136,7 @@ function takeTagDirective(cursor: Cursor): Directive {
   return { kind: "tag", handle, prefix };
 }
 
-/** The kinds of tokens that consist of nothing but their kind. */
+/** Token kinds without a value. */
 export type MarkType =
   | "stream end"
   | "document start"
@@ -153,7 +153,7 @@ export type MarkType =
   | "?"
   | ":";
 
-/** A part of a YAML text; `start` is the offset of its first character. "?" and ":" stand for keys and values, also where `?` is not written. */
+/** A token of a YAML text; `start` is the offset of its first character. "?" and ":" mark keys and values, even if `?` is not written. */
 export type Token =
   | { readonly type: MarkType; readonly start: number }
   | { readonly type: "directive"; readonly start: number; readonly directive: Directive }
@@ -172,12 +172,12 @@ interface SimpleKey {
   column: number;
 }
 
-/** Libyaml's bound on the distance between the start of a key and its colon, in characters. */
+/** libyaml's limit on the distance between the start of a key and its colon, in characters. */
 const MAX_KEY_LENGTH = 1_024;
 
 /**
- * Splits YAML into tokens as libyaml does, which Go's parsers are ports of: lines inside quotes and brackets may start at any column. Reads each
- * character once, when its token is asked for.
+ * Splits YAML into tokens as libyaml does, from which Go's parsers were ported: lines inside quotes and brackets may start at any column. Reads
+ * each character once, when its token is requested.
  * @see https://github.com/yaml/go-yaml/blob/v2.4.3/scannerc.go
  */
 export class Scanner {
@@ -188,11 +188,11 @@ export class Scanner {
   #flowLevel = 0;
   #isKeyAllowed = true;
   readonly #keys: SimpleKey[] = [noKey(-1)];
-  /** The level of the key that a token may begin, by the number of that token. */
+  /** The level of a possible key, by the number of its first token. */
   readonly #levels = new Map<number, number>();
   #queue: Token[] = [];
   #head = 0;
-  /** How many tokens were taken. */
+  /** Number of returned tokens. */
   #taken = 0;
   #isAtEnd = false;
 
@@ -228,7 +228,7 @@ export class Scanner {
     return this.#cursor.fail(reason, position);
   }
 
-  /** Whether a "?" may have to be inserted before the next token. */
+  /** Reports whether a "?" may have to be inserted before the next token. */
   #mayNeedKey(): boolean {
     const level = this.#levels.get(this.#taken);
     const key = level === undefined ? undefined : this.#keys[level];
@@ -350,7 +350,7 @@ export class Scanner {
     this.#dropKey();
     if (this.#flowLevel > 0) {
       this.#flowLevel--;
-      // As in Go, which forgets that the whole collection may be a key: such a key is an error in any case.
+      // As in Go, which forgets that the whole collection may be a key: such a key is always an error.
       const key = this.#keys.pop();
       if (key) this.#levels.delete(key.token);
     }
@@ -412,7 +412,7 @@ export class Scanner {
     else this.#queue.splice(this.#head + ahead, 0, token);
   }
 
-  /** Starts a block collection if `column` is right of the one around it. @param number that of the token which begins it, if it is not the next. */
+  /** Starts a block collection if `column` is right of the enclosing one. @param number number of its first token, if it is not the next one */
   #startBlock(type: MarkType, column: number, start: number, number?: number): void {
     if (this.#flowLevel > 0 || this.#indent >= column) return;
     this.#indents.push(this.#indent);
@@ -435,7 +435,7 @@ export class Scanner {
     if (this.#indents.length + this.#flowLevel > this.#maxDepth) this.fail(`nested deeper than ${this.#maxDepth}`);
   }
 
-  /** The next token may begin a key, and the one after it on this level of flow collections may not. */
+  /** Allows the next token to begin a key, and forbids it for the one after it on this level of flow collections. */
   #allowKeyHere(): void {
     if (this.#isKeyAllowed) {
       const cursor = this.#cursor;
@@ -452,7 +452,7 @@ export class Scanner {
     this.#isKeyAllowed = false;
   }
 
-  /** The number of the token that is added next. */
+  /** The number of the next added token. */
   get #nextNumber(): number {
     return this.#taken + this.#queue.length - this.#head;
   }
@@ -461,7 +461,7 @@ export class Scanner {
     return this.#keys[this.#flowLevel] ?? this.fail("found no level of flow collections");
   }
 
-  /** @throws YAMLException when the block mapping needs the key. */
+  /** @throws YAMLException if the block mapping requires the key */
   #dropKey(): void {
     const key = this.#keyHere();
     if (!key.isPossible) return;
@@ -474,7 +474,7 @@ export class Scanner {
     this.#levels.delete(key.token);
   }
 
-  /** Whether a colon may still follow `key`. @throws YAMLException when it may not and has to. */
+  /** Reports whether a colon may still follow `key`. @throws YAMLException if it cannot but is required */
   #isStillPossible(key: SimpleKey): boolean {
     if (!key.isPossible) return false;
     if (key.line === this.#cursor.line && !this.#isTooLong(key)) return true;

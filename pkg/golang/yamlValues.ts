@@ -2,14 +2,14 @@ import { YAMLException } from "js-yaml";
 import { MAX_INT64 } from "./json.ts";
 import type { CollectionNode, ScalarNode, YamlNode } from "./yamlParser.ts";
 
-/** A number and whether Go reads it as a float64, not as an integer of 64 bits. */
+/** A number, and whether Go decodes it as a float64 instead of a 64-bit integer. */
 interface ReadNumber {
   readonly value: number | bigint;
   readonly isFloat: boolean;
 }
 
 const TAG_PREFIX = "tag:yaml.org,2002:";
-/** Texts that are no numbers and have a type. */
+/** Words with a type other than text or number. */
 const WORDS: ReadonlyMap<string, boolean | null | number> = new Map<string, boolean | null | number>([
   ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
   ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
@@ -28,7 +28,7 @@ const TIMESTAMP = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt]([\d:]+)(?:[.,]\d+)?(?:Z|[
 const TIME = /^(\d{1,2}):(\d{1,2}):(\d{1,2})$/;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_UINT64 = 2n ** 64n - 1n;
-/** No number of more characters has 64 bits, unless zeros precede it. Long ones would be slow to read exactly. */
+/** No number with more characters fits 64 bits, except with leading zeros. Parsing long ones exactly would be slow. */
 const MAX_EXACT_CHARACTERS = 100;
 
 /**
@@ -79,12 +79,12 @@ function floatWord(text: string, wrong: () => never): number {
   return number?.isFloat ? Number(number.value) : wrong();
 }
 
-/** Whether Go reads the text of a scalar without a tag as a float64. */
+/** Reports whether Go decodes the text of an untagged scalar as a float64. */
 function isFloatScalar({ tag, value }: ScalarNode): boolean {
   return tag === `${TAG_PREFIX}float` || (numberIn(value)?.isFloat ?? true);
 }
 
-/** The number in a text without quotes; undefined if there is none. Beyond 64 bits an integer is a float, beyond float64 it is text. */
+/** Parses the number in an unquoted text; undefined if there is none. An integer beyond 64 bits becomes a float, one beyond float64 stays text. */
 function numberIn(text: string): ReadNumber | undefined {
   const first = text.charCodeAt(0);
   if (first === 0x2e) return FRACTION.test(text) ? float(text.replaceAll("_", "")) : undefined;
@@ -107,7 +107,7 @@ function float(digits: string): ReadNumber | undefined {
   return Number.isFinite(value) ? { value, isFloat: true } : undefined;
 }
 
-/** Undefined for what does not fit into 64 bits, with a sign into int64. */
+/** Undefined if it does not fit into 64 bits; with a sign, into int64. */
 function integer(digits: string): number | bigint | undefined {
   const isNegative = digits.startsWith("-");
   const isSigned = isNegative || digits.startsWith("+");
@@ -132,13 +132,13 @@ function isTimestamp(text: string): boolean {
   return hour !== undefined && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
 }
 
-/** The text that bytes spell, since JSON has no bytes; undefined for what is not base64. */
+/** Decodes base64 to text, because JSON has no bytes; undefined if it is invalid. */
 function textOfBase64(text: string): string | undefined {
   const base64 = text.replace(/[\r\n]/g, "");
   return BASE64.test(base64) && base64.length % 4 === 0 ? Buffer.from(base64, "base64").toString("utf8") : undefined;
 }
 
-/** A float64 as a key: with the digits of a float32, and an exponent from 1e-05 down and from 1e+06 up, as sigs.k8s.io/yaml prints it. */
+/** Formats a float64 as a key like sigs.k8s.io/yaml: with the digits of a float32, and an exponent below 1e-04 and from 1e+06. */
 function floatKey(value: number): string {
   if (Number.isNaN(value)) return ".nan";
   const single = Math.fround(value);
@@ -153,37 +153,40 @@ function floatKey(value: number): string {
   return String(Number(`${digits}e${exponent}`));
 }
 
-/** Up to so many decoded values, nearly all may come from aliases; from the second number on a tenth. Between them the share falls evenly. */
+/**
+ * Up to the first number of decoded values, nearly all may come from aliases; from the second number, a tenth. In between, the share decreases
+ * linearly.
+ */
 const MANY_VALUES = 400_000;
 const MOST_VALUES = 4_000_000;
-/** Merge keys may add so many members to a document. */
+/** Maximum number of members that merge keys may add to a document. */
 const MAX_MERGED = 10_000;
 
-/** How values are read. */
+/** Options for decoding values. */
 export interface ValueOptions {
   /**
-   * Integers beyond 2^53 become bigint up to this one, and numbers beyond it. Default: bigint up to 64 bits. 0 for none, as in a Go program that
-   * decodes into values without a type.
+   * Integers beyond 2^53 become bigint up to this one, and number beyond it. Default: bigint up to 64 bits. 0 for none, as in a Go program that
+   * decodes into untyped values.
    */
   maxInteger?: bigint;
-  /** Called with the name of each member before it is set. May throw, because members are what costs most. */
+  /** Called with the name of each member before it is set. May throw; members are the most expensive part. */
   onMember?: ((name: string) => void) | undefined;
 }
 
 interface Built {
   readonly value: unknown;
-  /** How many values Go decodes for it, those of aliases included. */
+  /** Number of values that Go decodes, including those of aliases. */
   readonly decoded: number;
 }
 
 /**
- * Turns nodes into values as sigs.k8s.io/yaml does on the way to JSON: keys become strings, a repeated key keeps its last value, a merge key adds
- * members where it is written. Values behind aliases are shared, not copied.
+ * Converts nodes to values as sigs.k8s.io/yaml does on the way to JSON: keys become strings, a repeated key keeps its last value, a merge key
+ * adds members in its place. Values of aliases are shared, not copied.
  * @see https://github.com/yaml/go-yaml/blob/v2.4.3/decode.go and https://github.com/kubernetes-sigs/yaml/blob/v1.6.0/yaml.go
  */
 export class ValueBuilder {
   readonly #fail: (reason: string, position: number) => never;
-  /** Values that aliases may lead to, and "open" for those that are not complete. */
+  /** Alias targets, and "open" for incomplete ones. */
   readonly #shared = new Map<YamlNode, Built | "open">();
   readonly #maxInteger: bigint | undefined;
   readonly #onMember: ((name: string) => void) | undefined;
@@ -193,7 +196,7 @@ export class ValueBuilder {
   #merged = 0;
   #notFinite: { value: string; start: number } | undefined;
 
-  /** @param targets the nodes that aliases lead to. @param fail throws for a value that has no JSON form, with the offset of its node. */
+  /** @param targets nodes that aliases refer to @param fail throws for a value without a JSON form, with the offset of its node */
   constructor(
     targets: ReadonlySet<YamlNode>,
     fail: (reason: string, position: number) => never,
@@ -205,10 +208,10 @@ export class ValueBuilder {
     this.#onMember = onMember;
   }
 
-  /** The value of a document. @throws YAMLException for aliases that contain themselves or add too much, and for what has no JSON form. */
+  /** Converts a document. @throws YAMLException for aliases that contain themselves or add too much, and for values without a JSON form */
   document(node: YamlNode): unknown {
     const value = this.#value(node);
-    // Not when it is met: a later member of the same name may replace it.
+    // Only fail now: a later member of the same name may have replaced it.
     if (this.#notFinite && hasNonFinite(value)) this.#fail(`json: unsupported value: ${this.#notFinite.value}`, this.#notFinite.start);
     return value;
   }
@@ -246,7 +249,7 @@ export class ValueBuilder {
     return built.value;
   }
 
-  /** Refuses a document that consists mainly of what aliases repeat, by the rule of Go's decoder. */
+  /** Rejects a document that consists mainly of repeated aliases, by the rule of Go's decoder. */
   #count(values: number): void {
     this.#decoded += values;
     if (this.#aliased > 100 && this.#decoded > 1_000 && this.#aliased / this.#decoded > allowedShare(this.#decoded))
@@ -281,7 +284,7 @@ export class ValueBuilder {
 
   #merge(members: Record<string, unknown>, node: YamlNode): void {
     const isList = node.kind === "sequence";
-    // The last one first, since members of earlier ones take precedence.
+    // In reverse, because members of earlier maps take precedence.
     const sources = isList ? node.children.toReversed() : [node];
     for (const source of sources) {
       const target = source.kind === "alias" ? source.target : source;
@@ -295,7 +298,7 @@ export class ValueBuilder {
   }
 }
 
-/** Sets a member of any name, `__proto__` included. */
+/** Sets a member of any name, including `__proto__`. */
 function setMember(members: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") Object.defineProperty(members, key, { value, writable: true, enumerable: true, configurable: true });
   else members[key] = value;
@@ -306,7 +309,7 @@ function textOf(node: YamlNode): { value: string; start: number } {
   return { value: scalar.kind === "scalar" ? scalar.value : "", start: node.start };
 }
 
-/** Looks at a shared value as often as it is shared; only for documents that contain an infinity. */
+/** Visits shared values each time; only used for documents with an infinity. */
 function hasNonFinite(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (typeof value !== "object" || value === null) return false;
@@ -327,19 +330,18 @@ function allowedShare(decoded: number): number {
   return 0.99 - 0.89 * (beyond / (MOST_VALUES - MANY_VALUES));
 }
 
-/** So many characters and values may aliases add to a document; real ones add none. */
+/** Maximum number of characters and values that aliases may add to a document; real ones add none. */
 const MAX_GROWTH = 16_000_000;
 interface Measure {
-  /** Characters and values when every alias is written out. */
+  /** Characters and values after expanding all aliases. */
   size: number;
   /** Levels of nesting. */
   height: number;
 }
 
 /**
- * Refuses a document that is small as text and huge when its aliases are written out, and one that contains itself. What is shared is
- * measured once, so this costs as much as the text.
- * @param limits length of the text, and the levels of nesting allowed.
+ * Rejects a document that is huge after expanding its aliases, or contains itself. Measures shared values once, so it takes linear time.
+ * @param limits length of the text, and the allowed levels of nesting
  * @throws YAMLException
  */
 export function checkAliases(document: unknown, limits: { length: number; maxDepth: number }): void {

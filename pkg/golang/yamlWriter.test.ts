@@ -6,7 +6,7 @@ import { goYaml } from "./yamlWriter.ts";
 
 const LONG = "a word and another one, until the line is longer than eighty characters, which is where it is broken";
 
-describe("YAML in the form that Go writes", () => {
+describe("goYaml", () => {
   test.for<[string, unknown, string]>([
     ["a text that reads as text stands without quotes", "0.1.0-rc1", "0.1.0-rc1"],
     ["what reads as something else is quoted", "4.10", '"4.10"'],
@@ -37,12 +37,12 @@ describe("YAML in the form that Go writes", () => {
     ["nothing", null, "null"],
     ["empty lists and objects", [{}, []], "\n- {}\n- []"],
     ["lists are not indented below their member", { b: [1] }, "\n  b:\n  - 1"],
-  ])("%s", ([, value, expected]) => {
+  ])("goYaml writes %s", ([, value, expected]) => {
     const separator = expected.startsWith("\n") ? "" : " ";
     expect(goYaml({ a: value })).toBe(`a:${separator}${expected}\n`);
   });
 
-  test("members are ordered by name, numbers in names by value, letters last", () => {
+  test("goYaml sorts members by name, numbers in names by value, letters last", () => {
     const names = ["v10", "v9", "v1beta1", "v1", "a-b", "ab", "a.b", "B", "a"];
     expect(Object.keys(parseYaml(goYaml(Object.fromEntries(names.map((name) => [name, 1])))) as object)).toEqual([
       "B",
@@ -57,7 +57,7 @@ describe("YAML in the form that Go writes", () => {
     ]);
   });
 
-  test("whatever JSON says is read back as it was", () => {
+  test("goYaml writes any JSON so that it is read unchanged", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (value) => {
         expect(canonicalJson(parseYaml(goYaml(value)))).toBe(canonicalJson(JSON.parse(JSON.stringify(value))));
@@ -66,7 +66,7 @@ describe("YAML in the form that Go writes", () => {
   });
 });
 
-test("JSON is indented as JSON.stringify does it", () => {
+test("indentJson indents like JSON.stringify", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(indentJson(JSON.stringify(value), 4)).toBe(JSON.stringify(value, null, 4));

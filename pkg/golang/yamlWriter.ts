@@ -1,14 +1,14 @@
 import { numberToken } from "./json.ts";
 import { isObject } from "./members.ts";
 
-/** How a text can be written. */
+/** The possible styles of a text. */
 interface Allowed {
   plain: boolean;
   single: boolean;
   block: boolean;
 }
 
-/** Words of YAML 1.1 that are no text. */
+/** YAML 1.1 words that are not strings. */
 const WORDS =
   /^(?:~|null|Null|NULL|[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|true|True|TRUE|false|False|FALSE|\.nan|\.NaN|\.NAN|[+-]?\.(?:inf|Inf|INF))$/;
 const INTEGER = /^[+-]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/;
@@ -16,7 +16,7 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 const DATE = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
 const TIME = String.raw`\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?`;
-/** With a zone where a T stands between date and time, and without one where a space does. */
+/** With a zone if T separates date and time, and without one if a space does. */
 const TIMESTAMP = new RegExp(`^${DATE}(?:[Tt]${TIME}(?:Z|[+-]\\d\\d:\\d\\d)| ${TIME})?$`);
 /** What go-yaml does not print as it is: control characters but the line feed, surrogates of their own, and all beyond the basic plane. */
 // oxlint-disable-next-line no-control-regex -- these are what is looked for
@@ -37,18 +37,21 @@ const ESCAPED = new Map([
   [0x85, "\\N"],
 ]);
 
-/** From this column on a line is broken at its next single space. */
+/** A line is broken at the next single space from this column on. */
 const WIDTH = 80;
 
-/** Where a text is written. */
+/** The position of a text. */
 interface ScalarPlace {
-  /** Characters before it on its line. */
+  /** Number of characters before it on its line. */
   readonly column: number;
-  /** Of the lines that follow; undefined for a key, which has only one line. */
+  /** Indentation of the following lines; undefined for a key, which has only one line. */
   readonly indent: number | undefined;
 }
 
-/** A text as go-yaml writes it: plain where it is read back as text, over several lines where it has any, otherwise in quotes; broken after column 80. */
+/**
+ * Formats a text as go-yaml does: unquoted if it is read as a string, as a block if it has several lines, otherwise quoted; broken after column
+ * 80.
+ */
 function yamlScalar(text: string, place: ScalarPlace): string {
   const allowed = allowedForms(text);
   if (text.includes("\n")) {
@@ -60,7 +63,7 @@ function yamlScalar(text: string, place: ScalarPlace): string {
   return `'${folded(text, { ...place, column: place.column + 1 }, (char) => (char === "'" ? "''" : char), true)}'`;
 }
 
-/** Whether YAML 1.1 reads `text` as text where it stands without quotes. */
+/** Reports whether YAML 1.1 reads unquoted `text` as a string. */
 function isText(text: string): boolean {
   if (text === "" || WORDS.test(text)) return false;
   if (!/^[-+.0-9]/.test(text)) return true;
@@ -105,9 +108,9 @@ function escaped(char: string): string {
 }
 
 /**
- * The characters of `text`, each as `write` has it, with line breaks in place of single spaces behind the width.
- * @param quoted whether the spaces at its ends are no place for a break.
- * @param continued what begins a line where another space follows; undefined: no break is made there.
+ * Formats the characters of `text` with `write`, and replaces single spaces beyond the width by line breaks.
+ * @param quoted whether spaces at its ends cannot be breaks
+ * @param continued prefix of a line that starts with a space; undefined to make no break there
  */
 function folded(
   text: string,
@@ -145,9 +148,9 @@ const LETTER = /\p{L}/u;
 const DIGIT = /[0-9]/;
 
 /**
- * `value` as one YAML document in the form that sigs.k8s.io/yaml, and so opm, writes: members by name, numbers in names by value, lists not indented below
- * their member, texts of several lines as blocks, quotes only where they are needed.
- * @throws TypeError for what JSON does not know.
+ * Formats `value` as one YAML document like sigs.k8s.io/yaml, and therefore opm: members by name, numbers in names by value, lists not indented
+ * below their member, texts of several lines as blocks, quotes only if necessary.
+ * @throws TypeError for values without a JSON form
  * @see https://github.com/kubernetes-sigs/yaml/blob/v1.6.0/yaml.go JSONToYAML
  */
 export function goYaml(value: object): string {
@@ -156,7 +159,7 @@ export function goYaml(value: object): string {
   return out.join("");
 }
 
-/** Writes `value` behind `lead`, which stands on the line already where it is not empty. */
+/** Writes `value` after `lead`, which is already on the line if it is not empty. */
 function node(value: unknown, indent: number, lead: string, out: string[]): void {
   if (Array.isArray(value) && value.length > 0) {
     list(value, indent, lead, out);
@@ -191,7 +194,7 @@ function members(object: Readonly<Record<string, unknown>>, indent: number, lead
   }
 }
 
-/** Characters, of which those beyond the basic plane are one. */
+/** Counts characters; those beyond the basic plane count as one. */
 function columnsOf(text: string): number {
   return Array.from(text).length;
 }
@@ -206,7 +209,7 @@ function scalar(value: unknown, place: ScalarPlace): string {
   throw new TypeError(`a ${typeof value} has no YAML form`);
 }
 
-/** Go prints a floating point number with an exponent below 0.0001 and from a million on. */
+/** Go prints a floating-point number with an exponent below 0.0001 and from a million. */
 function number(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError(`${value} has no JSON form`);
   if (Number.isSafeInteger(value)) return String(value);
@@ -216,7 +219,7 @@ function number(value: number): string {
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** Letters after all else, runs of digits by their number. @see go-yaml v2.4.0 sorter.go */
+/** Sorts letters after everything else, and runs of digits by number. @see go-yaml v2.4.0 sorter.go */
 function compareKeys(left: string, right: string): number {
   const [a, b] = [Array.from(left), Array.from(right)];
   for (let i = 0; i < a.length && i < b.length; i++) {
@@ -230,9 +233,9 @@ function compareKeys(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** Compares the numbers that the texts go on with at `at`, the place of their first difference. */
+/** Compares the numbers at `at`, the first difference of the texts. */
 function compareNumbers(a: readonly string[], b: readonly string[], at: number): number {
-  // A zero within a number counts: 10 is more than 9, while 01 and 1 differ in length only.
+  // A zero within a number counts: 10 is greater than 9, while 01 and 1 only differ in length.
   const inside = (a[at] === "0" || b[at] === "0") && leadingDigitBefore(a, at);
   const [x, y] = [digitsFrom(a, at), digitsFrom(b, at)];
   const lead = inside ? "1" : "";

@@ -46,8 +46,8 @@ const SUFFIXES: Readonly<Record<string, number>> = {
  * Returns the quotas that creating all of `created` would exceed, even if each object alone fits: a dry run checks a quota, but does not count
  * toward it. Counts objects only, because Pods do not exist yet. Ignores quotas with scopes, which do not count objects.
  * @param quotas ResourceQuotas of any namespace
- * @see k8s.io/apiserver v0.36.3 pkg/admission/plugin/resourcequota/controller.go, k8s.io/kubernetes v1.36.0
- * pkg/quota/v1/evaluator/core/services.go
+ * @see k8s.io/apiserver v0.36.3 pkg/admission/plugin/resourcequota/controller.go
+ * @see k8s.io/kubernetes v1.36.0 pkg/quota/v1/evaluator/core/services.go
  */
 export function exceededQuotas(quotas: readonly KubeObject[], created: readonly CountedObject[]): ExceededQuota[] {
   return quotas.flatMap((quota) => {

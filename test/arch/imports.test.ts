@@ -3,11 +3,11 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LAYERS } from "./layers.ts";
 
-/** Packages that decide and do not act: no I/O, no clock, no chance. */
+/** Packages without side effects: no I/O, no clock, no randomness. */
 const PURE = new Set(LAYERS.slice(4).flat());
-/** Folders of one layer that know nothing of each other. */
+/** Folders of one layer that must not import each other. */
 const STRANGERS = ["pkg/catalogd", "pkg/operatorcontroller"];
-/** The modules of Node and the packages that pure code may use; everything else there reaches outside. */
+/** The modules of Node.js and the packages that pure code may import; all others access the outside. */
 const PURE_MODULES = new Set([
   "node:crypto",
   "node:zlib",
@@ -25,7 +25,7 @@ const PURE_MODULES = new Set([
 ]);
 const CLOCK_AND_CHANCE =
   /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|process\.)/;
-/** Programs that write a data file of their package; no part of it. */
+/** Scripts that generate a data file of their package; they are not part of it. */
 const GENERATOR = /^pkg\/\w+\/generate\//;
 const DEVELOPMENT_ONLY = "pkg/devcluster";
 
@@ -33,7 +33,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
 const tests = globSync("{cmd,pkg}/**/*.test.ts", { cwd: ROOT });
 
-/** "pkg/kube" of "pkg/kube/client.ts", a folder below that where it has a layer of its own; "cmd" of everything below it. */
+/** Returns "pkg/kube" for "pkg/kube/client.ts", a subfolder if it has its own layer, and "cmd" for everything in it. */
 function packageOf(file: string): string {
   if (file.startsWith("cmd/")) return "cmd";
   const folders = dirname(file).split("/");
@@ -45,7 +45,7 @@ function layerOf(file: string): number {
   return LAYERS.findIndex((packages) => packages.includes(packageOf(file)));
 }
 
-/** Import and re-export statements, types included, and dynamic imports. */
+/** Matches import and re-export statements, including types, and dynamic imports. */
 const IMPORTS = [
   /^import\s+(?:[\w*{][^;"]*?\sfrom\s+)?"([^"]+)"/gm,
   /^export\s+(?:type\s+)?[*{][^;"]*?\sfrom\s+"([^"]+)"/gm,
@@ -61,7 +61,7 @@ interface SourceFile {
   source: string;
   /** Imported files of this repository, relative to its root. */
   internal: string[];
-  /** Imported modules of Node and packages. */
+  /** Imported modules of Node.js and packages. */
   external: string[];
 }
 
@@ -72,7 +72,7 @@ function read(file: string): SourceFile {
   return { file, source, internal, external: specifiers.filter((name) => !name.startsWith(".")) };
 }
 
-/** The package name of "ajv/dist/2020.js" or "@scope/name/x"; the modules of Node as they are. */
+/** Returns the package name of "ajv/dist/2020.js" or "@scope/name/x"; modules of Node.js are returned unchanged. */
 function moduleOf(specifier: string): string {
   if (specifier.startsWith("node:")) return specifier;
   return specifier
@@ -81,19 +81,19 @@ function moduleOf(specifier: string): string {
     .join("/");
 }
 
-/** Source without comments and with empty string literals, so that prose about a clock is not taken for one. */
+/** Returns the source without comments and with empty string literals, so that prose about a clock does not match. */
 function codeOf(source: string): string {
   return source.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|"(?:[^"\\\n]|\\.)*"/gm, '""');
 }
 
-/** "file: what" for everything that `find` has against a file. */
+/** Returns "file: violation" for each violation that `find` reports. */
 function offending(among: readonly SourceFile[], find: (file: SourceFile) => readonly string[]): string[] {
   return among.flatMap((file) => find(file).map((what) => `${file.file}: ${what}`));
 }
 
 const sources = files.map(read);
 
-/** What imports what, by the name that `nameOf` gives a file: its package, its folder. Imports within one name do not count. */
+/** Returns the imports between groups of files, where `nameOf` returns the package or folder of a file. Ignores imports within a group. */
 function importsBetween(nameOf: (file: string) => string): Map<string, Set<string>> {
   const edges = new Map<string, Set<string>>();
   for (const { file, internal } of sources) {
@@ -105,11 +105,11 @@ function importsBetween(nameOf: (file: string) => string): Map<string, Set<strin
 }
 
 describe("imports point inwards", () => {
-  test("every package has its layer", () => {
+  test("every package has a layer", () => {
     expect(sources.map(({ file }) => packageOf(file)).filter((name) => !LAYERS.flat().includes(name))).toEqual([]);
   });
 
-  test("no file imports from a layer further out", () => {
+  test("no file imports from an outer layer", () => {
     expect(offending(sources, ({ file, internal }) => internal.filter((target) => layerOf(target) < layerOf(file)))).toEqual([]);
   });
 
@@ -120,7 +120,7 @@ describe("imports point inwards", () => {
     ).toEqual([]);
   });
 
-  test("the two controllers know nothing of each other", () => {
+  test("the two controllers do not import each other", () => {
     const found = offending(sources, ({ file, internal }) => {
       if (!STRANGERS.includes(packageOf(file))) return [];
       return internal.filter((target) => STRANGERS.includes(packageOf(target)) && packageOf(target) !== packageOf(file));
@@ -128,7 +128,7 @@ describe("imports point inwards", () => {
     expect(found).toEqual([]);
   });
 
-  test("no file imports itself by way of others, not even a type", () => {
+  test("no file imports itself through other files, not even a type", () => {
     expect(cyclesIn(importsBetween((file) => file))).toEqual([]);
   });
 
@@ -136,16 +136,16 @@ describe("imports point inwards", () => {
     expect(cyclesIn(importsBetween(packageOf))).toEqual([]);
   });
 
-  test("no two folders import each other, not even by way of others", () => {
+  test("no two folders import each other, not even through others", () => {
     expect(cyclesIn(importsBetween(dirname))).toEqual([]);
   });
 
-  test("the servers import nothing that only authors of catalogs need", () => {
+  test("the servers import nothing that only catalog authors need", () => {
     const servers = sources.filter(({ file }) => /^(cmd\/(catalogd|operator-controller)|pkg\/(catalogd|operatorcontroller))\//.test(file));
     expect(offending(servers, ({ internal }) => internal.filter((target) => target.startsWith("pkg/authoring/")))).toEqual([]);
   });
 
-  test("nothing of a shipped server needs the development control plane", () => {
+  test("shipped servers do not need the development control plane", () => {
     const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller)\//.test(file));
     expect(offending(servers, ({ internal }) => internal.filter((target) => packageOf(target) === DEVELOPMENT_ONLY))).toEqual([]);
   });
@@ -154,17 +154,17 @@ describe("imports point inwards", () => {
 describe("pure packages", () => {
   const pure = sources.filter(({ file }) => PURE.has(packageOf(file)) && !GENERATOR.test(file));
 
-  test("import nothing that reaches outside", () => {
+  test("pure packages import nothing that accesses the outside", () => {
     expect(offending(pure, ({ external }) => external.filter((specifier) => !PURE_MODULES.has(moduleOf(specifier))))).toEqual([]);
   });
 
-  test("use neither clock nor chance nor process", () => {
+  test("pure packages use neither a clock nor randomness nor the process", () => {
     expect(offending(pure, ({ source }) => codeOf(source).match(CLOCK_AND_CHANCE)?.slice(0, 1) ?? [])).toEqual([]);
   });
 });
 
-describe("what takes much memory", () => {
-  test("is imported only when it is needed: the library of CEL, by an import inside a function", () => {
+describe("modules that take much memory", () => {
+  test("the CEL library is only imported on demand, inside a function", () => {
     const statically = IMPORTS.slice(0, 2);
     const users = sources.filter(({ file, source }) => {
       const names = statically.flatMap((form) => [...source.matchAll(form)].map((match) => match[1] ?? ""));
@@ -179,11 +179,11 @@ describe("the layout", () => {
     expect(offending(sources, ({ internal }) => internal.filter((target) => GENERATOR.test(target)))).toEqual([]);
   });
 
-  test("there are no barrel files and no drawers", () => {
+  test("there are no barrel files and no catch-all files", () => {
     expect(files.filter((file) => /(^|\/)(index|utils?|helpers?|misc|common)\.ts$/.test(file))).toEqual([]);
   });
 
-  test("every unit test lies beside the file it tests", () => {
+  test("every unit test is next to the file that it tests", () => {
     const folders = new Set(files.map(dirname));
     expect(tests.filter((file) => !folders.has(dirname(file)))).toEqual([]);
   });
@@ -193,8 +193,8 @@ describe("the layout", () => {
   });
 });
 
-describe("these rules", () => {
-  test("see every form of import", () => {
+describe("the rules of this test", () => {
+  test("IMPORTS matches every form of import", () => {
     const source = `import "a";
 import b from "b";
 import type { C } from "c";
@@ -211,12 +211,12 @@ export const h = "from" + "y";
     expect(specifiersOf(source)).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
   });
 
-  test("see a clock in code and none in comments or texts", () => {
+  test("the clock rule matches code, but not comments or texts", () => {
     expect(CLOCK_AND_CHANCE.test(codeOf("const a = Date.now();"))).toBe(true);
     expect(CLOCK_AND_CHANCE.test(codeOf('// Date.now()\n/** Math.random() */ const url = "https://x/new Date()";'))).toBe(false);
   });
 
-  test("see a cycle", () => {
+  test("cyclesIn finds a cycle", () => {
     const edges = new Map([
       ["a", new Set(["b"])],
       ["b", new Set(["c"])],
@@ -226,7 +226,7 @@ export const h = "from" + "y";
   });
 });
 
-/** One text for each cycle that a depth-first search closes. */
+/** Returns one text for each cycle that a depth-first search closes. */
 function cyclesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const found: string[] = [];
   const done = new Set<string>();

@@ -1,4 +1,7 @@
-/** The packages by layer, the outermost first. One may import those of its own layer and of those after it. `docs/architecture.md` shows the same. */
+/**
+ * The packages by layer, outermost first. A package may import packages of its own layer and of later ones. `docs/architecture.md` shows the
+ * same.
+ */
 export const LAYERS = [
   ["cmd"],
   [

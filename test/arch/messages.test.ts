@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** How a decision on the text of an error or a condition is written. */
+/** Patterns of code that decides by the text of an error or a condition. */
 const DECISIONS = [
   /(?:\bmessage|messageOf\([^()]*\))\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf|split)\((?!"\\n")/,
   /\.(?:test|exec)\((?:\w+\.)*(?:message|reason)\)/,
   /\.(?:test|exec)\(messageOf\(/,
   /\.(?:includes|startsWith|endsWith)\((?:\w+\.)*message\)/,
 ];
-/** Where a foreign program has nothing but a text, or where a text is only printed. */
+/** Allowed uses: a foreign program only provides a text, or a text is only printed. */
 const ARGUED: Readonly<Record<string, string>> = {
   "pkg/kube/errors.ts": "the API server has no code for denials by RBAC, admission and quota, and for immutable fields",
   "pkg/oci/registry/networkError.ts": "OpenSSL has one code for all protocol errors",
@@ -24,7 +24,7 @@ function deciding(text: string): string[] {
   return text.split("\n").filter((line) => DECISIONS.some((pattern) => pattern.test(line)));
 }
 
-test("no decision reads the text of a message, except where a foreign program has no code", () => {
+test("no code decides by the text of a message, unless a foreign program has no code", () => {
   const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
   expect(files.length).toBeGreaterThan(500);
   const found = files.filter((file) => deciding(readFileSync(join(ROOT, file), "utf8")).length > 0);
@@ -37,12 +37,12 @@ test.for([
   "return QUOTA.test(message);",
   "const [, name] = NAME.exec(err.message) ?? [];",
   "if (text.endsWith(cause.message)) return;",
-])("a decision is found in %s", (line) => {
+])("the rule finds a decision in %s", (line) => {
   expect(deciding(line)).toEqual([line]);
 });
 
 test.for(['const [first] = message.split("\\n");', "log.info({ message });", "return PATTERN.test(text);"])(
-  "no decision is found in %s",
+  "the rule finds no decision in %s",
   (line) => {
     expect(deciding(line)).toEqual([]);
   },

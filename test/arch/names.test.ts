@@ -2,10 +2,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-/** Declares a name for others to import; re-exports declare nothing. */
+/** Matches a declaration of an exported name; re-exports are not declarations. */
 const EXPORTED_DECLARATION = /^export (?:default )?(?:abstract )?(?:async )?(?:function\*?|class|interface|type|const|let) (\w+)/gm;
 
-/** Names that several files may declare: which files, and why nobody confuses them. */
+/** Names that several files may declare: the files, and why they cannot be confused. */
 const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegExp; readonly why: string }[] = [
   {
     names: ["Flags", "METRICS_ADDRESS", "parseFlags", "usage", "flagHelp"],
@@ -21,12 +21,12 @@ const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegE
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The exported names that a source declares, each once: a schema and the type of its values share a name. */
+/** Returns the exported names of a source without duplicates: a schema and the type of its values share a name. */
 function exportedNames(source: string): string[] {
   return [...new Set([...source.matchAll(EXPORTED_DECLARATION)].map((match) => match[1]!))];
 }
 
-/** The names that more than one of the files declares, with those files. */
+/** Returns the names that several files declare, with those files. */
 function duplicates(sources: ReadonlyMap<string, string>): Map<string, string[]> {
   const files = Map.groupBy(
     [...sources].flatMap(([file, source]) => exportedNames(source).map((name) => ({ name, file }))),
@@ -45,7 +45,7 @@ const sources = new Map(
 describe("exported names", () => {
   const found = duplicates(sources);
 
-  test("have one declaration each when ARGUED does not list them", () => {
+  test("exported names have one declaration each when ARGUED does not list them", () => {
     expect(sources.size).toBeGreaterThan(100);
     const unargued = [...found].filter(
       ([name, files]) => !ARGUED.some((rule) => rule.names.includes(name) && files.every((file) => rule.files.test(file))),
@@ -58,7 +58,7 @@ describe("exported names", () => {
     { what: "generators and constants", one: "export function* all() {}", other: "export const all = [];", expected: ["all"] },
     { what: "a declaration and its re-export", one: "export class Store {}", other: 'export { Store } from "./a.ts";', expected: [] },
     { what: "a declaration and a local one", one: "export class Store {}", other: "class Store {}", expected: [] },
-  ])("are counted by their declarations when files have $what", ({ one, other, expected }) => {
+  ])("exported names are counted by their declarations when files have $what", ({ one, other, expected }) => {
     const files = new Map([
       ["a.ts", one],
       ["b.ts", other],
@@ -66,11 +66,11 @@ describe("exported names", () => {
     expect([...duplicates(files).keys()]).toEqual(expected);
   });
 
-  test("are counted once when a schema and the type of its values share a name", () => {
+  test("exported names are counted once when a schema and the type of its values share a name", () => {
     expect(exportedNames("export const Flags = z.object({});\nexport type Flags = z.output<typeof Flags>;")).toEqual(["Flags"]);
   });
 
-  test("are in ARGUED only when several files declare them", () => {
+  test("exported names are in ARGUED only when several files declare them", () => {
     expect(ARGUED.flatMap(({ names }) => names).filter((name) => !found.has(name))).toEqual([]);
   });
 });

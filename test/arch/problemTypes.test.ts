@@ -6,13 +6,13 @@ import { PROBLEM_TYPES, type ProblemDescription } from "../../pkg/api/problemTyp
 const ROOT = join(import.meta.dirname, "../..");
 const CALL = "expectProblem(";
 
-/** A type that a test expects in the status of an object, and whether it expects details of it. */
+/** An expected problem type, and whether its details are expected. */
 interface Expected {
   readonly type: string;
   readonly hasDetails: boolean;
 }
 
-/** The calls of expectProblem in a source, by their second argument. */
+/** Returns the calls of expectProblem in a source, by their second argument. */
 function expectedProblems(source: string): Expected[] {
   return source
     .split(CALL)
@@ -24,7 +24,7 @@ function expectedProblems(source: string): Expected[] {
     });
 }
 
-/** Where the second argument begins. */
+/** Returns the start of the second argument. */
 function endOfArgument(text: string): number {
   let depth = 0;
   let quote: string | undefined;
@@ -39,7 +39,7 @@ function endOfArgument(text: string): number {
   return text.length;
 }
 
-/** The types of the table that the sources do not expect, and those whose details they do not expect. */
+/** Returns the types that the sources do not expect, and those whose details they do not expect. */
 function missingFrom(sources: readonly string[]): string[] {
   const expected = sources.flatMap(expectedProblems);
   return Object.entries<ProblemDescription>(PROBLEM_TYPES).flatMap(([type, { details }]) => {
@@ -55,7 +55,7 @@ test("each type of problem, with its details, is produced by a test on an API se
   expect(missingFrom(files.map((file) => readFileSync(join(ROOT, file), "utf8")))).toEqual([]);
 });
 
-test("expected problems are found in every form of the call", () => {
+test("expectedProblems finds every form of the call", () => {
   const source = `
     expectProblem(await world.get("a,b"), "Suspended");
     await world.expectProblem(\`x-\${name(1, 2)}\`, "Unhealthy", { message: /x/ });
@@ -74,7 +74,7 @@ test("expected problems are found in every form of the call", () => {
   ]);
 });
 
-test("a type is missing when no source expects it, or none expects its details", () => {
+test("missingFrom returns a type when no source expects it or its details", () => {
   const missing = missingFrom([`expectProblem(x, "Suspended");\nexpectProblem(x, "Unhealthy");\n`]);
   expect(missing).toContain("RolledBack");
   expect(missing).toContain("ObjectConflict");

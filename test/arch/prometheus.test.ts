@@ -5,7 +5,7 @@ import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { knownMetrics } from "../docs/knownNames.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config/prometheus");
-/** Words of PromQL that look like names of metrics. */
+/** PromQL words that look like metric names. */
 const NO_METRICS = new Set(["histogram_quantile"]);
 
 function metricsIn(expression: string): string[] {
@@ -14,7 +14,7 @@ function metricsIn(expression: string): string[] {
 }
 
 describe("config/prometheus", () => {
-  test("the rules name metrics that exist", async () => {
+  test("the rules only name existing metrics", async () => {
     const names = await knownMetrics();
     const [document] = parseYamlDocuments(readFileSync(join(CONFIG, "rules.yaml"), "utf8"));
     const { spec } = document as { spec: { groups: { rules: { alert: string; expr: string }[] }[] } };
@@ -25,7 +25,7 @@ describe("config/prometheus", () => {
     expect(used.filter(([, name]) => !names.has(name))).toEqual([]);
   });
 
-  test("so does the dashboard, which places its panels beside each other", async () => {
+  test("the dashboard only names existing metrics, and its panels do not overlap", async () => {
     const names = await knownMetrics();
     const { panels } = JSON.parse(readFileSync(join(CONFIG, "dashboard.json"), "utf8")) as {
       panels: { title: string; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[];

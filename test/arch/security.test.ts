@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What the security model says is shown by which test: file or folder of cases, and what its name begins with or contains. */
+/** Returns the tests that the security model refers to: file or case folder, and the start or a part of the name. */
 function references(): { place: string; name: string }[] {
   const text = readFileSync(join(ROOT, "docs/security.md"), "utf8");
   const rows = text.split("\n").filter((line) => line.startsWith("| ") && /`(pkg|test|cmd)\//.test(line));
@@ -25,7 +25,7 @@ function textOf(place: string): string {
     .join("\n");
 }
 
-test("every threat of the security model names tests that exist", () => {
+test("every threat of the security model refers to existing tests", () => {
   const found = references();
   expect(found.length).toBeGreaterThan(30);
   const missing = found.filter(({ place, name }) => !existsSync(join(ROOT, place)) || !textOf(place).includes(name));

@@ -14,7 +14,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 interface Case {
   name: string;
-  /** Text of a file each by the first part of its name. */
+  /** File texts by the first part of the file name. */
   files: Record<string, string>;
   want: { crashed: { file: string; signal: string }[]; failed: { file: string; first: string }[]; others: string[] };
 }
@@ -59,7 +59,7 @@ test.for<Case>([
     files: { a: ends("SIGABRT") },
     want: { crashed: [], failed: [], others: [expect.stringContaining("SIGABRT")] },
   },
-])("told apart: $name", async ({ files, want }) => {
+])("failureReporter distinguishes failures: $name", async ({ files, want }) => {
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.test.js`), text);
   const reporter = join(ROOT, ".ci/failureReporter.mjs");
   const args = ["run", "--root", folder, "--globals", "--pool=forks", `--reporter=${reporter}`];

@@ -21,7 +21,7 @@ interface Counts {
   broken?: number;
 }
 
-/** The members of vitest's JSON report that count. @param name of the file with the tests. */
+/** Returns the used members of vitest's JSON report. @param name name of the test file */
 function vitestReport({ passed = 0, failed = 0, skipped = 0, todo = 0, broken = 0 }: Counts, name = "a.test.ts"): object {
   const results = (status: string, count: number): object[] => Array.from({ length: count }, () => ({ status }));
   const assertionResults = [
@@ -164,7 +164,7 @@ test.for<AgainCase>([
     failures: { failed: [failure("a")], crashed: [crash("b")] },
     want: [],
   },
-])("run again: $name", async ({ part, failures, want }) => {
+])("files to run again: $name", async ({ part, failures, want }) => {
   const { filesToRunAgain } = (await import(PROGRAM)) as {
     filesToRunAgain: (part: string, failures?: object) => { file: string; why: string; crashed: boolean }[];
   };

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs the set-up with an npm that only writes what npm writes last, after a while; "npm" counts as one line of its output. */
+/** Runs the setup with a fake npm that only prints its last line after a delay; "npm" counts as one line of output. */
 async function setUp(): Promise<{ code: number | null; output: string }> {
   const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });
@@ -40,13 +40,13 @@ async function setUp(): Promise<{ code: number | null; output: string }> {
 
 const installs = (output: string): number => output.split("\n").filter((line) => line === "npm").length;
 
-test("installs once, then has nothing to say", async () => {
+test("setup installs once and then prints nothing", async () => {
   const first = await setUp();
   expect([first.code, installs(first.output)]).toEqual([0, 1]);
   expect(await setUp()).toEqual({ code: 0, output: "" });
 });
 
-test("installs again when the lockfile is newer, once", async () => {
+test("setup installs once again when the lockfile is newer", async () => {
   await setUp();
   const later = new Date(Date.now() + 60_000);
   await utimes(join(folder, "package-lock.json"), later, later);
@@ -54,14 +54,14 @@ test("installs again when the lockfile is newer, once", async () => {
   expect(installs((await setUp()).output)).toBe(0);
 });
 
-test("two at once install once; the second waits and says so", async () => {
+test("setup installs once when two run concurrently; the second waits and reports that", async () => {
   const both = await Promise.all([setUp(), setUp()]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.reduce((sum, { output }) => sum + installs(output), 0)).toBe(1);
   expect(both.filter(({ output }) => /^process \d+ is installing packages; waiting$/m.test(output))).toHaveLength(1);
 });
 
-test("an npm that fails is a failure, and the next run tries again", async () => {
+test("setup fails when npm fails, and the next run retries", async () => {
   await writeFile(join(folder, "package-lock.json"), "");
   await mkdir(join(folder, "bin"));
   await writeFile(join(folder, "node_modules"), "in the way");
@@ -71,7 +71,7 @@ test("an npm that fails is a failure, and the next run tries again", async () =>
   expect((await setUp()).code).toBe(0);
 });
 
-test("a Node that is too old is named", async () => {
+test("setup reports the Node.js version when it is too old", async () => {
   await setUp();
   await mkdir(join(folder, "node_modules/.bin"));
   await writeFile(join(folder, "old-node"), "#!/bin/sh\necho v22.18.0\n");

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pages, ROOT } from "./page.ts";
 
-/** Where every requirement is listed. */
+/** The page with all requirements. */
 export const REQUIREMENTS = "docs/requirements.md";
 
-/** A line of a file that may cite something. */
+/** A line of a file that may contain citations. */
 export interface Line {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   /** From 1. */
   readonly number: number;
@@ -16,30 +16,30 @@ export interface Line {
 
 const ID = /\b(?:S\d-Y?\d+|[CDFGHIOX]-\d{2})\b/g;
 const SOURCE_FILE = /\.(?:ts|yaml|md|css|js)$/;
-/** Versions, commits, and the Go release whose standard library is meant. */
+/** Versions, commits, and the Go release of the standard library. */
 const PINNED = /\bv?\d+\.\d+|\b(?=\w*\d)[0-9a-f]{8,40}\b/;
 const GO_FILE = /(?:^|[\s/"(])[\w/.-]*\w\.go\b/;
-/** Sections of documents that readers of the repository do not have. */
+/** Sections of documents that are not in the repository. */
 const PRIVATE_SECTION = /\.md,? (?:§|no\. |appendix |[A-Z]?\d)|\barchitecture \d|\bappendix [A-Z]\b|\buser demands? [A-Z]\d/;
-/** Documents of other projects, which their sentence names with a repository. */
+/** Documents of other projects, which the text names together with a repository. */
 const FOREIGN_DOCUMENTS = new Set(["SIGNATURE_SPEC.md", "BUNDLE_SPEC.md", "langdef.md"]);
 
-/** The ids that the text names, in its order. */
+/** Returns the ids in a text, in order. */
 export function idsIn(text: string): string[] {
   return text.match(ID) ?? [];
 }
 
 /** A row of a table of requirements. */
 export interface Row {
-  /** Title of the section that the table is in. */
+  /** Title of the section with the table. */
   readonly section: string;
-  /** Usually one; a decision may be about several. */
+  /** Usually one; a decision may concern several. */
   readonly ids: readonly string[];
-  /** The cell that says where the requirement is known from; "" if the table has no such column. */
+  /** The cell with the source; "" if the table has no such column. */
   readonly source: string;
 }
 
-/** The rows of the tables of the page whose first cell names an id. */
+/** Returns the rows of tables in the page whose first cell contains an id. */
 export function rowsOf(page: string): Row[] {
   return page.split(/^## /m).flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");
@@ -51,7 +51,7 @@ export function rowsOf(page: string): Row[] {
   });
 }
 
-/** Every line of the sources, tests, cases and pages of the repository. */
+/** Returns every line of the sources, tests, cases and pages. */
 export function sourceLines(): Line[] {
   const folders = ["cmd", "pkg", "test", "docs"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
@@ -64,17 +64,17 @@ export function sourceLines(): Line[] {
   );
 }
 
-/** Whether the line belongs to a test or a case. */
+/** Reports whether the line is in a test or a case. */
 export function isTest({ path }: Line): boolean {
   return path.startsWith("test/") || path.endsWith(".test.ts");
 }
 
-/** Whether the line is a comment, or says where a case is known from. */
+/** Reports whether the line is a comment, or states the source of a case. */
 function isCitation({ path, text }: Line): boolean {
   return path.endsWith(".md") || /^\s*(?:\/\/|\/?\*|#)|(?:^|\s)(?:\/\/|\/\*\*) |\bsource: /i.test(text);
 }
 
-/** What is wrong with the documents and files that the line cites; empty if nothing is. */
+/** Returns the problems of the documents and files that the line cites. */
 export function citationProblems(line: Line): string[] {
   if (!isCitation(line)) return [];
   const text = line.text.replaceAll(/(?:\[[^\]]*\]\()?https?:\/\/[^\s)"'`]+/g, (link) => (isMovingFile(link) ? "moving.go" : ""));
@@ -83,7 +83,7 @@ export function citationProblems(line: Line): string[] {
   return [...unversioned, ...section, ...absentDocuments({ ...line, text }).map((name) => `names ${name}, which is not in the repository`)];
 }
 
-/** Whether the link is to a Go file of a branch, whose lines change. */
+/** Reports whether the link is to a Go file on a branch, whose lines change. */
 function isMovingFile(url: string): boolean {
   return /\/blob\/(?:main|master)\/.*\.go$/.test(url);
 }
@@ -94,7 +94,7 @@ function absentDocuments({ path, text }: Line): string[] {
   return named.filter((name) => !FOREIGN_DOCUMENTS.has(name.replace(/^.*\//, "")) && !roots.some((root) => existsSync(join(root, name))));
 }
 
-/** The text of the page of requirements. */
+/** Returns the text of the page with requirements. */
 export function requirementsPage(): string {
   return pages().find(({ path }) => path === REQUIREMENTS)?.prose ?? "";
 }

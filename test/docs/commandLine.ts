@@ -4,7 +4,7 @@ import { getCommandPath } from "../../cmd/olmv1/commands/completion/complete.ts"
 import { parseLongHelp } from "../../cmd/olmv1/manPages.ts";
 import { olmv1 } from "../../cmd/olmv1/program.ts";
 
-/** The command line with which nothing is done: its commands only take their arguments apart. */
+/** Returns the command line with commands that only parse their arguments. */
 export function idleCommandLine(): Command {
   const program = olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined }));
   for (const command of withAllBelow(program)) if (isRunnable(command)) command.action(() => undefined);
@@ -15,27 +15,27 @@ function withAllBelow(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withAllBelow)];
 }
 
-/** A command that has others does something itself where it takes arguments. */
+/** A command with subcommands runs by itself if it has arguments. */
 function isRunnable({ commands, registeredArguments }: Command): boolean {
   return commands.length === 0 || registeredArguments.length > 0;
 }
 
-/** What is wrong with a whole command line by the declarations of its command: unknown words, values that are not taken, arguments that are missing. */
+/** Returns the problem of a whole command line according to the declaration of its command: unknown words, invalid values, missing arguments. */
 export async function commandLineProblem(args: readonly string[]): Promise<string | undefined> {
   try {
     await idleCommandLine().parseAsync([...args], { from: "user" });
     return undefined;
   } catch (error) {
     const { message, exitCode } = error as { message: string; exitCode?: number };
-    return exitCode === 0 ? undefined : message; // 0: help that was asked for
+    return exitCode === 0 ? undefined : message; // 0: help was requested
   }
 }
 
-/** What is wrong with a command that is only named, `why-not` or `rbac --user-roles`: the command or an option does not exist. */
+/** Returns the problem of a named command, such as `why-not` or `rbac --user-roles`: the command or an option does not exist. */
 export function namedCommandProblem(program: Command, words: readonly string[]): string | undefined {
   let command = program;
   for (const word of words) {
-    const [name = ""] = word.split("|"); // `edge add|remove` names two
+    const [name = ""] = word.split("|"); // `edge add|remove` names two commands
     const sub = command.commands.find((one) => one.name() === name);
     if (word.startsWith("-")) {
       const option = word.replace(/=.*$/, "");
@@ -46,7 +46,7 @@ export function namedCommandProblem(program: Command, words: readonly string[]):
   return undefined;
 }
 
-/** Long and short forms of every option of a command and of those below it. */
+/** Returns long and short forms of every option of a command and its subcommands. */
 export function optionsOf(command: Command): Set<string> {
   return new Set(
     withAllBelow(command).flatMap((one) => {

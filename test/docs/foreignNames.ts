@@ -1,4 +1,4 @@
-/** Flags of other programs that pages name: kubectl, oc, Helm, npm; skopeo, cosign; curl; node; and our scripts. */
+/** Flags of other programs that pages mention: kubectl, oc, Helm, npm; skopeo, cosign; curl; node; and our scripts. */
 export const FOREIGN_FLAGS: readonly string[] = [
   "--cascade --types --filter-by-os --take-ownership --global",
   "--preserve-digests --new-bundle-format --use-signing-config --registry-referrers-mode --recursive",
@@ -7,7 +7,10 @@ export const FOREIGN_FLAGS: readonly string[] = [
   "--unit --integration --e2e --minutes --check",
 ].flatMap((flags) => flags.split(" "));
 
-/** Fields of kinds that are not ours: of ClusterServiceVersions, definitions, APIServices, Subscriptions, CatalogSources, and OpenShift's configuration. */
+/**
+ * Fields of kinds that are not ours: of ClusterServiceVersions, definitions, APIServices, Subscriptions, CatalogSources, and OpenShift's
+ * configuration.
+ */
 export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
   "spec.address",
   "spec.apiservicedefinitions.owned",
@@ -25,5 +28,5 @@ export const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
   "status.storedVersions",
 ]);
 
-/** Conditions and reasons of objects that are not ours: ClusterOperators, and what kstatus reads. */
+/** Conditions and reasons of objects that are not ours: of ClusterOperators, and in kstatus. */
 export const FOREIGN_REASONS = ["Upgradeable", "OLMIncompatibleOperatorController_SyncError", "Reconciling", "Stalled"];

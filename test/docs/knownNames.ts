@@ -8,18 +8,18 @@ import { buildOpenApiSchema, KINDS, type Structural } from "../../pkg/api/custom
 import { idleCommandLine, optionsOf } from "./commandLine.ts";
 import { ROOT } from "./page.ts";
 
-/** Schemas of our kinds, by kind. */
+/** Returns the schemas of our kinds, by kind. */
 export function ownSchemas(): Map<string, Structural> {
   return new Map(KINDS.map((kind) => [kind.kind, buildOpenApiSchema(kind)]));
 }
 
-/** Every flag of the servers and every option of the command line, with its hyphens. */
+/** Returns every flag of the servers and every option of the command line, with hyphens. */
 export function knownFlags(): Set<string> {
   const servers = (catalogdUsage() + operatorControllerUsage()).match(/^ {2}--[a-z0-9-]+/gm) ?? [];
   return new Set([...servers.map((flag) => flag.trim()), ...optionsOf(idleCommandLine()), "--help"]);
 }
 
-/** Names of all metrics of the two programs; of histograms also those with their suffixes. */
+/** Returns the names of all metrics of the two programs; for histograms, also those with suffixes. */
 export async function knownMetrics(): Promise<Set<string>> {
   const programs = programMetrics();
   programs[0]?.metrics.collectProcess();
@@ -29,7 +29,7 @@ export async function knownMetrics(): Promise<Set<string>> {
   return new Set(types.flatMap(([, name = "", type]) => suffixes(type).map((suffix) => name + suffix)));
 }
 
-/** Whether a path like `spec.install.crdPolicy` leads to a field in one of the schemas. */
+/** Reports whether a path such as `spec.install.crdPolicy` leads to a field in one of the schemas. */
 export function leadsToField(schemas: Iterable<Structural>, path: string): boolean {
   const names = path.replaceAll(/\[[^\]]*\]/g, "").split(".");
   return [...schemas].some((schema) => leadsFrom(schema, names));
@@ -44,7 +44,7 @@ function leadsFrom(schema: Structural, names: readonly string[]): boolean {
   return typeof inner === "object" ? leadsFrom(inner, rest) : inner === true;
 }
 
-/** All text of the programs and manifests, for names that are in no table. */
+/** Returns the text of the programs and manifests, for names that are in no table. */
 export function productText(): string {
   const files = ["cmd", "pkg", "config"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(ROOT, folder, name)),

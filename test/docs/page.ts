@@ -1,41 +1,41 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where the pages lie. */
+/** The root of the repository. */
 export const ROOT = join(import.meta.dirname, "../..");
 
 /** A fenced block, without its fence and indentation. */
 export interface Fence {
-  /** What stands behind the opening fence; "" where nothing does. */
+  /** The language after the opening fence; "" if there is none. */
   readonly language: string;
   readonly text: string;
   /** Line of the opening fence, from 1. */
   readonly line: number;
 }
 
-/** A page in Markdown, taken apart. */
+/** A parsed Markdown page. */
 export interface Page {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly fences: readonly Fence[];
-  /** What stands between single backticks outside of fences, in the page's order. */
+  /** Code between single backticks outside of fences, in order. */
   readonly code: readonly string[];
   /** Everything outside of fences. */
   readonly prose: string;
-  /** Targets of links, as they are written. */
+  /** Link targets, as written. */
   readonly links: readonly string[];
-  /** Names of its headings, as links write them behind `#`. */
+  /** Anchors of its headings, as in links after `#`. */
   readonly anchors: ReadonlySet<string>;
 }
 
-/** Every page that people read, generated ones included, in alphabetical order. */
+/** Returns every page for readers, including generated ones, in alphabetical order. */
 export function pages(): Page[] {
   const inDocs = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" }).map((name) => join("docs", name));
   const found = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "test/e2e/README.md", ...inDocs.filter((name) => name.endsWith(".md"))];
   return found.toSorted().map((path) => pageFrom(path, readFileSync(join(ROOT, path), "utf8")));
 }
 
-/** Takes a text apart. */
+/** Parses a page. */
 export function pageFrom(path: string, text: string): Page {
   const fences: { language: string; line: number; lines: string[] }[] = [];
   const outside: string[] = [];
@@ -61,7 +61,7 @@ export function pageFrom(path: string, text: string): Page {
   };
 }
 
-/** As GitHub names them: a heading that is there twice gets a number. */
+/** Returns anchors as GitHub names them: a repeated heading gets a number. */
 function anchorsOf(lines: readonly string[]): Set<string> {
   const anchors = new Set<string>();
   for (const line of lines) {

@@ -20,12 +20,12 @@ const ANCHORS = new Map(PAGES.map(({ path, anchors }) => [path, anchors]));
 const CLI_REFERENCE = "docs/reference/cli.md";
 const WRITTEN = PAGES.filter(({ path }) => path !== CLI_REFERENCE);
 
-/** What `judge` finds in the code between backticks of every page, with the page. */
+/** Returns the problems that `judge` finds in the inline code of every page, with the page. */
 function inCode(judge: (code: string) => readonly string[]): string[] {
   return WRITTEN.flatMap(({ path, code }) => code.flatMap((one) => judge(one).map((finding) => `${path}: ${finding}`)));
 }
 
-/** Every fenced block with the place where it begins. */
+/** Returns every fenced block with its location. */
 function blocks(): { at: string; fence: Fence }[] {
   return WRITTEN.flatMap(({ path, fences }) => fences.map((fence) => ({ at: `${path}:${fence.line}`, fence })));
 }
@@ -37,7 +37,7 @@ function isBroken({ path }: Page, link: string): boolean {
   return !existsSync(join(ROOT, target)) || (anchor !== undefined && !ANCHORS.get(target)?.has(anchor));
 }
 
-/** What is wrong with a document of ours, or with what looks like a part of one. */
+/** Returns the problems of a document or part of a document of our kinds. */
 function documentProblems(document: unknown): string[] {
   if (!isObject(document)) return [];
   const isPart = document["apiVersion"] === undefined && isObject(document["spec"]);
@@ -59,11 +59,11 @@ function problemsOf(fence: Fence): string[] {
 }
 
 describe("the pages", () => {
-  test("link to what is there", () => {
+  test("the pages contain no broken links", () => {
     expect(PAGES.flatMap((page) => page.links.filter((link) => isBroken(page, link)).map((link) => `${page.path}: ${link}`))).toEqual([]);
   });
 
-  test("are reached from the table of contents", () => {
+  test("the pages are reachable from the table of contents", () => {
     const listed = PAGES.find(({ path }) => path === "docs/README.md")?.links.map((link) =>
       normalize(join("docs", link.replace(/#.*/, ""))),
     );
@@ -71,7 +71,7 @@ describe("the pages", () => {
     expect(missing.map(({ path }) => path).filter((path) => !listed?.includes(path))).toEqual([]);
   });
 
-  test("show command lines of olmv1 that it takes, and so do the examples of its help", async () => {
+  test("the pages and the help only show valid olmv1 command lines", async () => {
     const examples = commandExamples().map(({ path, text }) => ({ at: `olmv1 ${path} --help`, script: readScript(text) }));
     const scripts = [...blocks().map(({ at, fence }) => ({ at, script: scriptOf(fence) })), ...examples];
     const shown = scripts.flatMap(({ at, script }) => (script?.commands ?? []).map((words) => ({ at, args: olmv1Arguments(words) })));
@@ -81,7 +81,7 @@ describe("the pages", () => {
     expect(findings.filter(([, , problem]) => problem !== undefined)).toEqual([]);
   });
 
-  test("name commands, options and flags that exist", () => {
+  test("the pages only name existing commands, options and flags", () => {
     const program = idleCommandLine();
     const flags = new Set([...knownFlags(), ...FOREIGN_FLAGS]);
     expect(
@@ -94,18 +94,18 @@ describe("the pages", () => {
     ).toEqual([]);
   });
 
-  test("show objects that the API server takes, and data that can be read", () => {
+  test("the pages only show valid objects and data", () => {
     const findings = blocks().flatMap(({ at, fence }) => problemsOf(fence).map((problem) => `${at}: ${problem}`));
     expect(findings).toEqual([]);
   });
 
-  test("name fields that exist", () => {
+  test("the pages only name existing fields", () => {
     const schemas = [...ownSchemas().values()];
     const isField = /^(spec|status)(\.[a-zA-Z]+(\[[^\]]*\])?)+$/;
     expect(inCode((code) => (isField.test(code) && !leadsToField(schemas, code) && !FOREIGN_FIELDS.has(code) ? [code] : []))).toEqual([]);
   });
 
-  test("name metrics, reasons and conditions that exist", async () => {
+  test("the pages only name existing metrics, reasons and conditions", async () => {
     const metrics = await knownMetrics();
     const isMetric = /^(catalogd|operator_controller|nodejs|process)_\w+/;
     expect(inCode((code) => (isMetric.exec(code) ?? []).slice(0, 1).filter((name) => !metrics.has(name)))).toEqual([]);
@@ -118,7 +118,7 @@ describe("the pages", () => {
     expect(named.filter(([, name]) => !known.has(name))).toEqual([]);
   });
 
-  test("name labels, annotations and files that exist", () => {
+  test("the pages only name existing labels, annotations and files", () => {
     const product = productText();
     const isPath = /^(config|test|docs|pkg|cmd)\/[\w./-]+$/;
     expect(

@@ -8,7 +8,7 @@ import { structuralProblems } from "./structuralProblems.ts";
 const SCHEMA = ownSchemas().get("ClusterExtension") as Structural;
 const problems = (document: unknown): string[] => structuralProblems(SCHEMA, document, { isPart: true });
 
-// What these tests of pages are for: each mistake that somebody may write has to be found.
+// These checks of pages must find each of these mistakes.
 test.each([
   ["list --colour", /unknown option/],
   ["lists", /unknown command/],
@@ -16,7 +16,7 @@ test.each([
   ["rollback a 1 2", /too many arguments/],
   ["list -o tree", /choices/],
   ["catalog foo", /unknown command/],
-])("olmv1 %s is no command line", async (line, problem) => {
+])("commandLineProblem rejects olmv1 %s", async (line, problem) => {
   expect(await commandLineProblem(line.split(" "))).toMatch(problem);
 });
 
@@ -25,27 +25,27 @@ test.each([
   ["catalog foo", "catalog has no command foo"],
   ["catalog template convert", undefined],
   ["rbac … --diff", undefined],
-])("of the name %s", (name, problem) => {
+])("namedCommandProblem rejects the name %s", (name, problem) => {
   expect(namedCommandProblem(idleCommandLine(), name.split(" "))).toBe(problem);
 });
 
 test.each<[document: unknown, problems: unknown]>([
-  [{ spec: { aproval: "Manual" } }, ["spec.aproval is not known"]],
-  [{ spec: { approval: "manual" } }, [expect.stringMatching(/^spec.approval is none of /)]],
-  [{ spec: { suspend: "yes" } }, ["spec.suspend is no boolean"]],
-  [{ spec: { source: { catalog: { channels: "stable" } } } }, ["spec.source.catalog.channels is no array"]],
+  [{ spec: { aproval: "Manual" } }, ["spec.aproval is unknown"]],
+  [{ spec: { approval: "manual" } }, [expect.stringMatching(/^spec.approval is not one of /)]],
+  [{ spec: { suspend: "yes" } }, ["spec.suspend is not a boolean"]],
+  [{ spec: { source: { catalog: { channels: "stable" } } } }, ["spec.source.catalog.channels is not a array"]],
   [{ spec: { progressDeadlineMinutes: 1 } }, [expect.stringMatching(/is below/)]],
   [{ spec: { config: { inline: { anything: 1 } } } }, []],
-])("of %j", (document, expected) => {
+])("structuralProblems rejects %j", (document, expected) => {
   expect(problems(document)).toEqual(expected);
 });
 
-test("what is required counts for whole objects alone", () => {
+test("structuralProblems requires members only in whole objects", () => {
   expect(structuralProblems(SCHEMA, { spec: { namespace: "a" } }, { isPart: false })).toEqual(["spec has no source"]);
   expect(problems({ spec: { namespace: "a" } })).toEqual([]);
 });
 
-test("a page is taken apart", () => {
+test("pageFrom parses a page", () => {
   const text = "# A `b`, [c](d)!\n\nSee [e\nf](g.md#h) and `[no](link)`.\n\n- x\n\n  ```yaml\n  a:\n    b: 1\n  ```\n\n## A\n\n## A\n";
   const { fences, links, anchors, code } = pageFrom("x.md", text);
   expect(fences).toEqual([{ language: "yaml", line: 8, text: "a:\n  b: 1" }]);

@@ -8,39 +8,39 @@ const REQUIRED = ROWS.filter(({ section }) => section !== UNTESTED && section !=
 const LISTED = REQUIRED.flatMap(({ ids }) => ids);
 const noted = (title: string) => ROWS.flatMap(({ section, ids }) => (section === title ? ids : []));
 const LINES = sourceLines();
-/** Without this file, whose citations are wrong on purpose. */
+/** Excludes this file, whose citations are intentionally wrong. */
 const CITING = LINES.filter(({ path }) => path !== REQUIREMENTS && path !== "test/docs/requirements.test.ts");
 const PAGE = LINES.filter(({ path }) => path === REQUIREMENTS);
 const at = ({ path, number }: Line) => `${path}:${number}`;
 
 describe("the list of requirements", () => {
-  test("names each id once", () => {
+  test("the list of requirements contains each id once", () => {
     expect(LISTED.length).toBeGreaterThan(350);
     expect(LISTED.filter((id, i) => LISTED.indexOf(id) !== i)).toEqual([]);
   });
 
-  test("gives every requirement a source that a reader can open, or says that it is our own", () => {
+  test("the list of requirements gives each one a public source, or marks it as our own", () => {
     const unsourced = REQUIRED.filter(({ source }) => source !== "olmv1's own" && !/\]\(https:\/\/[^)]+\)|\]\(\.\.\//.test(source));
     expect(unsourced).toEqual([]);
   });
 
-  test("has every id that is cited", () => {
+  test("the list of requirements contains every cited id", () => {
     const known = new Set(LISTED);
     expect(CITING.flatMap((line) => idsIn(line.text).flatMap((id) => (known.has(id) ? [] : [`${at(line)}: ${id}`])))).toEqual([]);
   });
 
-  test("has no id that neither a test nor a case cites, except those with a reason", () => {
+  test("every id is cited by a test or case, unless there is a reason", () => {
     const tested = new Set(CITING.filter(isTest).flatMap(({ text }) => idsIn(text)));
     expect(LISTED.filter((id) => !tested.has(id))).toEqual(noted(UNTESTED));
   });
 
-  test("explains decisions about its own ids only", () => {
+  test("decisions only refer to their own ids", () => {
     expect([...noted(UNTESTED), ...noted(DECIDED)].filter((id) => !LISTED.includes(id))).toEqual([]);
   });
 });
 
 describe("citations", () => {
-  test("name documents and versions that a reader can open", () => {
+  test("citations name public documents and versions", () => {
     expect([...CITING, ...PAGE].flatMap((line) => citationProblems(line).map((problem) => `${at(line)}: ${problem}`))).toEqual([]);
   });
 
@@ -51,7 +51,7 @@ describe("citations", () => {
     ["source: catalog.md appendix J", "cites a section of a document that is not in the repository"],
     ["// Source: architecture 4.4.", "cites a section of a document that is not in the repository"],
     ["/** @see requirements-of-others.md */", "names requirements-of-others.md, which is not in the repository"],
-  ])("are found wrong when they say %s", (text, problem) => {
+  ])("citationProblems rejects %s", (text, problem) => {
     expect(citationProblems({ path: "pkg/a.ts", number: 1, text })).toContain(problem);
   });
 
@@ -61,7 +61,7 @@ describe("citations", () => {
     "source: Go 1.26 net/http/server.go",
     "// Source: S1-04, docs/security.md.",
     'const files = ["main.go", "notes.md"];',
-  ])("are right when they say %s", (text) => {
+  ])("citationProblems accepts %s", (text) => {
     expect(citationProblems({ path: "pkg/a.ts", number: 1, text })).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ test.each<[shows: string, script: string, commands: string[][]]>([
   expect(readScript(script).commands).toEqual(commands);
 });
 
-test("a here-document is no command", () => {
+test("readScript does not treat a here-document as commands", () => {
   const { commands, documents } = readScript("kubectl apply -f - <<'EOF' && olmv1 list\nspec: it's\nEOF\nolmv1 get x\n");
   expect(commands).toEqual([
     ["kubectl", "apply", "-f", "-"],
@@ -31,8 +31,8 @@ test("a here-document is no command", () => {
   expect(documents).toEqual(["spec: it's\n"]);
 });
 
-test.each(["a 'b", 'a "b', "a $(b", "a <<EOF\nb\n"])("what is not ended is told: %j", (script) => {
-  expect(() => readScript(script)).toThrow(/is not (closed|ended)/);
+test.each(["a 'b", 'a "b', "a $(b", "a <<EOF\nb\n"])("readScript reports an unterminated part: %j", (script) => {
+  expect(() => readScript(script)).toThrow(/is not (closed|terminated)/);
 });
 
 test.each<[line: string, args: string[] | undefined]>([

@@ -1,6 +1,6 @@
-/** What a piece of shell script has people type. */
+/** The commands in a piece of shell script. */
 export interface Script {
-  /** Words of every simple command, those inside of substitutions too; assignments in front and redirections are left out. */
+  /** Words of every simple command, including those in substitutions, without leading assignments and redirections. */
   readonly commands: readonly (readonly string[])[];
   /** Texts of here-documents. */
   readonly documents: readonly string[];
@@ -10,9 +10,9 @@ const ENDS = ["&&", "||", ";", "|", "&", "\n", ")", "("];
 const ASSIGNMENT = /^\w+=/;
 
 /**
- * Reads a script as far as finding its commands takes: quotes, comments, lists, pipes, substitutions and here-documents. Keywords (`for`, `if`)
- * count as commands.
- * @throws Error where a quote or a here-document is not ended.
+ * Parses a script to find its commands: quotes, comments, lists, pipes, substitutions and here-documents. Keywords (`for`, `if`) count as
+ * commands.
+ * @throws Error for an unterminated quote or here-document
  */
 export function readScript(text: string): Script {
   const reader = new ScriptReader(text);
@@ -36,7 +36,7 @@ class ScriptReader {
   readAll(): void {
     while (this.#at < this.#text.length) this.#step();
     this.#endCommand();
-    if (this.#ends.length > 0) throw new Error(`here-document is not ended by ${this.#ends[0]}`);
+    if (this.#ends.length > 0) throw new Error(`here-document is not terminated by ${this.#ends[0]}`);
   }
 
   #step(): void {
@@ -75,7 +75,7 @@ class ScriptReader {
     this.#at++;
   }
 
-  /** What runs inside is found as a script of its own; for the command around it, it is a word. */
+  /** Commands in a substitution are parsed as a separate script; for the outer command, it is a word. */
   #substitute(): void {
     const inner = this.#text.slice(this.#at + 2, closing(this.#text, this.#at + 2));
     const { commands, documents } = readScript(inner);
@@ -93,7 +93,7 @@ class ScriptReader {
   #document(end: string): void {
     const rest = this.#text.slice(this.#at);
     const found = new RegExp(`^${end}$`, "m").exec(rest);
-    if (!found) throw new Error(`here-document is not ended by ${end}`);
+    if (!found) throw new Error(`here-document is not terminated by ${end}`);
     this.documents.push(rest.slice(0, found.index));
     this.#at += found.index + end.length;
   }
@@ -114,7 +114,7 @@ class ScriptReader {
   }
 }
 
-/** Index of the parenthesis that ends what begins at `from`. */
+/** Returns the index of the parenthesis that closes the one at `from`. */
 function closing(text: string, from: number): number {
   let depth = 1;
   for (let i = from; i < text.length; i++) {

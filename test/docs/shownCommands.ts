@@ -1,7 +1,7 @@
 import type { Fence } from "./page.ts";
 import { readScript, type Script } from "./shell.ts";
 
-/** Programs whose names begin a block of commands; other blocks without a language show output. */
+/** Programs that begin a block of commands; other blocks without a language show output. */
 const PROGRAMS = new Set(
   "olmv1 npm node npx kubectl oc helm docker podman kustomize opm cosign curl export source git diff openssl promtool go cd (cd mkdir cat OLMV1_TEST_FUZZ=10000".split(
     " ",
@@ -9,7 +9,7 @@ const PROGRAMS = new Set(
 );
 const PROMPT = /^\$ /;
 
-/** What a block has people type; undefined where it shows something else. */
+/** Returns the script in a block; undefined if it contains something else. */
 export function scriptOf({ language, text }: Fence): Script | undefined {
   const lines = text.split("\n");
   if (lines.some((line) => PROMPT.test(line))) return readScript(typed(lines).join("\n"));
@@ -18,7 +18,7 @@ export function scriptOf({ language, text }: Fence): Script | undefined {
   return language === "" && PROGRAMS.has(first) ? readScript(text) : undefined;
 }
 
-/** Lines behind a prompt, and those that go on with one. */
+/** Returns lines after a prompt, and their continuations. */
 function typed(lines: readonly string[]): string[] {
   let goesOn = false;
   return lines.flatMap((line) => {
@@ -28,7 +28,7 @@ function typed(lines: readonly string[]): string[] {
   });
 }
 
-/** Arguments of the command line of ours that these words run, however they name it; undefined where they run something else. */
+/** Returns the arguments of olmv1 in these words, in any form of invocation; undefined if they run another program. */
 export function olmv1Arguments(words: readonly string[]): readonly string[] | undefined {
   const text = words.join("\u0000");
   const found = /^(?:olmv1|kubectl\0olmv1|npm\0run\0-s\0olmv1\0--|node\0(?:dist\/olmv1\.js|cmd\/olmv1\/main\.ts))(?:\0(.*))?$/s.exec(text);

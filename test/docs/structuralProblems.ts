@@ -1,19 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 
-/** What differs in judging. */
+/** Settings of the check. */
 interface Judging {
-  /** The value is a part of an object: what is required may stand elsewhere. */
+  /** The value is a part of an object: required members may be missing. */
   readonly isPart: boolean;
 }
 
-/** What the API server would refuse or drop of a value by its structural schema: unknown members, types, bounds, enumerations, required members. Rules in CEL are left out. */
+/**
+ * Returns what the API server would reject or drop by a structural schema: unknown members, types, bounds, enumerations, required members.
+ * Ignores CEL rules.
+ */
 export function structuralProblems(schema: Structural, value: unknown, judging: Judging, path = ""): string[] {
   const at = path === "" ? "the document" : path;
   if (value === null) return [];
   if (schema["x-kubernetes-preserve-unknown-fields"] === true) return [];
-  if (!hasType(schema.type, value)) return [`${at} is no ${schema.type ?? "value"}`];
-  if (schema.enum && !schema.enum.some((one) => isDeepStrictEqual(one, value))) return [`${at} is none of ${schema.enum.join(", ")}`];
+  if (!hasType(schema.type, value)) return [`${at} is not a ${schema.type ?? "value"}`];
+  if (schema.enum && !schema.enum.some((one) => isDeepStrictEqual(one, value))) return [`${at} is not one of ${schema.enum.join(", ")}`];
   if (typeof value === "string") return textProblems(schema, value, at);
   if (Array.isArray(value)) {
     const { items } = schema;
@@ -25,7 +28,7 @@ export function structuralProblems(schema: Structural, value: unknown, judging: 
     const inner = path === "" ? name : `${path}.${name}`;
     const known = schema.properties?.[name] ?? schema.additionalProperties;
     if (known === undefined && schema.properties === undefined) return [];
-    if (known === undefined || known === false) return [`${inner} is not known`];
+    if (known === undefined || known === false) return [`${inner} is unknown`];
     return known === true ? [] : structuralProblems(known, member, judging, inner);
   });
   return [...missing.map((name) => `${at} has no ${name}`), ...members];

@@ -29,7 +29,7 @@ async function checkSource(source: string, reader: Pick<BundleReader, "files">):
     const files = await reader.files(source);
     const patterns = new PatternEvaluator();
     checkBundleFiles(files, patterns.matches);
-    patterns.answer();
+    patterns.evaluate();
     return { source, ...checkBundleFiles(files, patterns.matches) };
   } catch (err) {
     return { source, name: "", findings: [{ rule: "unreadable", severity: "error", message: messageOf(err) }] };

@@ -57,7 +57,7 @@ function start(signal = new AbortController().signal): { server: CannedObjects; 
 }
 
 /** Runs a dry run of the objects. @throws its error. */
-async function tried(dryRun: DryRun, objects: readonly KubeObject[]): Promise<void> {
+async function runDryRun(dryRun: DryRun, objects: readonly KubeObject[]): Promise<void> {
   const { failures } = await dryRun.run(objects);
   const refusal = dryRun.toError(failures, objects);
   if (refusal) throw refusal;
@@ -70,12 +70,12 @@ test("DryRun reports one failure unchanged, and several in Helm's form, in the o
   const { server, applier, dryRun } = start();
   server.failures.set("b", forbidden("patch"));
   const text = 'configmaps is forbidden: User "u" cannot patch resource "configmaps"';
-  expect((await thrownBy(tried(dryRun, [object("a"), object("b")]))).message).toBe(`ConfigMap ns/b: ${text}`);
+  expect((await thrownBy(runDryRun(dryRun, [object("a"), object("b")]))).message).toBe(`ConfigMap ns/b: ${text}`);
   server.failures.set("d", new Error("exceeded quota"));
   expect(
     (
       await thrownBy(
-        tried(
+        runDryRun(
           dryRun,
           ["a", "b", "c", "d"].map((name) => object(name)),
         ),
@@ -177,7 +177,7 @@ test("Applier.remove fails when the conflict persists", async () => {
   expect(applier.actions).toEqual([]);
 });
 
-const binding = (kind: string, name: string, role: string): KubeObject => ({
+const newBinding = (kind: string, name: string, role: string): KubeObject => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind,
   metadata: { name },
@@ -185,14 +185,14 @@ const binding = (kind: string, name: string, role: string): KubeObject => ({
 });
 
 test.for<[string, KubeObject[], boolean]>([
-  ["a role of the same set", [object("r", "Role"), binding("RoleBinding", "b", "r")], true],
-  ["a cluster role of the same set", [object("r", "ClusterRole"), binding("ClusterRoleBinding", "b", "r")], true],
-  ["a role that does not exist", [object("other", "Role"), binding("RoleBinding", "b", "r")], false],
-  ["an object of that name that is not a role", [object("r"), binding("RoleBinding", "b", "r")], false],
+  ["a role of the same set", [object("r", "Role"), newBinding("RoleBinding", "b", "r")], true],
+  ["a cluster role of the same set", [object("r", "ClusterRole"), newBinding("ClusterRoleBinding", "b", "r")], true],
+  ["a role that does not exist", [object("other", "Role"), newBinding("RoleBinding", "b", "r")], false],
+  ["an object of that name that is not a role", [object("r"), newBinding("RoleBinding", "b", "r")], false],
 ])("DryRun accepts or rejects a binding to %s: %j", async ([, objects, fine]) => {
   const { server, dryRun } = start();
   server.failures.set("b", refusal(404, "NotFound", 'roles.rbac.authorization.k8s.io "r" not found'));
-  const err = await thrownBy(tried(dryRun, objects));
+  const err = await thrownBy(runDryRun(dryRun, objects));
   expect(err.message).toContain(fine ? "nothing thrown" : '"r" not found');
 });
 
@@ -200,14 +200,14 @@ test("DryRun.toError returns an error that is over when the object is no longer 
   const { server, dryRun } = start();
   const signal = new AbortController().signal;
   server.failures.set("b", forbidden("patch"));
-  const err = await thrownBy(tried(dryRun, [object("a"), object("b")]));
+  const err = await thrownBy(runDryRun(dryRun, [object("a"), object("b")]));
   if (!(err instanceof DeniedError)) throw err;
   expect(await err.isOver(signal)).toBe(false);
   server.failures.delete("b");
   expect(await err.isOver(signal)).toBe(true);
   server.failures.set("a", refusal(422, "Invalid"));
   server.failures.set("b", forbidden("patch"));
-  expect(await thrownBy(tried(dryRun, [object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
+  expect(await thrownBy(runDryRun(dryRun, [object("a"), object("b")]))).not.toBeInstanceOf(DeniedError);
 });
 
 test("Applier stops before the next object when the signal aborts, and reports no failure", async () => {

@@ -10,7 +10,7 @@ import { renderBundle } from "../../render/render.ts";
 import { CertificateProviders } from "./certificateProviders.ts";
 
 /** A client of a cluster that serves these kinds, written as "group/version Kind". */
-function serving(kinds: readonly string[]) {
+function newClient(kinds: readonly string[]) {
   return {
     resourceFor: ({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> =>
       kinds.includes(`${apiVersion} ${kind}`)
@@ -58,7 +58,7 @@ test.for<Row>([
 ])(
   "CertificateProviders chooses $chosen when the flag is $flag, the cluster serves $serves and $installed is installed",
   async ({ flag, serves, installed, chosen, outdated }) => {
-    const providers = new CertificateProviders(serving(serves), flag);
+    const providers = new CertificateProviders(newClient(serves), flag);
     expect((await providers.choose(installedWith(installed)))?.name).toBe(chosen);
     expect(providers.isOutdated(installedWith(installed))).toBe(outdated ?? false);
   },

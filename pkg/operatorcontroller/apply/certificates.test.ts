@@ -80,7 +80,7 @@ class FakeObjects {
 }
 
 /** A keeper of these objects with a clock that the test sets. */
-function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
+function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const events: string[] = [];
   const trustedSince = new Map<string, number>();
@@ -100,12 +100,12 @@ function keeping(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?
       signal,
       log,
     }).keep([WANTED]);
-  return { clock, told: events, keep, trustedSince };
+  return { clock, events, keep, trustedSince };
 }
 
 test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its authority after it has expired", async () => {
   const objects = new FakeObjects();
-  const { clock, told: events, keep } = keeping(objects);
+  const { clock, events, keep } = newKeeper(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
   expect(objects.secret).toMatchObject({ type: "kubernetes.io/tls", metadata: { ownerReferences: [{ uid: "u" }] } });
   const [first] = storedIn(objects.secret!).authorities;
@@ -128,7 +128,7 @@ describe("CertificateKeeper after a failed write", () => {
     "with number %d leaves every served certificate trusted, and continues in the next reconcile",
     async (failAfter) => {
       const objects = new FakeObjects();
-      const { clock, keep, trustedSince } = keeping(objects);
+      const { clock, keep, trustedSince } = newKeeper(objects);
       await keep();
       objects.failAfter = failAfter - 1;
       let failed = 0;
@@ -150,7 +150,7 @@ describe("CertificateKeeper after a failed write", () => {
 
 test("CertificateKeeper recreates a Secret when it is deleted or damaged, and keeps trusting certificates that Pods still serve", async () => {
   const objects = new FakeObjects();
-  const { clock, told: events, keep } = keeping(objects);
+  const { clock, events, keep } = newKeeper(objects);
   await keep();
   objects.objects.delete(objectKey(SECRET));
   clock.now += HOUR;
@@ -168,10 +168,10 @@ test("CertificateKeeper fails when another owner has the Secret, and takes over 
   const objects = new FakeObjects();
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
   objects.objects.set(objectKey(SECRET), foreign);
-  await expect(keeping(objects).keep()).rejects.toThrow(
+  await expect(newKeeper(objects).keep()).rejects.toThrow(
     "provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
   );
   expect(objects.secret).toBe(foreign);
-  await keeping(objects, { replaced: [objectKey(SECRET)] }).keep();
+  await newKeeper(objects, { replaced: [objectKey(SECRET)] }).keep();
   expect(objects.secret).toMatchObject({ metadata: { ownerReferences: [{ uid: "u" }] } });
 });

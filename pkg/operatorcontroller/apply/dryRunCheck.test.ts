@@ -6,7 +6,7 @@ import { findMissingNamespaces, newNamespacesError } from "./dryRunCheck.ts";
 import { formatPreflightFinding } from "./preflightRequest.ts";
 
 const object = (name: string, namespace: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });
-const refused = (name: string, namespace: string): Failure => {
+const newFailure = (name: string, namespace: string): Failure => {
   const err = new KubeError(`namespaces "${namespace}" not found`, {
     status: 404,
     reason: "NotFound",
@@ -17,7 +17,7 @@ const refused = (name: string, namespace: string): Failure => {
 const another: Failure = { item: object("x", "b"), err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }) };
 
 test("findMissingNamespaces returns one finding for each missing namespace, in order of name, and none for other failures", () => {
-  const found = findMissingNamespaces([refused("1", "b"), another, refused("2", "a"), refused("3", "b")], { namespace: "ns" });
+  const found = findMissingNamespaces([newFailure("1", "b"), another, newFailure("2", "a"), newFailure("3", "b")], { namespace: "ns" });
   expect(found).toMatchObject([
     {
       kind: "namespace",
@@ -44,7 +44,7 @@ test.for<[where: string, inline: Record<string, unknown> | undefined, namespace:
   ["in another field", { watchNamespaces: "a" }, "a", "create it, or remove it from the configuration"],
 ])("findMissingNamespaces says what to do when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
-  expect(findMissingNamespaces([refused("1", namespace)], spec).map(formatPreflightFinding)).toEqual([
+  expect(findMissingNamespaces([newFailure("1", namespace)], spec).map(formatPreflightFinding)).toEqual([
     `namespace "${namespace}" does not exist, so 1 object cannot be created: ${advice}`,
   ]);
 });
@@ -53,11 +53,11 @@ test("newNamespacesError names all missing namespaces, and is over when the firs
   const asked: string[] = [];
   const applier = {
     untilNot: (isRefusal: (err: unknown) => boolean, { metadata }: { metadata: { name: string } }) => {
-      asked.push(metadata.name, String(isRefusal(refused("", "a").err)), String(isRefusal(another.err)));
+      asked.push(metadata.name, String(isRefusal(newFailure("", "a").err)), String(isRefusal(another.err)));
       return () => Promise.resolve(true);
     },
   };
-  const failures = [another, refused("2", "b"), refused("3", "a")];
+  const failures = [another, newFailure("2", "b"), newFailure("3", "a")];
   const tried = failures.map(({ item }) => item as ReturnType<typeof object>);
   const spec = { namespace: "ns" };
   const error = newNamespacesError(findMissingNamespaces(failures, spec), failures, tried, applier);

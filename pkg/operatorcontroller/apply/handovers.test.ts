@@ -43,7 +43,7 @@ function given(sides: Readonly<Record<string, Side>>): Handovers {
   return handovers;
 }
 
-const agreeing = (sides: Readonly<Record<string, Side>>): string[] => {
+const findAgreeing = (sides: Readonly<Record<string, Side>>): string[] => {
   const handovers = given(sides);
   return Object.keys(sides).filter((name) => handovers.isAgreed(name));
 };
@@ -70,7 +70,7 @@ test.for<[name: string, sides: Readonly<Record<string, Side>>, want: readonly st
     [],
   ],
 ])("Handovers decides which extensions agree when %s", ([, sides, want]) => {
-  expect(agreeing(sides)).toEqual(want);
+  expect(findAgreeing(sides)).toEqual(want);
 });
 
 test("Handovers agrees only on sets of extensions that need no others and want no object twice", () => {
@@ -86,7 +86,7 @@ test("Handovers agrees only on sets of extensions that need no others and want n
       const sides = Object.fromEntries(
         names.map((name, i): [string, Side] => [name, { has: objects.filter((_, at) => ownerOf[at] === name), wants: [], ...aims[i] }]),
       );
-      const able = agreeing(sides);
+      const able = findAgreeing(sides);
       for (const name of able)
         for (const wanted of sides[name]?.wants ?? []) {
           const owner = ownerOf[objects.indexOf(wanted as (typeof objects)[number])] ?? "";

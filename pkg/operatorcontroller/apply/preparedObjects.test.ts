@@ -61,9 +61,9 @@ test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it
   const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
   const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
   const unserved = [object("example.com/v1", "Thing", "x"), object("example.com/v2", "Thing", "y")];
-  const findingOf = async (objects: KubeObject[]): Promise<unknown> =>
+  const runCheck = async (objects: KubeObject[]): Promise<unknown> =>
     denyUnservedKinds([crd, ...objects], await lookUpKinds(discovery, objects), discovery)?.findings[0];
-  expect(await findingOf(unserved)).toMatchObject({
+  expect(await runCheck(unserved)).toMatchObject({
     message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
     next: expect.stringMatching(
       /^install the operator that provides Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
@@ -80,10 +80,10 @@ test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it
       },
     ],
   });
-  expect(await findingOf(unserved.slice(0, 1))).toMatchObject({
+  expect(await runCheck(unserved.slice(0, 1))).toMatchObject({
     next: expect.stringMatching(/^apply the CustomResourceDefinition of Thing/),
   });
-  expect(await findingOf([])).toBeUndefined();
+  expect(await runCheck([])).toBeUndefined();
 });
 
 test("lookUpKinds looks up each kind once, including kinds that are not served", async () => {

@@ -58,7 +58,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
   const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), crdPolicy, signal);
   // A reference to the extension, as the Go operator-controller writes it, would let the garbage collector delete it with the extension.
-  await takeOver(scoped, toCrds(kept), owner.uid, signal);
+  await takeOver(scoped, getCrds(kept), owner.uid, signal);
   const still = await recheckKept(
     applier,
     scoped,
@@ -106,7 +106,7 @@ function listKept({ history }: Pick<PruneRequest, "history">): ReadonlyMap<strin
   return new Map(left.map((one) => [objectKey(one), one]));
 }
 
-function toCrds(kept: readonly KeptCrd[]): KubeObject[] {
+function getCrds(kept: readonly KeptCrd[]): KubeObject[] {
   return kept.map(({ crd }) => crd);
 }
 

@@ -15,7 +15,7 @@ function extension(name: string, packageName: string, { reason = "Succeeded", ge
   return { ...rest, metadata: { ...metadata, generation }, status: { conditions: [progressing], ...install } };
 }
 
-async function concerned(extensions: readonly ClusterExtension[], changed: readonly string[] = []) {
+async function runFind(extensions: readonly ClusterExtension[], changed: readonly string[] = []) {
   const requested: string[] = [];
   const names: string[] = [];
   const contents = {
@@ -25,11 +25,11 @@ async function concerned(extensions: readonly ClusterExtension[], changed: reado
     },
   };
   await findAffectedExtensions(EDITION, extensions, contents, (name) => names.push(name));
-  return { names: names.sort(), asked: requested };
+  return { names: names.sort(), requested };
 }
 
 test("findAffectedExtensions finds the extensions whose packages have changed, and reads each package once", async () => {
-  const { names, asked: requested } = await concerned([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
+  const { names, requested } = await runFind([extension("a", "p"), extension("b", "q"), extension("c", "q")], ["q"]);
   expect(names).toEqual(["b", "c"]);
   expect(requested).toEqual(["p quay.io/c@sha256:1", "q quay.io/c@sha256:1"]);
 });
@@ -39,7 +39,7 @@ test.for<[string, Parameters<typeof extension>[2]]>([
   ["has changed since its last reconcile", { generation: 2 }],
   ["is not installed", { installed: false }],
 ])("findAffectedExtensions finds an extension that %s, even if its package has not changed", async ([, state]) => {
-  const { names, asked: requested } = await concerned([extension("a", "p", state)]);
+  const { names, requested } = await runFind([extension("a", "p", state)]);
   expect(names).toEqual(["a"]);
   expect(requested).toEqual([]);
 });

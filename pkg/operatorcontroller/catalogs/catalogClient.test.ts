@@ -178,8 +178,8 @@ test("CatalogClient accepts a response with the digest of the expected content",
 
 test("CatalogClient fails when the server cannot be reached", async () => {
   const { client } = await start({});
-  const reading = client.packageContent("http://127.0.0.1:1/catalogs/c", REF, "p", new AbortController().signal);
-  await expect(reading).rejects.toThrow(
+  const startClient = client.packageContent("http://127.0.0.1:1/catalogs/c", REF, "p", new AbortController().signal);
+  await expect(startClient).rejects.toThrow(
     /^error performing request: Get "http:\/\/127\.0\.0\.1:1\/catalogs\/c\/api\/v1\/metas": connect ECONNREFUSED 127\.0\.0\.1:1$/,
   );
 });
@@ -188,7 +188,7 @@ test("CatalogClient fails when the server cannot be reached", async () => {
 describe("CatalogClient with a proxy", () => {
   const host = "catalogd-service.olmv1-system.svc";
   const base = `https://${host}${BASE}`;
-  const reading = (options: CatalogClientOptions) => {
+  const startClient = (options: CatalogClientOptions) => {
     const client = new CatalogClient(options);
     open.push(() => client.close());
     return client.packageContent(base, REF, "p", new AbortController().signal);
@@ -203,12 +203,12 @@ describe("CatalogClient with a proxy", () => {
       () => api[Symbol.asyncDispose](),
     );
     using folder = new TempFolder();
-    expect(await reading({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url } })).toEqual(CONTENT);
+    expect(await startClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url } })).toEqual(CONTENT);
     expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
   });
 
   test("names the proxy when it cannot be reached", async () => {
-    await expect(reading({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
+    await expect(startClient({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
       `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
     );
   });
@@ -282,9 +282,9 @@ test.for<[when: string, answer: Answer]>([
 test("CatalogClient ends a request with the signal's reason when the signal aborts", async () => {
   const { read } = await start({ [OF_PACKAGE]: () => undefined, [PACKAGES]: () => undefined });
   const stop = new AbortController();
-  const reading = read(stop.signal);
+  const startClient = read(stop.signal);
   setTimeout(() => stop.abort(new Error("stopped")), 20);
-  await expect(reading).rejects.toThrow(/^stopped$/);
+  await expect(startClient).rejects.toThrow(/^stopped$/);
 });
 
 /** A self-signed certificate for 127.0.0.1. */
@@ -318,9 +318,9 @@ test("CatalogClient trusts certificates that an authority in the folder signed",
   ] as const) {
     const client = new CatalogClient(options);
     open.push(() => client.close());
-    const reading = client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal);
+    const startClient = client.packageContent(`${api.url}${BASE}`, REF, "p", new AbortController().signal);
     expect(
-      await reading.then(
+      await startClient.then(
         (content) => content?.package?.name,
         (err: Error) => err.message,
       ),
@@ -358,9 +358,9 @@ test.for([
     () => api[Symbol.asyncDispose](),
     () => client.close(),
   );
-  const reading = client.packageContent(`https://${host}${BASE}`, REF, "p", new AbortController().signal);
+  const startClient = client.packageContent(`https://${host}${BASE}`, REF, "p", new AbortController().signal);
   expect(
-    await reading.then(
+    await startClient.then(
       (content) => content?.package?.name,
       (err: Error) => err.message,
     ),

@@ -26,7 +26,7 @@ class ManyExtensions {
       return Promise.resolve(contentFrom({ bundles: [`${packageName}.v1.0.${patch}`] }, packageName));
     },
   });
-  readonly extensions = Array.from({ length: EXTENSIONS }, (_, i) => settled(`x${i}`, `p${i % PACKAGES}`));
+  readonly extensions = Array.from({ length: EXTENSIONS }, (_, i) => newExtension(`x${i}`, `p${i % PACKAGES}`));
   readonly step = resolveBundle({
     catalogs: { list: () => CATALOGS.map((name) => this.catalog(name)) },
     contents: this.contents,
@@ -43,7 +43,7 @@ class ManyExtensions {
   }
 }
 
-function settled(name: string, packageName: string): ClusterExtension {
+function newExtension(name: string, packageName: string): ClusterExtension {
   const extensions = extensionNamed(name, { packageName });
   const condition = { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", observedGeneration: 1 };
   const status = {

@@ -5,7 +5,7 @@ import { PackageCache } from "./catalogPackages.ts";
 const KILOBYTE = 1_024;
 
 /** Content of about that many kilobytes. */
-function sized(kilobytes: number): PackageContent {
+function newContent(kilobytes: number): PackageContent {
   return { package: { name: "x".repeat(kilobytes * KILOBYTE) }, channels: [], bundles: [], deprecations: [], others: 0 };
 }
 
@@ -18,9 +18,9 @@ const there = (kept: PackageCache, ...names: string[]): string[] => names.filter
 
 test("PackageCache evicts the least recently used packages beyond its limit", async () => {
   const kept = new PackageCache(100 * KILOBYTE);
-  for (const name of ["a", "b", "c"]) await keep(kept, name, sized(30));
+  for (const name of ["a", "b", "c"]) await keep(kept, name, newContent(30));
   kept.use("c", "a");
-  await keep(kept, "d", sized(30));
+  await keep(kept, "d", newContent(30));
   expect(there(kept, "a", "b", "c", "d")).toEqual(["a", "c", "d"]);
   expect(kept.bytes).toBeLessThan(100 * KILOBYTE);
 });
@@ -29,7 +29,7 @@ test("PackageCache does not keep a package above its limit, but keeps thousands 
   const kept = new PackageCache(6_000 * KILOBYTE);
   for (let i = 0; i < 5_000; i++) await keep(kept, `p${i}`, undefined);
   expect(there(kept, "p0", "p4999")).toEqual(["p0", "p4999"]);
-  await keep(kept, "large", sized(7_000));
+  await keep(kept, "large", newContent(7_000));
   expect(there(kept, "large")).toEqual([]);
 });
 
@@ -44,14 +44,14 @@ test("PackageCache shares a read in progress, and drops a read that failed or wa
   kept.keep("c", "p", { ref: "sha256:1", content: promise, tags: new Map() });
   await keep(kept, "p", undefined);
   const { bytes } = kept;
-  resolve(sized(10));
+  resolve(newContent(10));
   await promise;
   expect([kept.bytes, bytes]).toEqual([KILOBYTE, KILOBYTE]);
 });
 
 test("PackageCache.forget drops one catalog, and not another one whose name starts the same", async () => {
   const kept = new PackageCache();
-  await keep(kept, "p", sized(1));
+  await keep(kept, "p", newContent(1));
   await keep(kept, "p", undefined, "c2");
   kept.forget("c");
   expect([kept.peek("c", "p"), kept.peek("c2", "p")?.ref, kept.bytes]).toEqual([undefined, "sha256:1", KILOBYTE]);

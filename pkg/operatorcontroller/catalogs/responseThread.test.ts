@@ -35,7 +35,7 @@ function bundle(version: number, packageName = "p"): string {
 }
 
 /** The text in chunks of 64 KiB, like a connection. */
-async function* chunksOf(...texts: string[]): AsyncGenerator<Uint8Array> {
+async function* splitChunks(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) {
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
@@ -51,14 +51,14 @@ const names = (metas: readonly Meta[]): string[] => metas.map(({ name }) => name
 
 test("ResponseThread reads a response of up to 1 MiB in the main thread", async () => {
   const thread = start();
-  expect(names(await readAll(thread, chunksOf(...versions(3).map((version) => bundle(version)))))).toEqual(["p.v1", "p.v2", "p.v3"]);
+  expect(names(await readAll(thread, splitChunks(...versions(3).map((version) => bundle(version)))))).toEqual(["p.v1", "p.v2", "p.v3"]);
   expect(thread.isRunning).toBe(false);
 });
 
 test("ResponseThread returns the same from its thread as from the main thread when a response is larger", async () => {
   const thread = start();
-  const small = await readAll(thread, chunksOf(bundle(1)));
-  const large = await readAll(thread, chunksOf(...versions(30).map((version) => bundle(version)), bundle(31, "q")));
+  const small = await readAll(thread, splitChunks(bundle(1)));
+  const large = await readAll(thread, splitChunks(...versions(30).map((version) => bundle(version)), bundle(31, "q")));
   expect(thread.isRunning).toBe(true);
   expect(names(large)).toEqual(versions(30).map((version) => `p.v${version}`));
   expect(small[0]).toMatchObject(large[0] ?? {});
@@ -69,13 +69,13 @@ test("ResponseThread returns the same from its thread as from the main thread wh
 test("ResponseThread reads several responses in parallel, and a stalled one does not block the others", async () => {
   const thread = start();
   const gate = Promise.withResolvers<void>();
-  async function* stalled(): AsyncGenerator<Uint8Array> {
-    yield* chunksOf(...versions(20).map((version) => bundle(version)));
+  async function* stall(): AsyncGenerator<Uint8Array> {
+    yield* splitChunks(...versions(20).map((version) => bundle(version)));
     await gate.promise;
-    yield* chunksOf(bundle(21));
+    yield* splitChunks(bundle(21));
   }
-  const slow = readAll(thread, stalled());
-  const fast = await Promise.all([1, 2, 3].map(() => readAll(thread, chunksOf(...versions(25).map((version) => bundle(version))))));
+  const slow = readAll(thread, stall());
+  const fast = await Promise.all([1, 2, 3].map(() => readAll(thread, splitChunks(...versions(25).map((version) => bundle(version))))));
   expect(fast.map((metas) => metas.length)).toEqual([25, 25, 25]);
   gate.resolve();
   expect(await slow).toHaveLength(21);
@@ -85,11 +85,11 @@ test("ResponseThread keeps its thread while a response is read, and ends it when
   const clock = new FakeClock();
   const thread = start(THREAD, clock);
   const gate = Promise.withResolvers<void>();
-  async function* stalled(): AsyncGenerator<Uint8Array> {
-    yield* chunksOf(...versions(20).map((version) => bundle(version)));
+  async function* stall(): AsyncGenerator<Uint8Array> {
+    yield* splitChunks(...versions(20).map((version) => bundle(version)));
     await gate.promise;
   }
-  const slow = readAll(thread, stalled());
+  const slow = readAll(thread, stall());
   await eventually(() => expect(thread.isRunning).toBe(true));
   clock.advance(10_000);
   expect(thread.isRunning).toBe(true);
@@ -103,15 +103,15 @@ describe("ResponseThread fails one response and reads the next when", () => {
   const many = versions(20).map((version) => bundle(version));
   const lists = JSON.stringify({ schema: "olm.channel", package: "p", name: "c", entries: Array.from({ length: 300_000 }, () => 1) });
   const failing = async function* (): AsyncGenerator<Uint8Array> {
-    yield* chunksOf(...many);
+    yield* splitChunks(...many);
     throw new Error("connection reset");
   };
   test.for<[what: string, chunks: () => AsyncIterable<Uint8Array>, message: RegExp, limits?: Partial<ReadTask["limits"]>]>([
-    ["a line is broken", () => chunksOf(...many, '{"schema": ]}\n'), /document 21, line 21: /],
-    ["an object has too many values", () => chunksOf(...many, lists), /document 21, line 21: more than 200000 values in one object/],
+    ["a line is broken", () => splitChunks(...many, '{"schema": ]}\n'), /document 21, line 21: /],
+    ["an object has too many values", () => splitChunks(...many, lists), /document 21, line 21: more than 200000 values in one object/],
     [
       "too much of it is kept",
-      () => chunksOf(...many),
+      () => splitChunks(...many),
       /the package contains more than the 1000 bytes allowed for resolution/,
       { keptBytes: 1_000 },
     ],
@@ -120,25 +120,25 @@ describe("ResponseThread fails one response and reads the next when", () => {
     const thread = start();
     const task = { ...TASK, limits: { ...TASK.limits, ...limits } };
     await expect(readAll(thread, chunks(), task)).rejects.toThrow(message);
-    expect(await readAll(thread, chunksOf(...many))).toHaveLength(20);
+    expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
   test("it needs more memory than the thread has", async () => {
     const thread = start({ ...THREAD, heapMib: 32 });
     const huge = JSON.stringify({ schema: "other", package: "p", name: "o", list: Array.from({ length: 500_000 }, () => [[]]) });
     const task = { ...TASK, limits: { ...TASK.limits, objectValues: 2_000_000 } };
-    await expect(readAll(thread, chunksOf(...many, huge, huge, huge), task)).rejects.toThrow(
+    await expect(readAll(thread, splitChunks(...many, huge, huge, huge), task)).rejects.toThrow(
       "cannot read the catalog's response: it took more than 32 MiB of memory",
     );
-    expect(await readAll(thread, chunksOf(...many))).toHaveLength(20);
+    expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
   test("its reader stops early", async () => {
     const thread = start();
-    for await (const meta of thread.read(TASK, chunksOf(...many))) {
+    for await (const meta of thread.read(TASK, splitChunks(...many))) {
       expect(meta.name).toBe("p.v1");
       break;
     }
-    expect(await readAll(thread, chunksOf(...many))).toHaveLength(20);
+    expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 });

@@ -184,10 +184,10 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
     notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not checked: ${objects.because}`);
     return;
   }
-  const { count, cut, invalid, named: denied, someUnknown } = objects;
+  const { count, cut, invalid, named, someUnknown } = objects;
   const all = formatCount(count, "custom resource");
   if (invalid > 0) {
-    const list = formatList(denied, { max: denied.length, separator: "; ", total: invalid });
+    const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
     refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);
   } else if (refused && (count > 0 || !cut)) {
     notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);

@@ -44,7 +44,7 @@ interface Serving {
   discovery?: Record<string, unknown>;
 }
 
-async function useOf(
+async function runCheck(
   live: KubeObject | undefined,
   lists: Lists = {},
   { apiServices = {}, discovery = {} }: Serving = {},
@@ -96,17 +96,17 @@ test.for<[name: string, live: KubeObject, lists: Lists, want: string]>([
   ["the list of one of two versions is empty", definition({ versions: [V1, V2] }), { "g.io/v1": BUSY, "g.io/v2": [] }, "unused"],
   ["the list of one of two versions has objects", definition({ versions: [V1, V2] }), { "g.io/v2": [THING] }, "CustomResourcesExist"],
 ])("checkCrdUse decides when %s", async ([, live, lists, want]) => {
-  const { use } = await useOf(live, lists);
+  const { use } = await runCheck(live, lists);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });
 
 test("checkCrdUse returns gone when the definition does not exist", async () => {
-  expect((await useOf(undefined)).use).toEqual({ kind: "gone" });
+  expect((await runCheck(undefined)).use).toEqual({ kind: "gone" });
 });
 
 test("checkCrdUse lists through the storage version first, so that no object needs conversion", async () => {
   const live = definition({ versions: [V2, V1] });
-  expect((await useOf(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
+  expect((await runCheck(live, { "g.io/v1": [], "g.io/v2": WEBHOOK })).listed).toEqual(["g.io/v1"]);
 });
 
 const apiService = (spec: object): KubeObject => ({
@@ -118,7 +118,7 @@ const apiService = (spec: object): KubeObject => ({
 const LOCAL = apiService({ group: "g.io" });
 const SHADOW = apiService({ group: "g.io", service: { namespace: "ns", name: "server" } });
 const DENIED = refusal(403, "Forbidden", "no");
-const discovered = (...resources: object[]): object => ({ kind: "APIResourceList", resources });
+const newResourceList = (...resources: object[]): object => ({ kind: "APIResourceList", resources });
 /** The hash of g.io/v1/Thing. */
 const HASH = "bME24V7Wk94=";
 const STATUS = { name: "things/status", kind: "Thing" };
@@ -134,7 +134,7 @@ test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
     [V1],
     {
       apiServices: DENIED,
-      discovery: { "/apis/g.io/v1": discovered(STATUS, { name: "things", kind: "Thing", storageVersionHash: HASH }) },
+      discovery: { "/apis/g.io/v1": newResourceList(STATUS, { name: "things", kind: "Thing", storageVersionHash: HASH }) },
     },
     "unused",
   ],
@@ -143,19 +143,19 @@ test.for<[name: string, versions: Version[], serving: Serving, want: string]>([
     [V1],
     {
       apiServices: DENIED,
-      discovery: { "/apis/g.io/v1": discovered({ name: "things", kind: "Thing", storageVersionHash: "AAAAAAAAAAA=" }) },
+      discovery: { "/apis/g.io/v1": newResourceList({ name: "things", kind: "Thing", storageVersionHash: "AAAAAAAAAAA=" }) },
     },
     "ServedElsewhere",
   ],
   [
     "APIServices are denied and discovery has no hash",
     [V1],
-    { apiServices: DENIED, discovery: { "/apis/g.io/v1": discovered({ name: "things", kind: "Thing" }) } },
+    { apiServices: DENIED, discovery: { "/apis/g.io/v1": newResourceList({ name: "things", kind: "Thing" }) } },
     "ServedElsewhere",
   ],
   ["APIServices and discovery are denied", [V1], { apiServices: DENIED, discovery: { "/apis/g.io/v1": DENIED } }, "ServedElsewhere"],
   ["the API server is busy when its APIService is read", [V1], { apiServices: BUSY }, "ListFailed, retry"],
 ])("checkCrdUse decides for an empty list when %s", async ([, versions, serving, want]) => {
-  const { use } = await useOf(definition({ versions }), { "g.io/v1": [], "g.io/v2": [] }, serving);
+  const { use } = await runCheck(definition({ versions }), { "g.io/v1": [], "g.io/v2": [] }, serving);
   expect(use.kind === "in use" ? `${use.reason}${use.retry ? ", retry" : ""}` : use.kind).toBe(want);
 });

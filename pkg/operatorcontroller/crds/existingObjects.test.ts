@@ -44,7 +44,7 @@ class Server {
   };
 }
 
-function things(count: number, spec: (index: number) => unknown): KubeObject[] {
+function newThings(count: number, spec: (index: number) => unknown): KubeObject[] {
   return Array.from({ length: count }, (_, index) => ({
     apiVersion: "e.com/v1",
     kind: "Thing",
@@ -60,14 +60,14 @@ function check(server: Server, limits: Partial<ObjectLimits> = {}, schema: unkno
 }
 
 test("ObjectChecker reads more objects for each page while pages are small, and finds every invalid one", async () => {
-  const server = new Server(things(200, (index) => ({ size: index % 20 === 7 ? "large" : "s" })));
+  const server = new Server(newThings(200, (index) => ({ size: index % 20 === 7 ? "large" : "s" })));
   const names = [7, 27, 47, 67, 87].map((index) => `ns/t${index} (v1): spec.size: has more than 3 characters`);
   expect(await check(server)).toEqual({ kind: "seen", count: 200, cut: undefined, invalid: 10, named: names, someUnknown: false });
   expect(server.requests.map(({ limit }) => limit)).toEqual([4, 16, 64, 100, 100]);
 });
 
 test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when objects are large", async () => {
-  const server = new Server(things(150, () => ({ list: "x".repeat(1_350 * KIB) })));
+  const server = new Server(newThings(150, () => ({ list: "x".repeat(1_350 * KIB) })));
   expect(await check(server, { bytes: 16 * KIB * KIB })).toMatchObject({
     kind: "seen",
     cut: { total: 150, because: "the limit is 16777216 bytes" },
@@ -81,13 +81,13 @@ test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when 
 });
 
 test("ObjectChecker checks the objects before one that is larger than a page, and reports it", async () => {
-  const server = new Server(things(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
+  const server = new Server(newThings(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
   const found = await check(server, { pageBytes: 256 * KIB });
   expect(found).toMatchObject({ count: 3, cut: { total: 10, because: "a custom resource has more than 262144 bytes" } });
 });
 
 test("ObjectChecker parses nothing of a page with too many values", async () => {
-  const server = new Server(things(3, () => ({ list: Array.from({ length: 2_000 }, () => []) })));
+  const server = new Server(newThings(3, () => ({ list: Array.from({ length: 2_000 }, () => []) })));
   const found = await check(server, { pageValues: 1_000 });
   expect(found).toMatchObject({
     count: 0,
@@ -100,13 +100,13 @@ test("ObjectChecker stops after the limit on steps when alternatives of the sche
   for (let level = 0; level < 6; level++) schema = { anyOf: Array.from({ length: 8 }, () => ({ type: "array", items: schema })) };
   let value: unknown = "x";
   for (let level = 0; level < 6; level++) value = [value, value, value];
-  const server = new Server(things(3, () => ({ size: "s", value })));
+  const server = new Server(newThings(3, () => ({ size: "s", value })));
   const found = await check(server, { steps: 100_000 }, { properties: { spec: { properties: { value: schema } } } });
   expect(found).toMatchObject({ count: 0, cut: { total: 3, because: "the limit is 100000 steps of checking" } });
 });
 
 test("ObjectChecker stops after 500 objects", async () => {
-  const server = new Server(things(1_000, () => ({ size: "s" })));
+  const server = new Server(newThings(1_000, () => ({ size: "s" })));
   expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, because: "the limit is 500 custom resources" } });
 });
 
@@ -116,7 +116,7 @@ test("ObjectChecker reads one object's metadata when only their existence counts
     listPage: () => Promise.reject(new Error("a page was read")),
     list: (_: unknown, options: object) => {
       requested.push(options);
-      return Promise.resolve({ items: things(1, () => ({})), resourceVersion: "1" });
+      return Promise.resolve({ items: newThings(1, () => ({})), resourceVersion: "1" });
     },
   };
   const checker = new ObjectChecker(new FakeClock());

@@ -80,8 +80,8 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
     return found;
   };
   let found = checkObjects(objects);
-  if (patterns.isAsked) {
-    patterns.answer();
+  if (patterns.hasQuestions) {
+    patterns.evaluate();
     steps = 0; // The second round costs as much as the first one.
     found = checkObjects(objects.slice(0, found.count));
   }

@@ -21,7 +21,7 @@ for (let at = 0; at < questions.length; at++) {
 type Question = [pattern: string, flags: string, text: string];
 
 /**
- * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `answer`
+ * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `evaluate`
  * evaluates all of them within a time limit, and in the second round `matches` returns the results.
  */
 export class PatternEvaluator {
@@ -38,11 +38,11 @@ export class PatternEvaluator {
   }
 
   /** Whether the first round recorded questions. */
-  get isAsked(): boolean {
+  get hasQuestions(): boolean {
     return this.#questions.size > 0 || this.#long;
   }
 
-  /** How long `answer` took, in milliseconds. */
+  /** How long `evaluate` took, in milliseconds. */
   get tookMs(): number {
     return this.#tookMs;
   }
@@ -64,8 +64,8 @@ export class PatternEvaluator {
       this.#unknown ||= answer === undefined;
       return answer;
     }
-    const isAsked = this.#questions.size < MOST_QUESTIONS && this.#characters < MOST_CHARACTERS;
-    if (isAsked && !this.#questions.has(key)) {
+    const hasRoom = this.#questions.size < MOST_QUESTIONS && this.#characters < MOST_CHARACTERS;
+    if (hasRoom && !this.#questions.has(key)) {
       this.#characters += key.length;
       const [head = "", flags = ""] = INLINE_FLAGS.exec(pattern) ?? [];
       this.#questions.set(key, [pattern.slice(head.length), flags, text]);
@@ -74,7 +74,7 @@ export class PatternEvaluator {
   };
 
   /** Evaluates the recorded questions. */
-  answer(): void {
+  evaluate(): void {
     const answers: (boolean | undefined)[] = [];
     const began = performance.now();
     const context = createContext({ questions: [...this.#questions.values()], answers });

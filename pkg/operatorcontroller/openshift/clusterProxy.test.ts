@@ -31,7 +31,7 @@ test.for<[from: string, state: ObjectState, want: ClusterProxy]>([
   expect(toClusterProxy(state)).toEqual(want);
 });
 
-function started(settings: Parameters<typeof newClusterProxySource>[0], prepare: (kind: WatchedKind) => void = () => undefined) {
+function start(settings: Parameters<typeof newClusterProxySource>[0], prepare: (kind: WatchedKind) => void = () => undefined) {
   const kind = new WatchedKind(CLUSTER_PROXY);
   prepare(kind);
   const lines: string[] = [];
@@ -45,7 +45,7 @@ function started(settings: Parameters<typeof newClusterProxySource>[0], prepare:
 }
 
 test("newClusterProxySource follows the cluster's proxy, and logs no passwords", async () => {
-  const { kind, source, seen, lines, stop } = started({ mode: "auto", given: {} }, (fake) => fake.put(proxyObject(HTTP)));
+  const { kind, source, seen, lines, stop } = start({ mode: "auto", given: {} }, (fake) => fake.put(proxyObject(HTTP)));
   await source.synced;
   expect(source.current()).toEqual(known({ HTTP_PROXY: HTTP.httpProxy }));
   await settled();
@@ -59,7 +59,7 @@ test("newClusterProxySource follows the cluster's proxy, and logs no passwords",
 });
 
 test("newClusterProxySource returns unknown without delay when reading the proxy is denied", async () => {
-  const { source, stop } = started({ mode: "auto", given: {} }, (fake) => (fake.refusal = refusal(403, "Forbidden", "no")));
+  const { source, stop } = start({ mode: "auto", given: {} }, (fake) => (fake.refusal = refusal(403, "Forbidden", "no")));
   await source.synced;
   expect(source.current()).toEqual({ kind: "unknown", because: 'Proxy "cluster" cannot be read: no' });
   await stop();
@@ -73,7 +73,7 @@ test.for<[why: string, settings: Parameters<typeof newClusterProxySource>[0], wa
     { kind: "known", variables: { NO_PROXY: "a" }, source: "flags of operator-controller" },
   ],
 ])("newClusterProxySource ignores the cluster's proxy when flags set %s", async ([, settings, want]) => {
-  const { source, stop } = started(settings, (fake) => fake.put(proxyObject(HTTP)));
+  const { source, stop } = start(settings, (fake) => fake.put(proxyObject(HTTP)));
   await source.synced;
   await settled();
   expect(source.current()).toEqual(want);

@@ -10,7 +10,7 @@ const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
 const versionObject = (status: unknown): KubeObject => ({ ...CLUSTER_VERSION, metadata: { name: "version", uid: "u" }, status });
-const desired = (version: unknown) => versionObject({ desired: { version } });
+const newVersion = (version: unknown) => versionObject({ desired: { version } });
 const FLAG = parseClusterVersion("4.16");
 
 // Source: G-02, G-08 and S1-34.
@@ -20,10 +20,10 @@ describe("clusterVersionFrom", () => {
     ["a cluster without ClusterVersions, and a flag", { kind: "notServed" }, FLAG, { kind: "known", text: "4.16" }],
     ["no object, and a flag", { kind: "absent" }, FLAG, { kind: "known", text: "4.16" }],
     ["no object", { kind: "absent" }, undefined, { kind: "unknown", because: 'ClusterVersion "version" does not exist' }],
-    ["an object", { kind: "present", object: desired("4.18.0-rc.3+x") }, FLAG, { kind: "known", minor: { major: 4, minor: 18 } }],
+    ["an object", { kind: "present", object: newVersion("4.18.0-rc.3+x") }, FLAG, { kind: "known", minor: { major: 4, minor: 18 } }],
     ["an object without status", { kind: "present", object: versionObject(undefined) }, FLAG, { kind: "unknown" }],
-    ["an invalid version", { kind: "present", object: desired("latest") }, FLAG, { kind: "unknown" }],
-    ["a version of another type", { kind: "present", object: desired(4.18) }, FLAG, { kind: "unknown" }],
+    ["an invalid version", { kind: "present", object: newVersion("latest") }, FLAG, { kind: "unknown" }],
+    ["a version of another type", { kind: "present", object: newVersion(4.18) }, FLAG, { kind: "unknown" }],
     ["a denied request", { kind: "unreadable", because: "forbidden" }, FLAG, { kind: "unknown" }],
     ["no response yet", { kind: "unknown" }, FLAG, { kind: "unknown" }],
   ] as const)("converts %s", ([, state, flag, expected]) => {
@@ -31,13 +31,13 @@ describe("clusterVersionFrom", () => {
   });
 
   test("shows only the start of an invalid version", () => {
-    const version = toClusterVersion({ kind: "present", object: desired("x".repeat(10_000)) }, undefined);
+    const version = toClusterVersion({ kind: "present", object: newVersion("x".repeat(10_000)) }, undefined);
     expect(version).toMatchObject({ kind: "unknown" });
     expect(JSON.stringify(version).length).toBeLessThan(1_000);
   });
 });
 
-function started(prepare: (kind: WatchedKind) => void) {
+function start(prepare: (kind: WatchedKind) => void) {
   const kind = new WatchedKind(CLUSTER_VERSION);
   prepare(kind);
   const clock = new FakeClock();
@@ -57,13 +57,13 @@ function started(prepare: (kind: WatchedKind) => void) {
 }
 
 test("ClusterVersionSource syncs after the first response, and follows changes", async () => {
-  const { kind, seen, isAnswered } = started((fake) => fake.put(desired("4.18.3")));
+  const { kind, seen, isAnswered } = start((fake) => fake.put(newVersion("4.18.3")));
   expect(isAnswered()).toBe(false);
   await settled();
   expect(isAnswered()).toBe(true);
-  kind.put(desired("4.18.4"));
-  kind.put({ ...desired("4.18.4"), spec: { channel: "stable-4.18" } });
-  kind.put(desired("4.19.0"));
+  kind.put(newVersion("4.18.4"));
+  kind.put({ ...newVersion("4.18.4"), spec: { channel: "stable-4.18" } });
+  kind.put(newVersion("4.19.0"));
   await settled();
   expect(seen).toEqual(["4.18.3", "4.18.4", "4.19.0"]);
 });
@@ -72,7 +72,7 @@ test.for([
   ["a server that does not respond", new Error("connect ECONNREFUSED")],
   ["an unavailable server", refusal(503, "ServiceUnavailable", "etcd is away")],
 ] as const)("ClusterVersionSource syncs after ten seconds with %s", async ([, failure]) => {
-  const { kind, clock, source, isAnswered } = started((fake) => (fake.refusal = failure));
+  const { kind, clock, source, isAnswered } = start((fake) => (fake.refusal = failure));
   await settled();
   expect(isAnswered()).toBe(false);
   clock.advance(10_000);
@@ -87,7 +87,7 @@ test.for([
 });
 
 test("ClusterVersionSource returns unknown at once when reading the version is denied", async () => {
-  const { source, isAnswered } = started((fake) => (fake.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
+  const { source, isAnswered } = start((fake) => (fake.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
   await settled();
   expect(isAnswered()).toBe(true);
   expect(source.current()).toEqual({

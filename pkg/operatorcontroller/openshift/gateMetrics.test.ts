@@ -9,7 +9,7 @@ const UNKNOWN: ClusterVersion = { kind: "unknown", because: "forbidden" };
 const max = { major: 4, minor: 18 };
 const about = (extension: string) => ({ extension, bundle: `${extension}.v1`, version: "1" });
 
-function metrics() {
+function newGate() {
   const registry = createMetrics("operator_controller");
   const gate = new GateMetrics(registry);
   const lines = async (): Promise<string[]> => {
@@ -21,7 +21,7 @@ function metrics() {
 
 // Source: G-08.
 test("GateMetrics reports for every bundle with a maximum whether it blocks", async () => {
-  const { gate, lines } = metrics();
+  const { gate, lines } = newGate();
   expect(await lines()).toEqual([]);
   const verdicts: ReleaseVerdict[] = [
     { ...about("a"), kind: "blocked", max },
@@ -39,7 +39,7 @@ test("GateMetrics reports for every bundle with a maximum whether it blocks", as
 });
 
 test("GateMetrics removes metrics of removed bundles, and reports nothing about an unknown cluster", async () => {
-  const { gate, lines } = metrics();
+  const { gate, lines } = newGate();
   gate.report([{ ...about("a"), kind: "blocked", max }], KNOWN, false);
   gate.report([{ ...about("b"), kind: "compatible", max }], KNOWN, true);
   expect(await lines()).toEqual([
@@ -54,7 +54,7 @@ test.for([
   [{ kind: "none" } as const, 0],
   [UNKNOWN, 1],
 ] as const)("GateMetrics reports whether an undecided maximum blocks when the cluster's version is %o", async ([cluster, expected]) => {
-  const { gate, lines } = metrics();
+  const { gate, lines } = newGate();
   gate.report([{ ...about("a"), kind: "undecided", max, because: "" }], cluster, undefined);
   expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);
 });

@@ -7,7 +7,7 @@ const { signal } = new AbortController();
 const A = { extension: "a", bundle: "a.v1" };
 const B = { extension: "b", bundle: "b.v1" };
 
-function remedies(find: RemedyFinder) {
+function newCache(find: RemedyFinder) {
   const cache = new Remedies(find, createLogger({ component: "test", level: "silent" }));
   let changes = 0;
   cache.onChange(() => changes++);
@@ -17,7 +17,7 @@ function remedies(find: RemedyFinder) {
 // Source: G-08.
 test("Remedies searches for an unknown remedy once, and notifies when it is found", async () => {
   const requested: string[] = [];
-  const { cache, changes } = remedies((extension) => {
+  const { cache, changes } = newCache((extension) => {
     requested.push(extension);
     return Promise.resolve(`${extension} 2`);
   });
@@ -35,7 +35,7 @@ test("Remedies searches for an unknown remedy once, and notifies when it is foun
 
 test("Remedies searches again for another bundle of the extension, and keeps an outdated remedy until it finds a newer one", async () => {
   let version = 1;
-  const { cache } = remedies(() => Promise.resolve(`to ${version}`));
+  const { cache } = newCache(() => Promise.resolve(`to ${version}`));
   cache.get([A], signal);
   await settled();
   expect(cache.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map());
@@ -48,7 +48,7 @@ test("Remedies searches again for another bundle of the extension, and keeps an 
 });
 
 test("Remedies continues with the next extension when a search fails", async () => {
-  const { cache, changes } = remedies((extension) =>
+  const { cache, changes } = newCache((extension) =>
     extension === "a" ? Promise.reject(new Error("no catalog answers")) : Promise.resolve("to 2"),
   );
   cache.get([A, B], signal);
@@ -59,7 +59,7 @@ test("Remedies continues with the next extension when a search fails", async () 
 
 test("Remedies forgets an extension when it no longer blocks", async () => {
   const requested: string[] = [];
-  const { cache } = remedies((extension) => {
+  const { cache } = newCache((extension) => {
     requested.push(extension);
     return Promise.resolve("to 2");
   });
@@ -73,7 +73,7 @@ test("Remedies forgets an extension when it no longer blocks", async () => {
 
 test("Remedies searches once for all blocking bundles of an extension", async () => {
   const requested: (readonly string[])[] = [];
-  const { cache } = remedies((_extension, bundles) => {
+  const { cache } = newCache((_extension, bundles) => {
     requested.push(bundles);
     return Promise.resolve("to 2");
   });

@@ -11,7 +11,7 @@ const MAPS = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns" };
 const ROLES = { apiVersion: ROLE.apiVersion, kind: ROLE.kind, namespace: undefined };
 
 /** A client of an API server with these rules in namespace ns, and none for the cluster. */
-function answering(rules: PolicyRule[], incomplete = false): Pick<Client, "raw"> {
+function newClient(rules: PolicyRule[], incomplete = false): Pick<Client, "raw"> {
   return {
     raw: (_method, _path, body) => {
       const { spec } = body as { spec: { namespace: string } };
@@ -33,11 +33,11 @@ test.for<[why: string, rules: PolicyRule[], maps: boolean]>([
   ["only list", [rule(["list"])], false],
   ["everything in the namespace", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], true],
 ])("findWatchPermissions decides which kinds may be watched as a whole when the rules allow %s", async ([, rules, maps]) => {
-  const may = await findWatchPermissions(answering(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
+  const may = await findWatchPermissions(newClient(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
   expect([may?.(MAPS), may?.(ROLES), may?.({ ...MAPS, namespace: "other" })]).toEqual([maps, false, false]);
 });
 
 test("findWatchPermissions returns undefined when rules are incomplete or the review is denied", async () => {
-  expect(await findWatchPermissions(answering([], true), [ROLE], knownResource, signal)).toBeUndefined();
+  expect(await findWatchPermissions(newClient([], true), [ROLE], knownResource, signal)).toBeUndefined();
   expect(await findWatchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], knownResource, signal)).toBeUndefined();
 });

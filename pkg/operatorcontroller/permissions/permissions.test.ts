@@ -21,7 +21,7 @@ interface Asked {
 }
 
 /** Returns the missing permissions for ConfigMaps a and b, from an API server with these responses. */
-async function lacking(rules: (namespace: string) => Answer, allowed: (verb: string, name: string) => boolean = () => false) {
+async function findMissing(rules: (namespace: string) => Answer, allowed: (verb: string, name: string) => boolean = () => false) {
   const requested: string[] = [];
   const api = await LoopbackApi.start(({ url, body }): Answer => {
     const { spec } = JSON.parse(body) as Asked;
@@ -39,22 +39,22 @@ async function lacking(rules: (namespace: string) => Answer, allowed: (verb: str
   const extension = extensionNamed("x", { packageName: "p" });
   const desired = [configMap("a"), configMap("b")];
   const found = await findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: knownResource }, signal);
-  return { found, asked: requested, api };
+  return { found, requested, api };
 }
 
 const answer = (rules: PolicyRule[], more: object = {}): Answer => ({
   json: { status: { resourceRules: rules, incomplete: false, ...more } },
 });
 const ON_A: PolicyRule = { apiGroups: [""], resources: ["configmaps"], resourceNames: ["a"], verbs: ["*"] };
-const listed = (text: string | undefined): string[] =>
+const splitRules = (text: string | undefined): string[] =>
   (text ?? "")
     .split("\n")
     .filter((line) => line.startsWith("  "))
     .map((line) => line.split(";")[0] ?? "");
 
 test("findMissingPermissions sends no access reviews when the API server lists all rules", async () => {
-  const { found, asked: requested } = await lacking((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
-  expect(listed(found?.text)).toEqual([
+  const { found, requested } = await findMissing((namespace) => answer(namespace === "x-system" ? [ON_A] : []));
+  expect(splitRules(found?.text)).toEqual([
     '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[create,delete,get,list,patch,watch]',
     '  Namespace:"x-system" APIGroups:[] Resources:[resourcequotas] Verbs:[list]',
   ]);
@@ -64,26 +64,28 @@ test("findMissingPermissions sends no access reviews when the API server lists a
 test("findMissingPermissions reviews each permission that is not listed when the list of rules is incomplete", async () => {
   const incomplete = (): Answer =>
     answer([ON_A], { incomplete: true, evaluationError: "webhook authorizer does not support user rule resolution" });
-  const some = await lacking(incomplete, (verb) => verb !== "delete");
-  expect(some.asked.toSorted()).toEqual(["create b", "delete b", "get b", "list ", "list b", "patch b", "watch b"]);
-  expect(listed(some.found?.text)).toEqual(['  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[delete]']);
+  const some = await findMissing(incomplete, (verb) => verb !== "delete");
+  expect(some.requested.toSorted()).toEqual(["create b", "delete b", "get b", "list ", "list b", "patch b", "watch b"]);
+  expect(splitRules(some.found?.text)).toEqual([
+    '  Namespace:"x-system" APIGroups:[] Resources:[configmaps] ResourceNames:[b] Verbs:[delete]',
+  ]);
   expect(some.found?.text).toContain("\nauthorization evaluation error: webhook authorizer does not support user rule resolution");
-  some.asked.length = 0;
+  some.requested.length = 0;
   expect(await some.found?.isOver(signal)).toBe(false);
-  expect(some.asked).toEqual(["delete b"]);
-  expect((await lacking(incomplete, () => true)).found).toBeUndefined();
+  expect(some.requested).toEqual(["delete b"]);
+  expect((await findMissing(incomplete, () => true)).found).toBeUndefined();
 });
 
 test("findMissingPermissions ignores missing permissions when they are only list and watch", async () => {
-  const { found } = await lacking(() =>
+  const { found } = await findMissing(() =>
     answer([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch", "delete"] }]),
   );
   expect(found).toBeUndefined();
 });
 
 test("findMissingPermissions returns undefined when reviews are denied, and fails when the API server fails", async () => {
-  expect((await lacking(() => statusAnswer(403, "Forbidden", "you may not ask"))).found).toBeUndefined();
-  await expect(lacking(() => statusAnswer(500, "InternalError", "etcd is gone"))).rejects.toThrow("etcd is gone");
+  expect((await findMissing(() => statusAnswer(403, "Forbidden", "you may not ask"))).found).toBeUndefined();
+  await expect(findMissing(() => statusAnswer(500, "InternalError", "etcd is gone"))).rejects.toThrow("etcd is gone");
 });
 
 test("rulesFromDetails returns the rules that toRuleDetails lists", () => {

@@ -36,7 +36,7 @@ class StoredRecords {
   }
 }
 
-function started() {
+function start() {
   const secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
   const store = new StoredRecords();
   const cache = new ReleaseFactsCache();
@@ -59,33 +59,33 @@ function started() {
     });
   };
   /** The active releases, after everything readable has been read. */
-  const counting = async (later = 1_000): Promise<string[] | undefined> => {
+  const listCounted = async (later = 1_000): Promise<string[] | undefined> => {
     await settled();
     releases.listActive([X]);
     clock.advance(later);
     await settled();
     return releases.listActive([X])?.map((found) => ("because" in found ? found.because : found.bundle));
   };
-  return { secrets, store, cache, clock, releases, release, counting };
+  return { secrets, store, cache, clock, releases, release, counting: listCounted };
 }
 
 // Source: G-02 and G-08.
 test("InstalledReleases counts the last deployed release and later attempts, and reads each once", async () => {
-  const { store, release, counting } = started();
+  const { store, release, counting: listCounted } = start();
   release(1, "superseded");
   release(2, "deployed");
   release(3, "failed");
   release(4, "pending-upgrade");
-  expect(await counting()).toEqual(["x.v4", "x.v3", "x.v2"]);
-  expect(await counting()).toEqual(["x.v4", "x.v3", "x.v2"]);
+  expect(await listCounted()).toEqual(["x.v4", "x.v3", "x.v2"]);
+  expect(await listCounted()).toEqual(["x.v4", "x.v3", "x.v2"]);
   expect(store.reads).toEqual([4, 3, 2]);
   release(4, "deployed");
-  expect(await counting()).toEqual(["x.v4"]);
+  expect(await listCounted()).toEqual(["x.v4"]);
   expect(store.reads).toEqual([4, 3, 2, 4]);
 });
 
 test("InstalledReleases returns undefined while a release is being read", async () => {
-  const { releases, release } = started();
+  const { releases, release } = start();
   release(1, "deployed");
   await settled();
   expect(releases.listActive([X])).toBeUndefined();
@@ -93,16 +93,16 @@ test("InstalledReleases returns undefined while a release is being read", async 
 });
 
 test("InstalledReleases does not read a release when this process wrote it", async () => {
-  const { store, cache, release, counting } = started();
+  const { store, cache, release, counting: listCounted } = start();
   const secret = release(1, "deployed");
   await settled();
   cache.note(secret.metadata, record(1));
-  expect(await counting()).toEqual(["x.v1"]);
+  expect(await listCounted()).toEqual(["x.v1"]);
   expect(store.reads).toEqual([]);
 });
 
 test("InstalledReleases does not read a release that this process wrote when the cache learns of it before or after the watch", async () => {
-  const { store, cache, clock, releases, release } = started();
+  const { store, cache, clock, releases, release } = start();
   const first = release(1, "pending-install");
   await settled();
   expect(releases.listActive([X])).toBeUndefined();
@@ -120,11 +120,11 @@ test("InstalledReleases does not read a release that this process wrote when the
 });
 
 test("InstalledReleases counts orphaned releases, and those of an earlier extension of the name while the status names no other bundle", async () => {
-  const { releases, release, counting } = started();
+  const { releases, release, counting: listCounted } = start();
   release(1, "deployed", "uid-of-another");
-  expect(await counting()).toEqual(["x.v1"]);
+  expect(await listCounted()).toEqual(["x.v1"]);
   release(2, "deployed", undefined);
-  expect(await counting()).toEqual(["x.v2", "x.v1"]);
+  expect(await listCounted()).toEqual(["x.v2", "x.v1"]);
   const bundles = (name: string, version: string) =>
     releases.listActive([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
   expect([bundles("x.v2", "2"), bundles("x.v1", "1")]).toEqual([["x.v2"], ["x.v2", "x.v1"]]);
@@ -132,58 +132,58 @@ test("InstalledReleases counts orphaned releases, and those of an earlier extens
 });
 
 test("InstalledReleases blocks when the status names an installed bundle and no release exists, unless the extension is deleted", async () => {
-  const { releases, release, counting } = started();
+  const { releases, release, counting: listCounted } = start();
   const installed = { name: "x.v1", version: "1" };
   await settled();
   const because = 'its status names bundle "x.v1" as installed, but namespace "system" contains no release of it';
   expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
   expect(releases.listActive([{ ...X, installed, isDeleted: true }])).toEqual([]);
   release(3, "deployed", "uid-of-another");
-  await counting();
+  await listCounted();
   expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
 });
 
 test("InstalledReleases reports an unreadable older release when it is deployed too", async () => {
-  const { store, release, counting } = started();
+  const { store, release, counting: listCounted } = start();
   store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "damaged" });
   release(1, "deployed");
   release(2, "deployed");
-  expect(await counting()).toEqual(["x.v2", 'release secret "sh.helm.release.v1.x.v1" cannot be read: damaged']);
+  expect(await listCounted()).toEqual(["x.v2", 'release secret "sh.helm.release.v1.x.v1" cannot be read: damaged']);
   store.records.set(1, record(1));
-  expect(await counting(60_000)).toEqual(["x.v2"]);
+  expect(await listCounted(60_000)).toEqual(["x.v2"]);
 });
 
 test("InstalledReleases does not count releases when they are uninstalled", async () => {
-  const { release, counting } = started();
+  const { release, counting: listCounted } = start();
   release(1, "superseded");
   release(2, "uninstalled");
-  expect(await counting()).toEqual([]);
+  expect(await listCounted()).toEqual([]);
 });
 
 test("InstalledReleases does not count an attempt until its record is complete", async () => {
-  const { store, release, counting } = started();
+  const { store, release, counting: listCounted } = start();
   release(1, "deployed");
   release(2, "pending-upgrade");
   store.records.delete(2);
-  expect(await counting()).toEqual(["x.v1"]);
+  expect(await listCounted()).toEqual(["x.v1"]);
   store.records.set(2, record(2));
-  expect(await counting(60_000)).toEqual(["x.v2", "x.v1"]);
+  expect(await listCounted(60_000)).toEqual(["x.v2", "x.v1"]);
 });
 
 test("InstalledReleases reports an unreadable release when it is being uninstalled", async () => {
-  const { store, release, counting } = started();
+  const { store, release, counting: listCounted } = start();
   release(1, "uninstalling");
   store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "a chunk is missing" });
-  expect(await counting()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
+  expect(await listCounted()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
 });
 
 test("InstalledReleases reports an unreadable release, and retries", async () => {
-  const { store, release, counting } = started();
+  const { store, release, counting: listCounted } = start();
   store.records.set(1, new Error("failed to get chunk 2 secret"));
   release(1, "deployed");
-  expect(await counting()).toEqual(["failed to get chunk 2 secret"]);
+  expect(await listCounted()).toEqual(["failed to get chunk 2 secret"]);
   store.records.set(1, record(1));
-  expect(await counting(60_000)).toEqual(["x.v1"]);
+  expect(await listCounted(60_000)).toEqual(["x.v1"]);
 });
 
 test.for<[version: string, because: string]>([
@@ -195,41 +195,41 @@ test.for<[version: string, because: string]>([
 ])(
   "InstalledReleases reports a Secret with label version %j next to a healthy release, and reads only the healthy one",
   async ([version, because]) => {
-    const { secrets, releases, release, counting } = started();
+    const { secrets, releases, release, counting: listCounted } = start();
     const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
     secrets.put({ metadata: { name: releaseKey("x", 1), namespace: "system", labels } });
     release(2, "deployed");
     const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
-    expect((await counting())?.toSorted()).toEqual([text, "x.v2"]);
+    expect((await listCounted())?.toSorted()).toEqual([text, "x.v2"]);
     expect(releases.getInstalled(X)).toEqual({ kind: "unknown", because: text });
     secrets.remove(releaseKey("x", 1));
-    expect(await counting()).toEqual(["x.v2"]);
+    expect(await listCounted()).toEqual(["x.v2"]);
   },
 );
 
 test("InstalledReleases returns a bundle once when several releases contain it", async () => {
-  const { store, release, counting } = started();
+  const { store, release, counting: listCounted } = start();
   store.records.set(2, record(1));
   release(1, "deployed");
   release(2, "pending-upgrade");
-  expect(await counting()).toEqual(["x.v1"]);
+  expect(await listCounted()).toEqual(["x.v1"]);
 });
 
 test("InstalledReleases forgets releases when they are deleted", async () => {
-  const { secrets, releases, release, counting } = started();
+  const { secrets, releases, release, counting: listCounted } = start();
   release(1, "deployed");
-  expect(await counting()).toEqual(["x.v1"]);
+  expect(await listCounted()).toEqual(["x.v1"]);
   let changes = 0;
   releases.onChange(() => changes++);
   secrets.remove(releaseKey("x", 1));
   await settled();
-  expect([changes, await counting()]).toEqual([1, []]);
+  expect([changes, await listCounted()]).toEqual([1, []]);
 });
 
 test("InstalledReleases reports the reason for every extension when the permission to list Secrets is missing", async () => {
-  const { secrets, clock, releases, release, counting } = started();
+  const { secrets, clock, releases, release, counting: listCounted } = start();
   release(1, "deployed");
-  expect(await counting()).toEqual(["x.v1"]);
+  expect(await listCounted()).toEqual(["x.v1"]);
   secrets.refusal = refusal(403, "Forbidden", "secrets is forbidden");
   secrets.endWatches(new Error("other side closed"));
   for (let i = 0; i < 5; i++) {
@@ -237,8 +237,8 @@ test("InstalledReleases reports the reason for every extension when the permissi
     clock.advance(30_000);
   }
   await settled();
-  expect(await counting()).toEqual(["list release secrets: secrets is forbidden"]);
+  expect(await listCounted()).toEqual(["list release secrets: secrets is forbidden"]);
   secrets.refusal = undefined;
-  expect(await counting(60_000)).toEqual(["x.v1"]);
+  expect(await listCounted(60_000)).toEqual(["x.v1"]);
   await expect(releases.synced).resolves.toBeUndefined();
 });

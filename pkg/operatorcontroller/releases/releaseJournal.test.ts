@@ -9,7 +9,7 @@ import { ReleaseJournal } from "./releaseJournal.ts";
 const LABELS = { bundle: "p.v1.1.0" };
 const NOW = Date.parse("2026-02-01T00:00:00Z");
 
-function journalOf(store: MemoryReleases): ReleaseJournal {
+function newJournal(store: MemoryReleases): ReleaseJournal {
   const { log, signal } = stepContext();
   return new ReleaseJournal({ store, owner: { name: "x", uid: "u" }, history: store.now(), now: () => NOW, signal, log });
 }
@@ -21,7 +21,7 @@ async function begin(
   labels: Record<string, string> = LABELS,
 ): Promise<[ReleaseJournal, ReleaseRecord]> {
   const objects: KubeObject[] = names.map((name) => configMap(name));
-  const journal = journalOf(store);
+  const journal = newJournal(store);
   const content = { namespace: "x-system", labels, annotations: {}, objects, inputDigest: "d" };
   return [journal, await journal.begin(content, determineState(store.now().current, { objects, labels }))];
 }
@@ -102,22 +102,22 @@ test("ReleaseJournal keeps ten different failures, and every record that is the 
 test("ReleaseJournal settles older releases after a crash, in the next release or in a reconcile without one", async () => {
   const leftBehind = (): MemoryReleases => new MemoryReleases(record(1, "deployed"), record(2, "pending-upgrade"), record(3, "deployed"));
   const store = leftBehind();
-  const journal = journalOf(store);
+  const journal = newJournal(store);
   expect(journal.isUnsettled).toBe(true);
   await journal.settle(record(3, "deployed"));
   expect(store.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
-  expect(journalOf(store).isUnsettled).toBe(false);
+  expect(newJournal(store).isUnsettled).toBe(false);
   const again = leftBehind();
   again.failures.read = new Error("connection refused");
-  await journalOf(again).settle(record(3, "deployed"));
+  await newJournal(again).settle(record(3, "deployed"));
   expect(again.state).toEqual(["v1 deployed", "v2 pending-upgrade", "v3 deployed"]);
 });
 
 test("ReleaseJournal adds owner references to orphaned releases when an extension takes them over", async () => {
   const store = new MemoryReleases(record(1, "superseded"), record(2, "deployed"), record(3, "failed"));
   store.orphaned = true;
-  expect(journalOf(store).isUnsettled).toBe(true);
-  await journalOf(store).settle(record(2, "deployed"));
+  expect(newJournal(store).isUnsettled).toBe(true);
+  await newJournal(store).settle(record(2, "deployed"));
   expect(store.calls).toEqual(["update v3 failed", "update v2 deployed"]);
 });
 
@@ -132,19 +132,19 @@ test("ReleaseJournal throws and leaves the release pending when it cannot store 
 test("ReleaseJournal.renew stores a new input digest of an unchanged release once", async () => {
   const store = new MemoryReleases(record(1, "deployed"));
   const [current] = store.now().current;
-  await journalOf(store).renew(current!, { inputDigest: "d2", imageDigest: "sha256:1" });
+  await newJournal(store).renew(current!, { inputDigest: "d2", imageDigest: "sha256:1" });
   expect(store.records.get(1)).toMatchObject({ inputDigest: "d2", imageDigest: "sha256:1" });
-  await journalOf(store).renew(store.records.get(1)!, { inputDigest: "d2" });
-  await journalOf(store).renew(store.records.get(1)!, {});
+  await newJournal(store).renew(store.records.get(1)!, { inputDigest: "d2" });
+  await newJournal(store).renew(store.records.get(1)!, {});
   expect(store.calls).toEqual(["update v1 deployed"]);
 });
 
 test("ReleaseJournal.renew stores the proxy variables of the last rendering", async () => {
   const [store, proxy] = [new MemoryReleases(record(1, "deployed")), { HTTP_PROXY: "http://proxy:1" }];
-  const renewed = async (content: { inputDigest: string; proxy?: typeof proxy }): Promise<unknown> => {
-    await journalOf(store).renew(store.records.get(1)!, content);
+  const renew = async (content: { inputDigest: string; proxy?: typeof proxy }): Promise<unknown> => {
+    await newJournal(store).renew(store.records.get(1)!, content);
     return store.records.get(1)?.proxy;
   };
-  expect(await renewed({ inputDigest: "d2", proxy })).toEqual(proxy);
-  expect(await renewed({ inputDigest: "d3" })).toBeUndefined();
+  expect(await renew({ inputDigest: "d2", proxy })).toEqual(proxy);
+  expect(await renew({ inputDigest: "d3" })).toBeUndefined();
 });

@@ -13,12 +13,12 @@ const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111
 const MIB = 1024 * 1024;
 
 /** A release with `count` ConfigMaps, each with a text of that length, and other objects. */
-function large(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
+function newLargeRelease(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
   const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: `${i}${"x <\u2028".repeat(characters / 4)}` }));
   return releaseRecord(1, "deployed", { objects: [...objects, ...others] });
 }
 
-function indexOf(record: ReleaseRecord): { index: KubeObject; chunks: KubeObject[] } {
+function encodeIndex(record: ReleaseRecord): { index: KubeObject; chunks: KubeObject[] } {
   const [index, ...chunks] = encodeRelease(record, WHERE);
   if (!index) throw new Error("no index");
   return { index, chunks };
@@ -26,7 +26,7 @@ function indexOf(record: ReleaseRecord): { index: KubeObject; chunks: KubeObject
 
 /** The index Secret with another payload. */
 function withPayload(payload: string): KubeObject {
-  const { index } = indexOf(releaseRecord(1, "deployed"));
+  const { index } = encodeIndex(releaseRecord(1, "deployed"));
   return { ...index, data: { ...(index["data"] as object), chunk: gzipSync(payload).toString("base64") } };
 }
 
@@ -37,28 +37,28 @@ const SURROGATE = JSON.stringify(`${JSON.stringify({ apiVersion: "v1", kind: "A"
   '"\ud800\\"',
 );
 /** Members of that many bytes that Go ignores. */
-const padding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
+const newPadding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
 
 test.for<[what: string, record: ReleaseRecord]>([
   ["a small release", releaseRecord(1, "deployed")],
-  ["a release whose payload has more than 1 MiB", large(20, 40_000)],
-  ["integers that JSON would round", large(20, 40_000, [UNUSUAL])],
-  ["many small objects, one of them twice", large(2_000, 40, [configMap("c0", "x"), configMap("c0", "x")])],
+  ["a release whose payload has more than 1 MiB", newLargeRelease(20, 40_000)],
+  ["integers that JSON would round", newLargeRelease(20, 40_000, [UNUSUAL])],
+  ["many small objects, one of them twice", newLargeRelease(2_000, 40, [configMap("c0", "x"), configMap("c0", "x")])],
 ])("StreamingCodec encodes and decodes %s as encodeRelease and decodeRelease do", async ([, record]) => {
   const codec = new StreamingCodec();
-  const { index, chunks } = indexOf(record);
+  const { index, chunks } = encodeIndex(record);
   expect(await codec.encode(record, WHERE)).toEqual([index, ...chunks]);
   expect(await codec.decode(index, chunks)).toEqual(decodeRelease(index, chunks));
 });
 
 test.for<[what: string, payload: string]>([
-  ["a lone surrogate", `{${padding(MIB)},"name":"x","version":1,"info":{"status":"deployed"},"manifest":${SURROGATE}}`],
-  ["a wrong type", `{${padding(MIB)},"manifest":{}}`],
-  ["invalid JSON", `{${padding(MIB)},"manifest":`],
-  ["a broken object", `{${padding(MIB)},"manifest":"{}\\n"}`],
-  ["an object that begins with a byte order mark", `{${padding(MIB)},"manifest":"\ufeff{}\\n"}`],
-  ["the release of another Secret", `{${padding(MIB)},"name":"y"}`],
-  ["more bytes than a release may hold", `{${padding(PAYLOAD_LIMITS.bytes)}}`],
+  ["a lone surrogate", `{${newPadding(MIB)},"name":"x","version":1,"info":{"status":"deployed"},"manifest":${SURROGATE}}`],
+  ["a wrong type", `{${newPadding(MIB)},"manifest":{}}`],
+  ["invalid JSON", `{${newPadding(MIB)},"manifest":`],
+  ["a broken object", `{${newPadding(MIB)},"manifest":"{}\\n"}`],
+  ["an object that begins with a byte order mark", `{${newPadding(MIB)},"manifest":"\ufeff{}\\n"}`],
+  ["the release of another Secret", `{${newPadding(MIB)},"name":"y"}`],
+  ["more bytes than a release may hold", `{${newPadding(PAYLOAD_LIMITS.bytes)}}`],
   [
     "more labels than a release may hold",
     `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
@@ -75,7 +75,7 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
   ["are not compressed", () => Buffer.from("{}")],
   ["are empty", () => Buffer.alloc(0)],
 ])("StreamingCodec decodes as decodeRelease does when the data %s", async ([, change]) => {
-  const { index, chunks } = indexOf(releaseRecord(1, "deployed"));
+  const { index, chunks } = encodeIndex(releaseRecord(1, "deployed"));
   const data = index["data"] as Record<string, string>;
   const chunk = change(Buffer.from(data["chunk"] ?? "", "base64")).toString("base64");
   const broken = { ...index, data: { ...data, chunk } };
@@ -86,12 +86,12 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
 
 test("StreamingCodec processes one release at a time when it is called several times", async () => {
   const codec = new StreamingCodec();
-  const { index, chunks } = indexOf(large(20, 40_000));
+  const { index, chunks } = encodeIndex(newLargeRelease(20, 40_000));
   const order: number[] = [];
   const done = (i: number) => (): number => order.push(i);
   await Promise.all([
     codec.decode(index, chunks).then(done(0)),
-    codec.decode(indexOf(releaseRecord(1, "deployed")).index, []).then(done(1)),
+    codec.decode(encodeIndex(releaseRecord(1, "deployed")).index, []).then(done(1)),
   ]);
   expect(order).toEqual([0, 1]);
 });

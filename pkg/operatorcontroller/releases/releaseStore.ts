@@ -351,14 +351,14 @@ export class StreamingCodec implements ReleaseCodec {
 async function compressRecord(record: ReleaseRecord): Promise<Buffer> {
   const compressed: Buffer[] = [];
   const gzip = createGzip({ ...GZIP_OPTIONS, chunkSize: CHUNK_BYTES });
-  await pipeline(payloadChunks(record), gzip, async (pieces: AsyncIterable<Buffer>) => {
+  await pipeline(joinPieces(record), gzip, async (pieces: AsyncIterable<Buffer>) => {
     for await (const piece of pieces) compressed.push(piece);
   });
   return Buffer.concat(compressed);
 }
 
 /** Yields a payload with its small pieces joined, because each chunk for zlib costs a switch of threads. */
-async function* payloadChunks(record: ReleaseRecord): AsyncGenerator<Buffer> {
+async function* joinPieces(record: ReleaseRecord): AsyncGenerator<Buffer> {
   const turns = new Turns();
   let kept: Buffer[] = [];
   let bytes = 0;
