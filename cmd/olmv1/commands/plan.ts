@@ -71,7 +71,10 @@ export function planText(plan: InstallPlan, screen: PlanScreen = { width: Number
     ...lacking.map((finding) => permissionLines(finding, screen)),
     listTexts(
       "Errors; the controller would reject this plan:",
-      plan.findings.filter(({ permissions }) => permissions === undefined).map(({ text }) => text),
+      // Denied reads repeat the missing permissions.
+      plan.findings
+        .filter(({ permissions, kind }) => permissions === undefined && (lacking.length === 0 || screen.all || kind !== "read"))
+        .map(({ text }) => text),
     ),
     listTexts(
       "Warnings of the API server:",

@@ -121,7 +121,7 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
     .option("--dry-run", "show the plan and its permissions, and change nothing")
-    .option("--all", "show labels and annotations without an effect on the operator as well")
+    .option("--all", "show labels and annotations without an effect, and errors that follow from missing permissions")
     .addOption(colorOption())
     .option("-y, --yes", "accept the plan and its permissions without prompting");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command)))

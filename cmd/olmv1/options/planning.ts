@@ -40,7 +40,7 @@ export function addPlan(program: Command, terminal: Terminal): void {
     .option("--version <range>", "new version range")
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
-    .option("--all", "show labels and annotations without an effect on the operator as well")
+    .option("--all", "show labels and annotations without an effect, and errors that follow from missing permissions")
     .addOption(colorOption())
     .option(
       "--catalog <sources...>",
