@@ -1,5 +1,5 @@
 import { readProxyVariables } from "../../api/proxy.ts";
-import { requirementsFrom } from "../../bundle/requirements.ts";
+import { parseRequirements } from "../../bundle/requirements.ts";
 import { isObject } from "../../golang/members.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";
 import { type LeftObject, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "../record.ts";
@@ -125,7 +125,7 @@ export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<
   const [cautions, flaws, sourced] = ["cautions", "flaws", "sourced"].map((name) => release.get(name));
   const [version, pinnedTo] = [release.get("version"), release.get("pinnedTo")];
   const left = release.get("left");
-  const requirements = requirementsFrom(release.get("requirements"));
+  const requirements = parseRequirements(release.get("requirements"));
   const proxy = readProxyVariables(release.get("proxy"));
   const rolledBack = rolledBackFrom(release.get("rolledBack"));
   return {
