@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, Option } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
-import { EXIT, errorFormat, formatCommandError } from "./cli/errors.ts";
+import { EXIT, parseErrorFormat, formatCommandError } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";
@@ -117,7 +117,7 @@ export async function runCommandLine(args: readonly string[], terminal: CommandT
     if (err instanceof CommanderError && err.exitCode === 0) return EXIT.yes;
     // If the subcommand is missing, the help was printed already.
     if (!(err instanceof CommanderError && err.code === "commander.help"))
-      terminal.err(await formatCommandError(toUsageError(err), errorFormat(args)));
+      terminal.err(await formatCommandError(toUsageError(err), parseErrorFormat(args)));
     return EXIT.error;
   }
 }

@@ -3,9 +3,9 @@ import {
   findClusterVersionConflict,
   formatClusterVersionConflict,
   MAX_OPENSHIFT_VERSION,
-  maxVersionIn,
+  parseMaxVersion,
 } from "../bundle/maxOpenShiftVersion.ts";
-import { unmetRequirements } from "../bundle/requirements.ts";
+import { findUnmetRequirements } from "../bundle/requirements.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
 import type { Client } from "../kube/client.ts";
@@ -76,14 +76,14 @@ function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | und
   const { mayCreate, kubeVersion, openShift, architectures } = where;
   const max = head?.maxOpenShiftVersion;
   const properties = max === undefined ? [] : [{ type: MAX_OPENSHIFT_VERSION, value: JSON.stringify(max) }];
-  const objection = findClusterVersionConflict(maxVersionIn(properties), openShift);
+  const objection = findClusterVersionConflict(parseMaxVersion(properties), openShift);
   const minimum = head?.minKubeVersion;
   const fits = architectures === undefined || architectures.some((name) => found.architectures.includes(name));
   return [
     ...(mayCreate ? [] : ["you may not create ClusterExtensions"]),
     ...(minimum === undefined || kubeVersion === undefined
       ? []
-      : unmetRequirements({ minKubeVersion: minimum }, { kubeVersion, served: [] })),
+      : findUnmetRequirements({ minKubeVersion: minimum }, { kubeVersion, served: [] })),
     ...(objection ? [formatClusterVersionConflict(objection)] : []),
     ...(fits ? [] : [`it runs on ${found.architectures.join(", ")}, but the nodes are ${architectures.join(", ")}`]),
   ];

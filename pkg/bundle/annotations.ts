@@ -5,11 +5,11 @@ import { yamlDocument } from "../golang/yamlDocument.ts";
 import { excerpt } from "../text/truncate.ts";
 import { checkAnnotations } from "./limits.ts";
 
-/** Where a bundle says what it is, whatever folders it names. */
+/** Path of the annotations file, which is fixed. */
 export const ANNOTATIONS_FILE = "metadata/annotations.yaml";
-/** The annotation, and the label of images, that says which form a bundle has. */
+/** Annotation and image label with the media type of a bundle. */
 export const MEDIA_TYPE_KEY = "operators.operatorframework.io.bundle.mediatype.v1";
-/** The only form that there is support for. */
+/** The only supported media type. */
 export const MEDIA_TYPE = "registry+v1";
 
 const PACKAGE_KEY = "operators.operatorframework.io.bundle.package.v1";
@@ -17,15 +17,15 @@ const MANIFESTS_KEY = "operators.operatorframework.io.bundle.manifests.v1";
 const METADATA_KEY = "operators.operatorframework.io.bundle.metadata.v1";
 const FOLDERS = { manifests: "manifests", metadata: "metadata" } as const;
 
-/** Folders of a bundle, slash paths without a slash at either end. */
+/** Folders of a bundle, as slash-separated paths without leading and trailing slash. */
 export interface BundleFolders {
   manifests: string;
   metadata: string;
 }
 
-/** What `metadata/annotations.yaml` says. */
+/** The content of `metadata/annotations.yaml`. */
 export interface BundleAnnotations extends BundleFolders {
-  /** Empty when it is not said. */
+  /** Empty if not set. */
   packageName: string;
 }
 
@@ -33,13 +33,13 @@ export interface BundleAnnotations extends BundleFolders {
 export class UnsupportedMediaTypeError extends Error {}
 
 /**
- * Reads the annotations of a bundle. Keys may be of any letter case and a number or boolean counts as the text that it spells, as in Go; folders that
- * are not stated are `manifests` and `metadata`.
- * @throws Error in Go's words for what is no YAML or of the wrong type; in ours for another media type than registry+v1, which Go does not look at,
- * and for a folder that is none of the image.
- * @throws TerminalError Blocked for a file above 1 MiB or 20,000 lines and members.
+ * Reads the annotations of a bundle. Like in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are `manifests` and
+ * `metadata`.
+ * @throws Error with the message of Go for invalid YAML or a wrong type; Error for other media types than registry+v1, which Go does not check, and for
+ * a folder outside the image.
+ * @throws TerminalError Blocked for a file of more than 1 MiB or 20,000 lines and fields.
  */
-export function bundleAnnotations(content: Uint8Array): BundleAnnotations {
+export function readAnnotationsFile(content: Uint8Array): BundleAnnotations {
   return statedIn(annotationsIn(content));
 }
 
@@ -47,7 +47,7 @@ function statedIn(annotations: unknown): BundleAnnotations {
   const packageName = textIn(annotations, PACKAGE_KEY) ?? "";
   const mediaType = textIn(annotations, MEDIA_TYPE_KEY);
   if (mediaType !== undefined && mediaType !== MEDIA_TYPE)
-    throw new UnsupportedMediaTypeError(`${ANNOTATIONS_FILE}: ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`);
+    throw new UnsupportedMediaTypeError(`${ANNOTATIONS_FILE}: ${MEDIA_TYPE_KEY}: ${formatUnsupportedMediaType(mediaType)}`);
   return {
     packageName,
     manifests: folderIn(annotations, MANIFESTS_KEY) ?? FOLDERS.manifests,
@@ -56,12 +56,11 @@ function statedIn(annotations: unknown): BundleAnnotations {
 }
 
 /**
- * The labels of a bundle's image: its annotations, with those that say what and where a bundle is where they are not stated. Numbers and booleans count as the
- * texts that they spell.
- * @throws Error as `bundleAnnotations`, and in Go's words for a list or map as a value.
+ * Returns the labels of a bundle image: its annotations, and defaults for media type and folders. Numbers and booleans count as text.
+ * @throws Error like `readAnnotationsFile`, and with the message of Go if a value is a list or map.
  * @see S0-014
  */
-export function annotationLabels(content: Uint8Array): Record<string, string> {
+export function toImageLabels(content: Uint8Array): Record<string, string> {
   const annotations = annotationsIn(content);
   const { manifests, metadata } = statedIn(annotations);
   const stated = isObject(annotations) ? Object.keys(annotations).map((key) => [key, textIn(annotations, key.toLowerCase()) ?? ""]) : [];
@@ -69,19 +68,19 @@ export function annotationLabels(content: Uint8Array): Record<string, string> {
   return { ...usual, ...Object.fromEntries(stated) };
 }
 
-/** Why a bundle of this media type is refused. */
-export function unsupportedMediaType(mediaType: string): string {
+/** Formats the error for an unsupported media type. */
+export function formatUnsupportedMediaType(mediaType: string): string {
   return `bundles of media type ${goQuote(excerpt(mediaType))} are not supported, only ${goQuote(MEDIA_TYPE)} is`;
 }
 
 /**
- * The folders of which the files are needed to load a bundle: the usual ones and those that its annotations state, as far as these can be read;
- * what is wrong with them is told when the bundle is loaded.
+ * Returns the folders whose files are needed to load a bundle: the default ones and those in its annotations. Ignores invalid annotations, which
+ * loading the bundle reports.
  */
-export function foldersToRead(annotations: Uint8Array | undefined): string[] {
+export function listFolders(annotations: Uint8Array | undefined): string[] {
   const folders: string[] = Object.values(FOLDERS);
   try {
-    const stated = annotations && bundleAnnotations(annotations);
+    const stated = annotations && readAnnotationsFile(annotations);
     return [...new Set([...folders, ...(stated ? [stated.manifests, stated.metadata] : [])])];
   } catch {
     return folders;
@@ -89,10 +88,10 @@ export function foldersToRead(annotations: Uint8Array | undefined): string[] {
 }
 
 /**
- * Where the files of a bundle lie: in the folders that it states, or where one of these does not exist while the usual one does, there.
- * @returns with a sentence for each folder that is stated in vain.
+ * Returns the folders of a bundle: those in its annotations, or a default folder if only that exists.
+ * @returns also a sentence for each stated folder that does not exist.
  */
-export function foldersIn(paths: Iterable<string>, stated: BundleFolders): BundleFolders & { cautions: string[] } {
+export function chooseFolders(paths: Iterable<string>, stated: BundleFolders): BundleFolders & { cautions: string[] } {
   const all = [...paths];
   const exists = (folder: string): boolean => all.some((path) => path.startsWith(`${folder}/`));
   const cautions: string[] = [];
@@ -100,7 +99,7 @@ export function foldersIn(paths: Iterable<string>, stated: BundleFolders): Bundl
     const [usual, folder] = [FOLDERS[which], stated[which]];
     if (folder === usual || exists(folder) || !exists(usual)) return folder;
     cautions.push(
-      `${ANNOTATIONS_FILE} states folder ${goQuote(excerpt(folder))} for its ${which}, which does not exist, so ${usual}/ is read`,
+      `${ANNOTATIONS_FILE} states folder ${goQuote(excerpt(folder))} for its ${which}, which does not exist; ${usual}/ is used instead`,
     );
     return usual;
   };
@@ -112,7 +111,7 @@ function annotationsIn(content: Uint8Array): unknown {
   return memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
 }
 
-/** @throws Error for what can be no folder of the image. */
+/** Reads a folder. @throws Error if it is not a valid path inside the image. */
 function folderIn(annotations: unknown, key: string): string | undefined {
   const stated = textIn(annotations, key);
   if (stated === undefined || stated === "") return undefined;
@@ -126,11 +125,11 @@ function folderIn(annotations: unknown, key: string): string | undefined {
         : undefined;
   if (fault === undefined) return segments.join("/");
   throw new Error(
-    `${ANNOTATIONS_FILE}: ${key}: ${goQuote(excerpt(stated))} ${fault}: it has to be a folder of the bundle, such as ${FOLDERS.manifests}/`,
+    `${ANNOTATIONS_FILE}: ${key}: ${goQuote(excerpt(stated))} ${fault}: it must be a folder of the bundle, such as ${FOLDERS.manifests}/`,
   );
 }
 
-/** A number or boolean counts as the text that it spells; null as none. @throws Error in Go's words for a list or map. */
+/** Reads a text. Numbers and booleans count as text, null as missing. @throws Error with the message of Go for a list or map. */
 function textIn(annotations: unknown, key: string): string | undefined {
   const value = memberIn(annotations, key) ?? undefined;
   if (value === undefined || typeof value === "string") return value;
@@ -138,7 +137,7 @@ function textIn(annotations: unknown, key: string): string | undefined {
   throw wrongType(value, "string");
 }
 
-/** The member of a map (or of nothing) under `key` in any letter case, as Go's decoder takes it; the last one counts. */
+/** Returns a field of a map with case-insensitive key, like Go's decoder: the last one counts. */
 function memberIn(value: unknown, key: string): unknown {
   if (value === null || value === undefined) return undefined;
   if (goKindOf(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");

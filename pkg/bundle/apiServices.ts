@@ -3,20 +3,20 @@ import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import type { Csv } from "./types.ts";
 
-/** A group version that an operator serves itself: what becomes one APIService. */
+/** An API group and version that an operator serves with one APIService. */
 export interface OwnedApiService {
-  /** "version.group", as the APIService is called. */
+  /** Name of the APIService: "version.group". */
   readonly name: string;
   readonly group: string;
   readonly version: string;
   readonly deploymentName: string;
-  /** Of the Service and of the container. */
+  /** Port of the Service and of the container. */
   readonly port: number;
-  /** In the order of the ClusterServiceVersion, each once. */
+  /** Distinct kinds in the order of the ClusterServiceVersion. */
   readonly kinds: readonly ApiKind[];
 }
 
-/** A kind that a group version serves. */
+/** A kind of an API group and version. */
 interface ApiKind {
   readonly kind: string;
   /** Plural name in paths. */
@@ -26,52 +26,52 @@ interface ApiKind {
 const DEFAULT_PORT = 443;
 
 /**
- * What the ClusterServiceVersion says that the operator serves, a group version each, in the order in which they are first named.
- * Where its entries disagree about deployment or port the first counts; validators say so.
+ * Returns the API groups and versions that the operator serves, in order of first occurrence in the ClusterServiceVersion. If entries of one group and
+ * version have different deployments or ports, the first entry counts, and validators report the conflict.
  */
-export function ownedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiService[] {
+export function listOwnedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiService[] {
   const found = new Map<string, OwnedApiService & { kinds: ApiKind[] }>();
   for (const { group, version, kind, name: plural, deploymentName = "", containerPort } of spec.apiservicedefinitions.owned ?? []) {
     const name = `${version}.${group}`;
-    const service = found.get(name) ?? { name, group, version, deploymentName, port: portOf(containerPort), kinds: [] };
+    const service = found.get(name) ?? { name, group, version, deploymentName, port: effectivePort(containerPort), kinds: [] };
     if (!service.kinds.some((other) => other.kind === kind && other.name === plural)) service.kinds.push({ kind, name: plural });
     found.set(name, service);
   }
   return [...found.values()];
 }
 
-/** The port of an API service whose description says `containerPort`. */
-export function portOf(containerPort: number | undefined): number {
+/** Returns the port of an API service with the given `containerPort`. */
+export function effectivePort(containerPort: number | undefined): number {
   return containerPort !== undefined && containerPort > 0 ? containerPort : DEFAULT_PORT;
 }
 
-/** Names of the Deployments that the API server calls, for webhooks or for APIs: each needs a serving certificate. */
-export function servingDeployments({ spec }: Pick<Csv, "spec">): Set<string> {
+/** Returns the names of Deployments that serve webhooks or APIs. Each needs a serving certificate. */
+export function listServingDeployments({ spec }: Pick<Csv, "spec">): Set<string> {
   const described = [...(spec.webhookdefinitions ?? []), ...(spec.apiservicedefinitions.owned ?? [])];
   return new Set(described.map(({ deploymentName = "" }) => deploymentName));
 }
 
-/** A kind that an API server of an operator serves behind an APIService. */
+/** A kind that an operator serves through an APIService. */
 export interface AggregatedApi extends ApiKind {
   readonly group: string;
   readonly version: string;
 }
 
-/** Kinds of one APIService at most. */
+/** Maximum kinds of one APIService. */
 const MAX_KINDS = 200;
 
-/** True for an APIService of the API server's aggregation layer. */
+/** Reports whether an object is an APIService of the aggregation layer. */
 export function isApiService({ apiVersion, kind }: GroupVersionKind): boolean {
   return kind === "APIService" && groupOf(apiVersion) === "apiregistration.k8s.io";
 }
 
-/** The annotation that notes the kinds of an APIService on it. */
+/** Returns the annotation with the kinds of an APIService. */
 export function apiKindsAnnotation(kinds: readonly ApiKind[]): Record<string, string> {
   return { [ANNOTATION_API_KINDS]: JSON.stringify(kinds.map(({ kind, name }) => ({ kind, name }))) };
 }
 
-/** The kinds that the APIServices among `objects` serve, as they are noted on them, in their order; none where nothing legible is. */
-export function aggregatedApis(objects: readonly KubeObject[]): AggregatedApi[] {
+/** Returns the kinds in annotations of the APIServices among `objects`, in order. Ignores invalid annotations. */
+export function listAggregatedApis(objects: readonly KubeObject[]): AggregatedApi[] {
   return objects.filter(isApiService).flatMap((object) => {
     const { group, version } = (object["spec"] ?? {}) as { group?: unknown; version?: unknown };
     if (typeof group !== "string" || typeof version !== "string") return [];

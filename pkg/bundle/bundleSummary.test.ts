@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { bundleFlaws, type CatalogEntry, summarizeBundle } from "./bundleSummary.ts";
+import { findBundleFlaws, type CatalogEntry, summarizeBundle } from "./bundleSummary.ts";
 import { loadBundle } from "./load.ts";
 
 interface FlawCase extends CaseHead {
@@ -19,7 +19,7 @@ test.for(loadCases<FlawCase>("bundle-flaws"))("$name", ({ csv, more, packageName
     "manifests/csv.yaml": JSON.stringify(csv),
     ...(more ? { "manifests/more.yaml": JSON.stringify(more) } : {}),
   });
-  expect(bundleFlaws(summarizeBundle(loadBundle(files)), entry)).toEqual(flaws);
+  expect(findBundleFlaws(summarizeBundle(loadBundle(files)), entry)).toEqual(flaws);
 });
 
 test("what a bundle says is told in bounded length", () => {
@@ -33,7 +33,7 @@ test("what a bundle says is told in bounded length", () => {
     "metadata/annotations.yaml": JSON.stringify({ annotations: { "operators.operatorframework.io.bundle.package.v1": long } }),
     "manifests/csv.yaml": csvs.map((csv) => JSON.stringify(csv)).join("\n"),
   });
-  const flaws = bundleFlaws(summarizeBundle(loadBundle(files)), { packageName: "p", version: "1.0.0" });
+  const flaws = findBundleFlaws(summarizeBundle(loadBundle(files)), { packageName: "p", version: "1.0.0" });
   expect(flaws).toHaveLength(3);
   expect(flaws.join("").length).toBeLessThan(4_000);
 });

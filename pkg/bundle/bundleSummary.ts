@@ -2,32 +2,32 @@ import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../text/truncate.ts";
 import { isSameVersion, parseVersion } from "../version/version.ts";
-import { servingDeployments } from "./apiServices.ts";
-import { type BundleRequirements, requirementsOf } from "./requirements.ts";
+import { listServingDeployments } from "./apiServices.ts";
+import { type BundleRequirements, readRequirements } from "./requirements.ts";
 import type { DeclaredDependencies, LegacyCrd, RegistryV1Bundle } from "./types.ts";
 
-/** What decides whether and how a bundle is installed: everything but its manifests. */
+/** The parts of a bundle that determine whether and how it is installed, without manifests. */
 export interface BundleSummary {
-  /** From `metadata/annotations.yaml`; empty when it is not stated. */
+  /** From `metadata/annotations.yaml`; empty if not set. */
   readonly packageName: string;
-  /** Of the ClusterServiceVersion; empty when it has none. */
+  /** Name of the ClusterServiceVersion; empty if not set. */
   readonly name: string;
-  /** `spec.version` of the ClusterServiceVersion as Go reads it. */
+  /** `spec.version` of the ClusterServiceVersion, parsed like Go. */
   readonly version: string;
-  /** The same as it is written; empty when it is not stated. */
+  /** Unparsed `spec.version`; empty if not set. */
   readonly statedVersion: string;
-  /** Of the ClusterServiceVersion. */
+  /** Annotations of the ClusterServiceVersion. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly cautions: readonly string[];
   readonly dependencies: DeclaredDependencies;
   readonly legacyCrds: readonly LegacyCrd[];
-  /** Absent when the bundle requires nothing of the cluster. */
+  /** Undefined if the bundle has no requirements. */
   readonly requirements: BundleRequirements | undefined;
   /** Whether it serves webhooks or APIs. */
   readonly needsCertificates: boolean;
 }
 
-/** Returns the summary of a loaded bundle. Small, whatever the size of the manifests. */
+/** Returns the summary of a loaded bundle. Its size does not depend on the manifests. */
 export function summarizeBundle(bundle: RegistryV1Bundle): BundleSummary {
   const { packageName, csv, statedVersion, cautions, dependencies, legacyCrds } = bundle;
   return {
@@ -39,40 +39,40 @@ export function summarizeBundle(bundle: RegistryV1Bundle): BundleSummary {
     cautions,
     dependencies,
     legacyCrds,
-    requirements: requirementsOf(bundle),
-    needsCertificates: servingDeployments(csv).size > 0,
+    requirements: readRequirements(bundle),
+    needsCertificates: listServingDeployments(csv).size > 0,
   };
 }
 
-/** What a catalog says of a bundle in property `olm.package`. */
+/** The property `olm.package` of a bundle in a catalog. */
 export interface CatalogEntry {
   packageName: string;
   version: string;
 }
 
 /**
- * What is wrong with a bundle that can be installed all the same, as the Go implementation does without a look: what was passed over in reading it,
- * a ClusterServiceVersion without name or proper version, and where it differs from what its catalog says of it. A sentence each, in this order.
+ * Returns a sentence for each flaw of a bundle that does not prevent its installation. The Go implementation does not check them. In order: skipped
+ * parts, a ClusterServiceVersion without name or valid version, and differences from the catalog.
  * @see registry+v1: `metadata.name`, `spec.version` and `olm.package` of a bundle
  */
-export function bundleFlaws(bundle: BundleSummary, entry?: CatalogEntry): string[] {
+export function findBundleFlaws(bundle: BundleSummary, entry?: CatalogEntry): string[] {
   const { name, version, packageName, statedVersion, cautions } = bundle;
   const flaws = [...cautions];
   if (name === "") flaws.push("its ClusterServiceVersion has no metadata.name");
   if (statedVersion === "") flaws.push("its ClusterServiceVersion has no spec.version");
   else if (improper(statedVersion) !== undefined)
     flaws.push(
-      `spec.version ${quoted(statedVersion)} of its ClusterServiceVersion is no semantic version (${improper(statedVersion)}), it is read as ${excerpt(version)}`,
+      `spec.version ${quoted(statedVersion)} of its ClusterServiceVersion is not a semantic version (${improper(statedVersion)}) and is interpreted as ${excerpt(version)}`,
     );
   if (!entry) return flaws;
   if (packageName !== "" && packageName !== entry.packageName)
-    flaws.push(`its metadata/annotations.yaml names package ${quoted(packageName)}, the catalog says ${quoted(entry.packageName)}`);
+    flaws.push(`its metadata/annotations.yaml names package ${quoted(packageName)}, but the catalog names ${quoted(entry.packageName)}`);
   if (statedVersion !== "" && !isSameVersion({ version }, { version: entry.version }))
-    flaws.push(`its ClusterServiceVersion has version ${quoted(version)}, the catalog says ${quoted(entry.version)}`);
+    flaws.push(`its ClusterServiceVersion has version ${quoted(version)}, but the catalog has ${quoted(entry.version)}`);
   return flaws;
 }
 
-/** Why a text is no semantic version. */
+/** Returns why a text is not a semantic version; undefined if it is. */
 function improper(version: string): string | undefined {
   try {
     parseVersion(version);

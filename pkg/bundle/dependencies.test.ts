@@ -6,7 +6,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { Property } from "../fbc/types.ts";
 import { loadBundle } from "./load.ts";
-import { dependenciesIn } from "./properties.ts";
+import { readDependencies } from "./properties.ts";
 
 interface DependencyCase extends CaseHead {
   files: Record<string, string>;
@@ -15,7 +15,7 @@ interface DependencyCase extends CaseHead {
 }
 
 test.for(loadCases<DependencyCase>("bundle-dependencies"))("$name", ({ files, properties, faults = [] }) => {
-  expect(dependenciesIn(bundleFiles(files))).toEqual({ properties, faults });
+  expect(readDependencies(bundleFiles(files))).toEqual({ properties, faults });
 });
 
 test("a loaded bundle has its dependencies", () => {
@@ -26,7 +26,7 @@ test("a loaded bundle has its dependencies", () => {
 });
 
 test("a file that is too large, holds too much or stands for too much", () => {
-  const faultsOf = (file: string): string[] => dependenciesIn(bundleFiles({ "metadata/dependencies.yaml": file })).faults;
+  const faultsOf = (file: string): string[] => readDependencies(bundleFiles({ "metadata/dependencies.yaml": file })).faults;
   const item = "{type: olm.label, value: 1}";
   const list = (count: number): string => `dependencies: [${Array.from({ length: count }, () => item).join(", ")}]`;
   expect(faultsOf(list(512))).toEqual([]);
@@ -49,7 +49,7 @@ describeWithData("dependencies of real bundles", (data) => {
     const read = globSync("bundles/*/*/metadata/dependencies.yaml", { cwd: data })
       .sort()
       .map((path) => {
-        const { properties, faults } = dependenciesIn(new Map([["metadata/dependencies.yaml", readFileSync(join(data, path))]]));
+        const { properties, faults } = readDependencies(new Map([["metadata/dependencies.yaml", readFileSync(join(data, path))]]));
         return { path, properties: properties.length, faults: faults.length };
       });
     expect(read.length).toBeGreaterThan(0);

@@ -27,10 +27,10 @@ import { operatorRelease, operatorVersion } from "../version/version.ts";
 import table from "./goTypes.json" with { type: "json" };
 
 /**
- * The types that have JSON code of their own. `schema` gives the type of a CRD's JSON schema, for the three unions that hold one.
- * @throws Error for a name that has no code here, so that a new table cannot go unnoticed.
+ * Returns a type with custom JSON code. `schema` returns the type of the JSON schema of a CRD, for the three unions that contain one.
+ * @throws Error for an unknown name, to detect new types in a generated table.
  */
-function specialType(name: string, schema: () => GoType): GoType {
+function customType(name: string, schema: () => GoType): GoType {
   switch (name) {
     case "Quantity":
       return own("resource.Quantity", "0", (value) => asGoError(() => canonicalQuantity(quantityText(value))));
@@ -40,9 +40,9 @@ function specialType(name: string, schema: () => GoType): GoType {
       return { ...own("v1.Time", null, (value) => asGoError(() => goTime(text(value)))), isEmpty: () => false };
     case "FieldsV1":
     case "JSON":
-      return own("v1.JSON", null, sortedKeys);
+      return own("v1.JSON", null, sortKeys);
     case "RawMessage":
-      return { ...own("json.RawMessage", null, sortedKeys), isEmpty: (converted) => converted === null };
+      return { ...own("json.RawMessage", null, sortKeys), isEmpty: (converted) => converted === null };
     case "OperatorVersion":
       return own("version.OperatorVersion", "0.0.0", (value) => asGoError(() => operatorVersion(text(value))));
     case "OperatorRelease":
@@ -58,21 +58,21 @@ function specialType(name: string, schema: () => GoType): GoType {
         throw new GoTypeError("boolean or JSON schema expected");
       });
     default:
-      throw new Error(`there is no code for the Go type ${name}`);
+      throw new Error(`the Go type ${name} is not implemented`);
   }
 }
 
-/** A copy of a JSON value with the members of each object in the order of their names, as Go prints maps. */
-export function sortedKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortedKeys);
+/** Copies a JSON value and sorts the fields of all objects by name, like Go prints maps. */
+export function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
   const source = value as Readonly<Record<string, unknown>>;
   const out: Record<string, unknown> = {};
-  for (const key of Object.keys(source).sort()) setMember(out, key, sortedKeys(source[key]));
+  for (const key of Object.keys(source).sort()) setMember(out, key, sortKeys(source[key]));
   return out;
 }
 
-/** Struct types are never empty for `omitempty`. */
+/** Creates a type that is never empty for `omitempty`, like a struct. */
 function own(goName: string, zero: unknown, convert: (value: unknown) => unknown): GoType {
   return { goName, convert, zero: () => zero, isEmpty: () => false };
 }
@@ -82,7 +82,7 @@ function text(value: unknown): string {
   throw jsonMismatch(value, "string");
 }
 
-/** A list or map is no quantity, whatever JavaScript would make of it as text. */
+/** Lists and maps are not quantities. Formats them as JSON, because JavaScript could convert them to a valid quantity. */
 function quantityText(value: unknown): string {
   return typeof value === "string" ? value : goJson(value);
 }
@@ -102,7 +102,7 @@ function intOrString(value: unknown): number | string {
   throw jsonMismatch(value, "int32");
 }
 
-/** A schema, or what `list` makes of a list; anything else is silently nothing, as in Go. */
+/** Converts a schema, or a list with `list`. Ignores all other values, like Go. */
 function schemaOr(value: unknown, schema: GoType, list: (items: readonly unknown[], schema: GoType) => unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? null : list(value, schema);
   return goKindOf(value) === "map" ? schema.convert(value) : null;
@@ -117,17 +117,16 @@ function stringsOf(items: readonly unknown[]): unknown {
 }
 
 /**
- * The Go struct types that bundles and configuration pass through, read in one of the ways that GoMode names.
- * Converting decodes and encodes in one go: the result is what Go prints, in Go's order of members. Members that are
- * unknown or null vanish, members without `omitempty` appear with their zero value, quantities become canonical.
- * The input is never changed; parts of it may be shared with the result.
+ * The Go struct types that decode bundles and configuration, in one mode of GoMode. A conversion decodes and encodes a value. The result is what Go
+ * prints, with fields in the order of Go: unknown and null fields are dropped, fields without `omitempty` get their zero value, and quantities are
+ * canonical. The input is not changed, but the result can share parts of it.
  */
 class GoTypes {
   readonly mode: GoMode;
   readonly #structs = new Map<string, StructType>();
   readonly #schema: () => GoType;
 
-  /** @param schemas how the schemas below `items` and the like are read, which is by code of their own; absent: as all else. */
+  /** @param schemas types for schemas in `items` and similar fields, which have custom code; default: this instance. */
   constructor(mode: GoMode, schemas?: GoTypes) {
     this.mode = mode;
     this.#schema = () => (schemas ?? this).type("apiextensions/v1.JSONSchemaProps");
@@ -139,22 +138,22 @@ class GoTypes {
   }
 
   /**
-   * `value` as Go's struct `name` holds it, such as "apiextensions/v1.CustomResourceDefinition".
-   * @throws GoTypeError in Go's words when a member has the wrong type.
+   * Converts a value to the struct `name`, such as "apiextensions/v1.CustomResourceDefinition".
+   * @throws GoTypeError with the message of Go if a field has the wrong type.
    */
   convert(name: string, value: unknown): unknown {
     const type = this.type(name);
     return value === null || value === undefined ? type.zero() : type.convert(value);
   }
 
-  /** The struct type `name`. @throws Error when the table has none. */
+  /** Returns the struct type `name`. @throws Error if the table does not contain it. */
   type(name: string): GoType {
     return this.#struct(name);
   }
 
   #struct(name: string): StructType {
     const type = this.#structs.get(name);
-    if (!type) throw new Error(`there is no Go type ${name} in the table`);
+    if (!type) throw new Error(`unknown Go type ${name}`);
     return type;
   }
 
@@ -167,7 +166,7 @@ class GoTypes {
     if (text.startsWith("[]")) return new ListType(this.#type(text.slice(2)), this.mode);
     if (text.startsWith("{}")) return new MapType(this.#type(text.slice(2)), this.mode);
     if (text.startsWith("*")) return new PointerType(this.#type(text.slice(1)));
-    if (text.startsWith("!")) return specialType(text.slice(1), this.#schema);
+    if (text.startsWith("!")) return customType(text.slice(1), this.#schema);
     const [kind = "", name = kind] = text.split("=");
     switch (kind) {
       case "string":
@@ -191,15 +190,15 @@ class GoTypes {
 
 const STRICT_TYPES = new GoTypes(STRICT_CASE_JSON);
 
-/** Types as manifests become them, through apimachinery's unstructured converter. */
+/** Types for manifests, which use the unstructured converter of apimachinery. */
 export const MANIFEST_TYPES = new GoTypes(CONVERTER, STRICT_TYPES);
 
-/** Types as encoding/json fills them from a user's configuration. */
+/** Types for user configuration, which uses encoding/json. */
 export const CONFIG_TYPES = new GoTypes(ANY_CASE_JSON, STRICT_TYPES);
 
 /**
- * Checks `kind`, `apiVersion` and `metadata` of any object, as Kubernetes does before it looks at the rest.
- * @throws GoTypeError in Go's words when one has the wrong type.
+ * Checks `kind`, `apiVersion` and `metadata` of any object, which Kubernetes decodes first.
+ * @throws GoTypeError with the message of Go if one has the wrong type.
  */
 export function checkObjectMeta(object: Readonly<Record<string, unknown>>): void {
   STRICT_TYPES.convert("metadataOnlyObject", object);

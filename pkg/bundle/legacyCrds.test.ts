@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { legacyCrdFaults } from "./legacyCrds.ts";
+import { explainLegacyCrds } from "./legacyCrds.ts";
 
 interface ConversionCase extends CaseHead {
   crds: JsonObject[];
@@ -10,14 +10,14 @@ interface ConversionCase extends CaseHead {
 }
 
 test.for(loadCases<ConversionCase>("bundle-legacy-crds"))("$name", ({ crds, says }) => {
-  expect(legacyCrdFaults(bundleOf({ crds }))).toEqual(says);
+  expect(explainLegacyCrds(bundleOf({ crds }))).toEqual(says);
 });
 
 test("of many definitions ten are named, and long names are cut", () => {
   const names = Array.from({ length: 12 }, (_, i) => `${"x".repeat(300)}${i + 10}`);
   const crds = names.map((name) => ({ ...crdOf(name), apiVersion: "apiextensions.k8s.io/v1beta1" }));
-  const [sentence = "", ...more] = legacyCrdFaults(bundleOf({ crds }));
+  const [sentence = "", ...more] = explainLegacyCrds(bundleOf({ crds }));
   expect(more).toEqual([]);
-  expect(sentence).toContain(`"${"x".repeat(200)}…" and 2 more are of apiextensions.k8s.io/v1beta1`);
+  expect(sentence).toContain(`"${"x".repeat(200)}…" and 2 more use apiextensions.k8s.io/v1beta1`);
   expect(sentence.length).toBeLessThan(3_000);
 });

@@ -6,42 +6,42 @@ import { excerpt } from "../text/truncate.ts";
 import type { BundleSummary } from "./bundleSummary.ts";
 import type { LegacyCrd } from "./types.ts";
 
-/** The apiVersion of definitions that API servers took until Kubernetes 1.22. */
+/** The API version of CRDs that Kubernetes 1.22 removed. */
 const LEGACY = "apiextensions.k8s.io/v1beta1";
 const MAX_NAMES = 10;
 const MAX_VERSIONS = 5;
 
 /**
- * What has to be done to a definition of apiextensions.k8s.io/v1beta1, by the API's own rules of conversion; undefined for any other object.
- * @param manifest as it stands in the bundle: Go's structs drop most of what only v1beta1 has.
+ * Returns the steps to convert a CRD of apiextensions.k8s.io/v1beta1 to v1, according to the conversion of Kubernetes; undefined for other objects.
+ * @param manifest with all fields of the bundle. Go's structs drop most fields that only v1beta1 has.
  * @see https://kubernetes.io/docs/reference/using-api/deprecation-guide/#customresourcedefinition-v122
  * @see https://github.com/kubernetes/apiextensions-apiserver/blob/v0.34.0/pkg/apis/apiextensions/v1beta1/conversion.go
  */
-export function legacyCrd(manifest: KubeObject): LegacyCrd | undefined {
+export function readLegacyCrd(manifest: KubeObject): LegacyCrd | undefined {
   if (manifest.apiVersion !== LEGACY) return undefined;
   const { metadata } = manifest as { metadata?: unknown };
   const name = isObject(metadata) && typeof metadata["name"] === "string" ? metadata["name"] : "";
-  return { name, conversion: conversionOf(objectIn(manifest, "spec")) };
+  return { name, conversion: listConversionSteps(objectIn(manifest, "spec")) };
 }
 
 /**
- * Why definitions of v1beta1 keep a bundle from being installed, and what its author has to do: a sentence for all those that need the same;
- * empty for a bundle without any. They are rendered nevertheless, as the Go implementation does.
+ * Explains why CRDs of v1beta1 prevent the installation of a bundle, and how its author can convert them: a sentence for all CRDs that need the same
+ * steps. Empty for a bundle without such CRDs. They are still rendered, like in the Go implementation.
  */
-export function legacyCrdFaults({ legacyCrds }: Pick<BundleSummary, "legacyCrds">): string[] {
+export function explainLegacyCrds({ legacyCrds }: Pick<BundleSummary, "legacyCrds">): string[] {
   const namesByConversion = new Map<string, string[]>();
   for (const { name, conversion } of legacyCrds) {
-    const needed = conversion.join("; ");
-    namesByConversion.set(needed, [...(namesByConversion.get(needed) ?? []), name]);
+    const steps = conversion.join("; ");
+    namesByConversion.set(steps, [...(namesByConversion.get(steps) ?? []), name]);
   }
-  return [...namesByConversion].map(([needed, names]) => {
-    const [noun, are] = names.length === 1 ? ["CustomResourceDefinition", "is"] : ["CustomResourceDefinitions", "are"];
-    return `${noun} ${quoted(names.sort(), MAX_NAMES)} ${are} of ${LEGACY}, which no API server takes since Kubernetes 1.22: the bundle's author has to convert to apiextensions.k8s.io/v1 (${needed})`;
+  return [...namesByConversion].map(([steps, names]) => {
+    const [noun, use] = names.length === 1 ? ["CustomResourceDefinition", "uses"] : ["CustomResourceDefinitions", "use"];
+    return `${noun} ${quoted(names.sort(), MAX_NAMES)} ${use} ${LEGACY}, which Kubernetes 1.22 removed: the author of the bundle must convert to apiextensions.k8s.io/v1 (${steps})`;
   });
 }
 
-/** @param spec of v1beta1, of which nothing is known to hold. */
-function conversionOf(spec: JsonObject): string[] {
+/** Lists the conversion steps. @param spec unvalidated spec of v1beta1. */
+function listConversionSteps(spec: JsonObject): string[] {
   const versions = listIn(spec, "versions");
   const names = (versions.length > 0 ? versions.map(({ name }) => name) : [spec["version"]]).map((name) =>
     typeof name === "string" ? name : "",
@@ -50,21 +50,21 @@ function conversionOf(spec: JsonObject): string[] {
   const conversion = objectIn(spec, "conversion");
   const schemaless = "validation" in spec ? [] : names.filter((_, i) => !("schema" in (versions[i] ?? {})));
   const steps: [isNeeded: boolean, step: string][] = [
-    ["version" in spec && versions.length === 0, `spec.version becomes the item of spec.versions, with "served: true" and "storage: true"`],
-    ["version" in spec && versions.length > 0, "spec.version goes, spec.versions has it"],
-    ["validation" in spec, "spec.validation becomes schema of each item of spec.versions"],
+    ["version" in spec && versions.length === 0, `move spec.version to an item of spec.versions, with "served: true" and "storage: true"`],
+    ["version" in spec && versions.length > 0, "remove spec.version"],
+    ["validation" in spec, "move spec.validation to schema of each item of spec.versions"],
     [
       schemaless.length > 0,
-      `version ${quoted(schemaless, MAX_VERSIONS)} gets a schema, at least {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`,
+      `add a schema to version ${quoted(schemaless, MAX_VERSIONS)}, at least {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`,
     ],
-    ["subresources" in spec, "spec.subresources goes to each item of spec.versions"],
-    ["additionalPrinterColumns" in spec, "spec.additionalPrinterColumns goes to each item of spec.versions"],
-    [all.some(hasJsonPath), "JSONPath of additionalPrinterColumns becomes jsonPath"],
-    ["webhookClientConfig" in conversion, "webhookClientConfig of spec.conversion becomes webhook.clientConfig"],
-    ["conversionReviewVersions" in conversion, "conversionReviewVersions of spec.conversion goes into webhook"],
+    ["subresources" in spec, "move spec.subresources to each item of spec.versions"],
+    ["additionalPrinterColumns" in spec, "move spec.additionalPrinterColumns to each item of spec.versions"],
+    [all.some(hasJsonPath), "rename JSONPath of additionalPrinterColumns to jsonPath"],
+    ["webhookClientConfig" in conversion, "move webhookClientConfig of spec.conversion to webhook.clientConfig"],
+    ["conversionReviewVersions" in conversion, "move conversionReviewVersions of spec.conversion to webhook"],
     [
       spec["preserveUnknownFields"] !== false,
-      "schemas have to be structural, with x-kubernetes-preserve-unknown-fields where unknown members are to stay",
+      "make schemas structural, with x-kubernetes-preserve-unknown-fields to keep unknown fields",
     ],
   ];
   return steps.flatMap(([isNeeded, step]) => (isNeeded ? [step] : []));

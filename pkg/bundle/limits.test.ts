@@ -6,7 +6,7 @@ import { terminalIn } from "../errors/errors.ts";
 import { parseYaml } from "../golang/yaml.ts";
 import { countValues, eachMember } from "../golang/yamlDocument.ts";
 import { BUNDLE_LIMITS, countSeparators, isWithin } from "./limits.ts";
-import { loadBundle, manifestObjects } from "./load.ts";
+import { loadBundle, readManifestObjects } from "./load.ts";
 
 const REAL_BUNDLES = join(import.meta.dirname, "../../../shared/data/bundles");
 
@@ -31,7 +31,7 @@ function manyMaps(count: number): string {
 /** None of a file that cannot be parsed. */
 function objectsIn(path: string): unknown[] {
   try {
-    return manifestObjects(path, readFileSync(path));
+    return readManifestObjects(path, readFileSync(path));
   } catch {
     return [];
   }
@@ -57,67 +57,67 @@ describe("loadBundle rejects a bundle terminally and names limit, number and fil
     [
       "one file holds too many maps",
       { "manifests/maps.yaml": manyMaps(300_000) },
-      /^bundle is too large: file "manifests\/maps.yaml" holds 60000\d lines, list items and members, more than the 500000 allowed in one file$/,
+      /^bundle is too large: file "manifests\/maps.yaml" contains 60000\d lines, list items and members, more than the 500000 allowed in one file$/,
     ],
     [
       "one JSON file holds too many lists",
       { "manifests/lists.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"l":[${"[],".repeat(300_000)}1]}` },
-      /^bundle is too large: file "manifests\/lists.json" holds 60000\d lines, .*$/,
+      /^bundle is too large: file "manifests\/lists.json" contains 60000\d lines, .*$/,
     ],
     [
       "all files together hold too many lines",
       Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`manifests/${name}.yaml`, manyMaps(210_000)])),
-      /^bundle is too large: it holds 2\d{6} lines, list items and members up to file "manifests\/e.yaml", more than the 2000000 allowed$/,
+      /^bundle is too large: it contains 2\d{6} lines, list items and members up to file "manifests\/e.yaml", more than the 2000000 allowed$/,
     ],
     [
       "one object holds too many values",
       { "manifests/a.yaml": manyNumbers(250_000) },
-      /^bundle is too large: an object of file "manifests\/a.yaml" holds more than the 250000 values allowed in one object$/,
+      /^bundle is too large: an object of file "manifests\/a.yaml" contains more than the 250000 values allowed in one object$/,
     ],
     [
       "all objects together hold too many values",
       Object.fromEntries(["a", "b", "c", "d"].map((name) => [`manifests/${name}.yaml`, manyNumbers(200_000)])),
-      /^bundle is too large: it holds 8000\d\d values up to file "manifests\/d.yaml", more than the 750000 allowed$/,
+      /^bundle is too large: it contains 8000\d\d values up to file "manifests\/d.yaml", more than the 750000 allowed$/,
     ],
     [
       "its YAML files hold too many names of members",
       { "manifests/a.yaml": manyNames(0, 6_000), "manifests/b.yaml": manyNames(1, 6_000), "manifests/c.yaml": manyNames(2, 240_000) },
-      /^bundle is too large: it holds more than the 20000 different names of members allowed, up to file "manifests\/c.yaml"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/c.yaml"$/,
     ],
     [
       "a JSON file holds too many names of members",
       { "manifests/a.json": JSON.stringify(parseYaml(manyNames(0, 20_000))) },
-      /^bundle is too large: it holds more than the 20000 different names of members allowed, up to file "manifests\/a.json"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/a.json"$/,
     ],
     [
       "a JSON file that is read as YAML, for an integer beyond 2^53, holds too many names of members",
       { "manifests/a.json": JSON.stringify(parseYaml(manyNames(0, 20_000))).replace(":1,", ":9007199254740993,") },
-      /^bundle is too large: it holds more than the 20000 different names of members allowed, up to file "manifests\/a.json"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/a.json"$/,
     ],
     [
       "its properties hold too many names of members",
       { "metadata/properties.yaml": `properties: [{type: a, value: ${namesOf(0, 20_000)}}]` },
-      /^bundle is too large: it holds more than the 20000 different names of members allowed, up to file "metadata\/properties.yaml"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "metadata\/properties.yaml"$/,
     ],
     [
       "a file of its metadata that is read for dependencies holds too many names of members",
       { "metadata/x.yaml": `dependencies: [{type: a, value: ${namesOf(0, 20_000)}}]` },
-      /^bundle is too large: it holds more than the 20000 different names of members allowed, up to file "metadata\/x.yaml"$/,
+      /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "metadata\/x.yaml"$/,
     ],
     [
       "one object holds too many names of members",
       { "manifests/a.yaml": manyNames(0, 7_000) },
-      /^bundle is too large: an object of file "manifests\/a.yaml" holds 700\d different names of members, more than the 6500 allowed in one object$/,
+      /^bundle is too large: an object of file "manifests\/a.yaml" contains 700\d different field names, more than the 6500 allowed in one object$/,
     ],
     [
       "the folder of its metadata holds too many lines",
       { "metadata/x": "\n".repeat(150_000), "metadata/y": "\n".repeat(60_000) },
-      /^bundle is too large: folder "metadata" holds 2100\d\d lines, list items and members up to file "metadata\/y", more than the 200000 allowed for metadata$/,
+      /^bundle is too large: folder "metadata" contains 2100\d\d lines, list items and members up to file "metadata\/y", more than the 200000 allowed for metadata$/,
     ],
     [
       "its annotations file is huge",
       { "metadata/annotations.yaml": `annotations: {a: [${"{},".repeat(20_000)}]}` },
-      /^bundle is too large: file "metadata\/annotations.yaml" holds more lines and members than the 20000 allowed in this file$/,
+      /^bundle is too large: file "metadata\/annotations.yaml" contains more lines and members than the 20000 allowed in this file$/,
     ],
   ])("%s", (_, files, message) => {
     const err = failureOf(() => loadBundle(bundleFiles(files)));
@@ -130,7 +130,7 @@ test("manifestObjects calls onMember for each member before the next one is read
     const names: string[] = [];
     const stop = new Error("enough");
     const err = failureOf(() =>
-      manifestObjects("m", Buffer.from(text), (name) => {
+      readManifestObjects("m", Buffer.from(text), (name) => {
         names.push(name);
         if (names.length === 10) throw stop;
       }),
@@ -142,7 +142,7 @@ test("manifestObjects calls onMember for each member before the next one is read
 
 test("countSeparators counts at least one separator for each value, in every notation", () => {
   for (const text of ["[1,2,3]", "{a: {b: {c: 1}}}", "- - - a\n", "a:\n  b:\n  - c\n", '{"a":[[[]]],"b":null}', "a: 1\r\nb: 2\rc: 3"]) {
-    const [object] = manifestObjects(
+    const [object] = readManifestObjects(
       "m",
       Buffer.from(`kind: A\nx: ${text.startsWith("-") || text.startsWith("a:") ? `\n${text.replaceAll(/^/gm, " ")}` : text}\n`),
     );

@@ -4,7 +4,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { messageOf, RetryableError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { loadBundle } from "./load.ts";
-import { installModes } from "./validate.ts";
+import { supportedInstallModes } from "./validate.ts";
 
 interface LoadCase extends CaseHead {
   files: Record<string, string>;
@@ -65,9 +65,9 @@ describe("what keeps a bundle from being read", () => {
 
   test("more than 2,000 files, or more than 72 MiB", () => {
     const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`manifests/${index}.yaml`, "kind: A\n"]));
-    expect(() => loadBundle(bundleFiles(many))).toThrow("bundle is too large: it holds 2002 files, more than the 2000 allowed");
+    expect(() => loadBundle(bundleFiles(many))).toThrow("bundle is too large: it contains 2002 files, more than the 2000 allowed");
     const large = new Map(bundleFiles({})).set("manifests/z.yaml", new Uint8Array(72 * 1024 * 1024));
-    expect(() => loadBundle(large)).toThrow(/^bundle is too large: it holds \d+ bytes, more than the 75497472 allowed$/);
+    expect(() => loadBundle(large)).toThrow(/^bundle is too large: it contains \d+ bytes, more than the 75497472 allowed$/);
   });
 
   test("more than 2,000 objects, those counted that its ClusterServiceVersion stands for", () => {
@@ -76,7 +76,7 @@ describe("what keeps a bundle from being read", () => {
     const csv = `kind: ClusterServiceVersion\nspec: {install: {spec: {${rights}}}}\n`;
     const files = (count: number) => bundleFiles({ "manifests/a.yaml": documents(count), "manifests/csv.yaml": csv });
     expect(loadBundle(files(999)).others).toHaveLength(999);
-    expect(() => loadBundle(files(1_000))).toThrow("bundle is too large: it holds 2001 objects, more than the 2000 allowed");
+    expect(() => loadBundle(files(1_000))).toThrow("bundle is too large: it contains 2001 objects, more than the 2000 allowed");
   });
 
   test("a small text whose aliases stand for a huge value", () => {
@@ -120,5 +120,5 @@ test("install modes are those that are supported, misspelt ones included", () =>
   const modes =
     "[{type: AllNamespaces, supported: false}, {type: OwnNamespacejl, supported: true}, {type: SingleNamespace, supported: true}]";
   const { csv } = loadBundle(bundleFiles({ "manifests/csv.yaml": `kind: ClusterServiceVersion\nspec: {installModes: ${modes}}\n` }));
-  expect([...installModes(csv)]).toEqual(["OwnNamespacejl", "SingleNamespace"]);
+  expect([...supportedInstallModes(csv)]).toEqual(["OwnNamespacejl", "SingleNamespace"]);
 });

@@ -8,43 +8,43 @@ import { GoTypeError, goKindOf, jsonMismatch } from "../golang/types.ts";
 import { eachMember, type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
 import { formatList } from "../text/lists.ts";
 import { excerpt, truncateMessage } from "../text/truncate.ts";
-import { ANNOTATIONS_FILE, bundleAnnotations, foldersIn } from "./annotations.ts";
-import { checkObjectMeta, MANIFEST_TYPES, sortedKeys } from "./goTypes.ts";
-import { legacyCrd } from "./legacyCrds.ts";
+import { ANNOTATIONS_FILE, readAnnotationsFile, chooseFolders } from "./annotations.ts";
+import { checkObjectMeta, MANIFEST_TYPES, sortKeys } from "./goTypes.ts";
+import { readLegacyCrd } from "./legacyCrds.ts";
 import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, checkMetadata, NameCount, ValueCount } from "./limits.ts";
-import { addProperties, dependenciesIn } from "./properties.ts";
+import { addProperties, readDependencies } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
 
 type Members = Record<string, unknown>;
 
-/** How far into a file a leading brace is looked for, as Kubernetes' decoder does. */
+/** Characters in which a leading brace is searched, like in the decoder of Kubernetes. */
 const GUESS_LENGTH = 4_096;
 
 /**
- * The objects of one manifest file, YAML or JSON, any number of documents; lists are replaced by their items.
- * Empty documents are skipped. Integers that int64 does not hold become numbers, as in Go.
- * @param path for messages. @param onMember may throw to stop reading; the error that it throws is the cause of the one that is thrown.
- * @throws Error in the words of Kubernetes' resource builder.
+ * Reads the objects of a manifest file with any number of YAML or JSON documents. Replaces lists by their items and skips empty documents. Integers
+ * beyond int64 become numbers, like in Go.
+ * @param path for messages. @param onMember can throw to stop reading; its error is the cause of the thrown one.
+ * @throws Error of the resource builder of Kubernetes.
  * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
  */
-export function manifestObjects(path: string, content: Uint8Array, onMember?: OnMember): KubeObject[] {
+export function readManifestObjects(path: string, content: Uint8Array, onMember?: OnMember): KubeObject[] {
   let documents: unknown[];
   try {
-    documents = documentsOf(new TextDecoder("utf-8", { ignoreBOM: false }).decode(content), onMember);
+    documents = parseDocuments(new TextDecoder("utf-8", { ignoreBOM: false }).decode(content), onMember);
   } catch (err) {
     throw new Error(`error parsing ${path}: ${messageOf(err)}`, { cause: err });
   }
-  return documents.flatMap((document) => (document === null || document === undefined ? [] : objectsOf(path, document)));
+  return documents.flatMap((document) => (document === null || document === undefined ? [] : toObjects(path, document)));
 }
 
-function documentsOf(text: string, onMember: OnMember | undefined): unknown[] {
+function parseDocuments(text: string, onMember: OnMember | undefined): unknown[] {
   const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text) : undefined;
   if (!json) return yamlDocuments(text).map((document) => yamlDocument(document, onMember, MAX_INT64));
   if (onMember) eachMember(json, onMember);
   return json;
 }
 
-/** The documents of a text that is JSON, or undefined. */
+/** Parses JSON documents; undefined if the text is not JSON. */
 function jsonDocuments(text: string): unknown[] | undefined {
   try {
     return [parseExactJson(text)];
@@ -53,7 +53,7 @@ function jsonDocuments(text: string): unknown[] | undefined {
   }
 }
 
-/** The documents between lines that start with `---`; after it only a comment may follow. */
+/** Splits YAML at lines that start with `---`. Only a comment can follow on these lines. */
 function yamlDocuments(text: string): string[] {
   const lines = text.replaceAll("\r\n", "\n");
   if (!/^---/m.test(lines)) return [lines];
@@ -73,10 +73,10 @@ function yamlDocuments(text: string): string[] {
   return documents.filter((document) => document.trim() !== "");
 }
 
-/** Matches wherever a quote is, also one that nothing closes: text after it would be gone through once for each quote otherwise. */
+/** Also matches an unclosed quote. Otherwise the rest of the text would be searched again for each quote. */
 const TOKEN = /"[^"\\]*(?:\\.?[^"\\]*)*"?|[{}]/gs;
 
-/** The objects of a text such as `{…} {…}`, or undefined when it is none. */
+/** Parses concatenated JSON objects such as `{…} {…}`; undefined for other texts. */
 function jsonStream(text: string): unknown[] | undefined {
   const documents: unknown[] = [];
   let depth = 0;
@@ -94,8 +94,8 @@ function jsonStream(text: string): unknown[] | undefined {
   return depth === 0 && documents.length > 1 ? documents : undefined;
 }
 
-/** One document as objects; `items` makes it a list, whose items take kind and apiVersion from it when they have neither. */
-function objectsOf(path: string, document: unknown): KubeObject[] {
+/** Returns the objects of a document. Items of a list without kind and apiVersion inherit them from the list. */
+function toObjects(path: string, document: unknown): KubeObject[] {
   let object: Members;
   try {
     if (goKindOf(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
@@ -107,7 +107,7 @@ function objectsOf(path: string, document: unknown): KubeObject[] {
     if (!(err instanceof GoTypeError)) throw err;
     throw new Error(`unable to decode ${goQuote(path)}: ${err.message}`, { cause: err });
   }
-  return "items" in object ? itemsOf(object) : [withoutEmptyNamespace(object)];
+  return "items" in object ? toItems(object) : [withoutEmptyNamespace(object)];
 }
 
 function checkItems(items: unknown): void {
@@ -116,7 +116,7 @@ function checkItems(items: unknown): void {
   for (const item of items) if (item !== null && goKindOf(item) !== "map") throw jsonMismatch(item, "map[string]interface {}");
 }
 
-function itemsOf(list: Members): KubeObject[] {
+function toItems(list: Members): KubeObject[] {
   const items = (list["items"] ?? []) as (Members | null)[];
   const itemKind = textOf(list["kind"]).replace(/List$/, "");
   return items.map((item) => {
@@ -132,11 +132,11 @@ function itemsOf(list: Members): KubeObject[] {
   });
 }
 
-function untyped(why: string): Error {
-  return new Error(`unable to get type info from the object "*unstructured.Unstructured": ${why}`);
+function untyped(reason: string): Error {
+  return new Error(`unable to get type info from the object "*unstructured.Unstructured": ${reason}`);
 }
 
-/** The builder takes away a namespace that is no text or empty. */
+/** Removes a namespace that is empty or not a string, like the resource builder. */
 function withoutEmptyNamespace(object: Members): KubeObject {
   const metadata = object["metadata"];
   if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && textOf(metadata.namespace) === "")
@@ -148,16 +148,16 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Said behind Go's words where a folder or file is missing that makes an image a bundle. */
-const NO_BUNDLE = "a registry+v1 bundle has a ClusterServiceVersion in manifests/ and says in metadata/annotations.yaml what it is";
+/** Explanation after the error of Go if a required folder or file is missing. */
+const NO_BUNDLE = "a registry+v1 bundle must have a ClusterServiceVersion in manifests/ and the file metadata/annotations.yaml";
 const MAX_CSVS = 5;
 
 /**
- * Reads a registry+v1 bundle. Files in `manifests/`, or the folder that the annotations state for it, are read in the order of their names whatever they are called; of several
- * ClusterServiceVersions the last is taken. The CSV and CRDs go through Go's typed structs (see GoTypes), the rest stays as it is.
- * Dependencies that cannot be read keep nothing back, see `dependenciesIn`.
- * @throws RetryableError Retrying when something is missing, cannot be parsed or has the wrong type, in operator-controller's words.
- * @throws TerminalError Blocked above one of `BUNDLE_LIMITS`. The objects that its ClusterServiceVersion stands for count as objects.
+ * Loads a registry+v1 bundle. Reads all files in `manifests/`, or the folder in the annotations, in the order of their names. Uses the last of several
+ * ClusterServiceVersions. Converts the CSV and CRDs to Go's typed structs (see GoTypes) and keeps other manifests. Invalid dependencies do not prevent
+ * loading, see `readDependencies`.
+ * @throws RetryableError Retrying of operator-controller if a part is missing, cannot be parsed or has the wrong type.
+ * @throws TerminalError Blocked if the bundle exceeds `BUNDLE_LIMITS`. Objects that the ClusterServiceVersion declares count as objects.
  * @see registry+v1 bundle format
  */
 export function loadBundle(files: BundleFiles): RegistryV1Bundle {
@@ -172,11 +172,11 @@ function load(files: BundleFiles): RegistryV1Bundle {
   checkFiles(files);
   const annotations = files.get(ANNOTATIONS_FILE);
   if (!annotations) throw new Error(`open ${ANNOTATIONS_FILE}: no such file or directory: ${NO_BUNDLE}`);
-  const { packageName, ...stated } = bundleAnnotations(annotations);
-  const { manifests, metadata, cautions } = foldersIn(files.keys(), stated);
+  const { packageName, ...stated } = readAnnotationsFile(annotations);
+  const { manifests, metadata, cautions } = chooseFolders(files.keys(), stated);
   checkMetadata(files, metadata);
   const names = new NameCount();
-  const dependencies = dependenciesIn(files, metadata, names);
+  const dependencies = readDependencies(files, metadata, names);
   const bundle: Omit<RegistryV1Bundle, "csv" | "statedVersion"> = {
     packageName,
     crds: [],
@@ -189,15 +189,15 @@ function load(files: BundleFiles): RegistryV1Bundle {
   const values = new ValueCount();
   for (const path of manifestPaths(files, manifests)) {
     try {
-      for (const object of manifestObjects(path, files.get(path) ?? new Uint8Array(), (name) => names.add(path, name))) {
+      for (const object of readManifestObjects(path, files.get(path) ?? new Uint8Array(), (name) => names.add(path, name))) {
         values.add(path, object);
         names.checkObject(path, object);
         if (object.kind === "ClusterServiceVersion") csvs.push(csvFrom(path, object));
         else if (object.kind === "CustomResourceDefinition") {
           bundle.crds.push(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object) as Crd);
-          const legacy = legacyCrd(object);
+          const legacy = readLegacyCrd(object);
           if (legacy) bundle.legacyCrds.push(legacy);
-        } else bundle.others.push(sortedKeys(object) as KubeObject);
+        } else bundle.others.push(sortKeys(object) as KubeObject);
       }
     } catch (err) {
       if (terminalIn(err)) throw err;
@@ -207,13 +207,13 @@ function load(files: BundleFiles): RegistryV1Bundle {
   }
   const last = csvs.at(-1);
   if (!last) throw new Error(`no ClusterServiceVersion found in ${goQuote(manifests)}`);
-  checkCount(bundle.crds.length + bundle.others.length + csvs.length + standsFor(last.csv));
+  checkCount(bundle.crds.length + bundle.others.length + csvs.length + countDeclared(last.csv));
   if (csvs.length > 1) cautions.push(severalCsvs(csvs));
   addProperties(last.csv, `${metadata}/properties.yaml`, files, names);
   return { ...bundle, csv: last.csv, statedVersion: last.statedVersion };
 }
 
-/** A ClusterServiceVersion, and where it stands. */
+/** A ClusterServiceVersion and its file. */
 interface LoadedCsv {
   path: string;
   csv: Csv;
@@ -229,22 +229,22 @@ function csvFrom(path: string, manifest: KubeObject): LoadedCsv {
 
 function severalCsvs(csvs: readonly LoadedCsv[]): string {
   const names = csvs.map(({ path, csv }) => `${goQuote(excerpt(csv.metadata.name ?? ""))} (${excerpt(path)})`);
-  return `it holds ${csvs.length} ClusterServiceVersions, ${formatList(names, { max: MAX_CSVS })}, of which the last is taken`;
+  return `it contains ${csvs.length} ClusterServiceVersions, ${formatList(names, { max: MAX_CSVS })}; only the last is used`;
 }
 
 function checkCount(objects: number): void {
   const { objects: most } = BUNDLE_LIMITS;
-  if (objects > most) throw bundleTooLarge(`it holds ${objects} objects, more than the ${most} allowed`);
+  if (objects > most) throw bundleTooLarge(`it contains ${objects} objects, more than the ${most} allowed`);
 }
 
-/** How many Deployments, sets of rights, webhooks and API services a ClusterServiceVersion asks for. */
-function standsFor({ spec }: Csv): number {
+/** Counts the Deployments, permissions, webhooks and API services that a ClusterServiceVersion declares. */
+function countDeclared({ spec }: Csv): number {
   const { deployments, permissions, clusterPermissions } = spec.install.spec;
   const lists = [deployments, permissions, clusterPermissions, spec.webhookdefinitions, spec.apiservicedefinitions.owned];
   return lists.reduce((sum, list) => sum + (list?.length ?? 0), 0);
 }
 
-/** The paths in folder `manifests` in the order of their names. @throws Error at the first subfolder. */
+/** Returns the paths in folder `manifests` in the order of their names. @throws Error for the first subfolder. */
 function manifestPaths(files: BundleFiles, manifests: string): string[] {
   const names = new Map<string, boolean>();
   for (const path of files.keys()) {

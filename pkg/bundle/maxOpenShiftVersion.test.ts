@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { minorText } from "../version/clusterVersion.ts";
-import { MAX_OPENSHIFT_VERSION, maxVersionIn } from "./maxOpenShiftVersion.ts";
+import { MAX_OPENSHIFT_VERSION, parseMaxVersion } from "./maxOpenShiftVersion.ts";
 
 interface GrammarCase extends CaseHead {
   values?: { value: string; max?: string; error?: string }[];
@@ -12,22 +12,22 @@ const type = MAX_OPENSHIFT_VERSION;
 const values = loadCases<GrammarCase>("gate").flatMap((c) => c.values ?? []);
 
 test.for(values)("the value $value", ({ value, max, error }) => {
-  const found = maxVersionIn([{ type, value }]);
+  const found = parseMaxVersion([{ type, value }]);
   if (error !== undefined)
     expect(found).toEqual({ kind: "invalid", errors: [`error converting to semver for version ${value}: ${error}`] });
   else expect(found.kind === "stated" && minorText(found.max)).toBe(max);
 });
 
 test("only the property of that very type counts", () => {
-  expect(maxVersionIn([{ type: "olm.maxopenshiftversion", value: "4.18" }])).toEqual({ kind: "none" });
-  expect(maxVersionIn([])).toEqual({ kind: "none" });
+  expect(parseMaxVersion([{ type: "olm.maxopenshiftversion", value: "4.18" }])).toEqual({ kind: "none" });
+  expect(parseMaxVersion([])).toEqual({ kind: "none" });
 });
 
 test("a second one is an error, also behind one that is wrong", () => {
   const twice = `more than one ${type} found in bundle`;
   const good = { type, value: "4.18" };
-  expect(maxVersionIn([good, good, good])).toEqual({ kind: "invalid", errors: [twice] });
-  expect(maxVersionIn([{ type, value: "4" }, good])).toEqual({
+  expect(parseMaxVersion([good, good, good])).toEqual({ kind: "invalid", errors: [twice] });
+  expect(parseMaxVersion([{ type, value: "4" }, good])).toEqual({
     kind: "invalid",
     errors: ['error converting to semver for version 4: invalid semver format "4": expected <major>.<minor>', twice],
   });
@@ -42,7 +42,7 @@ test("a huge value is refused and quoted in part", () => {
     "[".repeat(9_999) + "]".repeat(9_999),
   ];
   for (const value of huge) {
-    const found = maxVersionIn([{ type, value }]);
+    const found = parseMaxVersion([{ type, value }]);
     expect(found.kind === "invalid" && found.errors.join("").length).toBeLessThan(800);
   }
 });
@@ -51,7 +51,7 @@ test("every version can be written as a number from 1.0 on, and as a string", ()
   fc.assert(
     fc.property(fc.bigInt(1n, 2n ** 64n - 1n), fc.bigInt(0n, 2n ** 64n - 1n), (major, minor) => {
       for (const value of [`${major}.${minor}`, `"${major}.${minor}"`]) {
-        const found = maxVersionIn([{ type, value }]);
+        const found = parseMaxVersion([{ type, value }]);
         expect(found.kind === "stated" && minorText(found.max)).toBe(`${major}.${minor}`);
       }
     }),

@@ -4,7 +4,7 @@ import { goJson } from "../golang/json.ts";
 const MAX_LENGTH = 63;
 
 /**
- * `base-suffix`, the base cut such that both fit 63 bytes. Lengths that sum up to exactly 63 give 64 bytes, as upstream.
+ * Returns `base-suffix`, with the base truncated so that both fit in 63 bytes. If the lengths sum up to exactly 63, the result has 64 bytes, like upstream.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/util ObjectNameForBaseAndSuffix
  */
 export function objectName(base: string, suffix: string): string {
@@ -18,8 +18,8 @@ export function objectName(base: string, suffix: string): string {
 }
 
 /**
- * SHA-224 in base 36 over what Go's JSON encoder writes for `value`, its newline included. Members count in the order they stand in,
- * so a Go struct must have its members in Go's order and a Go map its keys sorted.
+ * Computes the SHA-224, in base 36, of the JSON that Go's encoder writes for `value`, including its final newline. The order of fields matters: fields
+ * of a Go struct must be in the order of Go, and keys of a Go map must be sorted.
  */
 export function contentHash(value: unknown): string {
   const digest = createHash("sha224")
@@ -28,7 +28,7 @@ export function contentHash(value: unknown): string {
   return BigInt(`0x${digest}`).toString(36);
 }
 
-/** A name that changes with `content`. */
+/** Returns a name that depends on `content`. */
 export function uniqueName(base: string, content: unknown): string {
   return objectName(base, contentHash(content));
 }

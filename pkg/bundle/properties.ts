@@ -10,13 +10,13 @@ import { goKindOf, jsonMismatch } from "../golang/types.ts";
 import { type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
 import { compareText } from "../text/compare.ts";
 import { excerpt } from "../text/truncate.ts";
-import { sortedKeys } from "./goTypes.ts";
+import { sortKeys } from "./goTypes.ts";
 import type { NameCount } from "./limits.ts";
 import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";
 
 /**
- * An item of a list of properties or dependencies without the member `property` that some authors put around it, as in
- * `- property: {type: color, value: red}`; one that states a type of its own stays as it is.
+ * Unwraps an item of a list of properties or dependencies that is nested in a field `property`, such as `- property: {type: color, value: red}`.
+ * Returns an item with its own type unchanged.
  */
 export function unwrapProperty(item: JsonObject): JsonObject {
   const inner = memberOf(item, "property");
@@ -28,21 +28,20 @@ const MAX_DEPENDENCIES = 512;
 const MAX_FAULTS = 20;
 
 /**
- * What the bundle's metadata says it depends on, as the properties that `opm render` puts into a catalog for it: `olm.package` becomes
- * `olm.package.required`, `olm.gvk` becomes `olm.gvk.required` (none twice), every other type stays, all ordered by type and then by value.
- * The file may have any name in folder `metadata`; the first with dependencies counts. Of a file that is no YAML, or an item that cannot be read,
- * there is a fault and nothing else: a bundle with one is rendered and installed all the same, as Go does it.
- * @param memberNames counts the names of members of the files. @throws TerminalError as `NameCount.add`.
+ * Reads the dependencies of a bundle as the properties that `opm render` adds to a catalog. `olm.package` becomes `olm.package.required`, `olm.gvk`
+ * becomes `olm.gvk.required` without duplicates, and other types are kept. Sorted by type, then by value. The file can have any name in folder
+ * `metadata`; the first file with dependencies counts. Reports invalid files and items as faults. A bundle with faults is still installed, like in Go.
+ * @param memberNames counts the field names in the files. @throws TerminalError like `NameCount.add`.
  * @see operator-registry v1.63.0 pkg/registry/parse.go, addMetadata; pkg/registry/registry_to_model.go
  */
-export function dependenciesIn(files: BundleFiles, metadata = "metadata", memberNames?: NameCount): DeclaredDependencies {
+export function readDependencies(files: BundleFiles, metadata = "metadata", memberNames?: NameCount): DeclaredDependencies {
   const inside = `${metadata}/`;
   const names = [...files.keys()].filter((path) => path.startsWith(inside) && !path.slice(inside.length).includes("/"));
   const faults: string[] = [];
   for (const path of names.sort()) {
     try {
       const items = itemsIn(files.get(path) ?? new Uint8Array(), (name) => memberNames?.add(path, name));
-      if (items.length > 0) return declared(path, items);
+      if (items.length > 0) return convertDependencies(path, items);
     } catch (err) {
       if (terminalIn(err)) throw err;
       if (path === `${inside}dependencies.yaml`) faults.push(`${path}: ${messageOf(err)}`);
@@ -51,25 +50,25 @@ export function dependenciesIn(files: BundleFiles, metadata = "metadata", member
   return { properties: [], faults };
 }
 
-/** The list under `dependencies`; empty where there is none. @throws Error when the text cannot be read. */
+/** Reads the list `dependencies`; empty if there is none. @throws Error if the file is invalid. */
 function itemsIn(content: Uint8Array, onMember: OnMember): readonly unknown[] {
-  if (content.byteLength > MAX_BYTES) throw new Error(`the file has ${content.byteLength} bytes, more than the ${MAX_BYTES} that are read`);
+  if (content.byteLength > MAX_BYTES) throw new Error(`the file has ${content.byteLength} bytes, more than the limit of ${MAX_BYTES}`);
   const document = yamlDocument(new TextDecoder().decode(content), onMember);
   const items = isObject(document) ? memberOf(document, "dependencies") : undefined;
   if (items === undefined || items === null) return [];
   if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${describeKind(items)}`);
   if (items.length > MAX_DEPENDENCIES)
-    throw new Error(`dependencies: ${items.length} of them, more than the ${MAX_DEPENDENCIES} that are read`);
+    throw new Error(`dependencies: ${items.length} items, more than the limit of ${MAX_DEPENDENCIES}`);
   return items;
 }
 
-function declared(path: string, items: readonly unknown[]): DeclaredDependencies {
+function convertDependencies(path: string, items: readonly unknown[]): DeclaredDependencies {
   const properties = new Map<string, Property>();
   const faults: string[] = [];
   for (const [i, item] of items.entries()) {
     try {
-      const property = requiredBy(item);
-      // Only APIs are told once, as opm has it.
+      const property = toRequiredProperty(item);
+      // Only APIs are deduplicated, like in opm.
       properties.set(property.type === "olm.gvk.required" ? goJson(property.value) : `${i}`, property);
     } catch (err) {
       if (faults.length < MAX_FAULTS) faults.push(`${path}: dependencies[${i}]${messageOf(err)}`);
@@ -80,7 +79,7 @@ function declared(path: string, items: readonly unknown[]): DeclaredDependencies
   return { properties: [...properties.values()].sort(order), faults };
 }
 
-function requiredBy(item: unknown): Property {
+function toRequiredProperty(item: unknown): Property {
   if (!isObject(item)) throw new Error(`: expected an object, got ${describeKind(item)}`);
   const dependency = unwrapProperty(item);
   const type = text(dependency, "type", "");
@@ -97,7 +96,7 @@ function requiredBy(item: unknown): Property {
   return { type: "olm.package.required", value: { packageName, versionRange } };
 }
 
-/** Empty where there is none, as Go has it. */
+/** Reads a text; empty if it is missing, like in Go. */
 function text(object: JsonObject, key: string, at: string): string {
   const value = memberOf(object, key) ?? "";
   if (typeof value === "string") return value;
@@ -107,38 +106,38 @@ function text(object: JsonObject, key: string, at: string): string {
 const SPACE = /[ \t\r\n]/;
 const ESCAPED = /[<>&\u2028\u2029]/g;
 
-/** One property with its value as the text of the JSON token, so that the number 4.10 stays 4.10; the empty text where there is no value. */
+/** A property with its value as JSON text, so that the number 4.10 keeps its digits. Empty if there is no value. */
 export interface RawProperty {
   readonly type: string;
   readonly value: string;
 }
 
 /**
- * The properties in the text of an annotation `olm.properties`, in order; none for the text `null`. Keys are taken in any letter case, of a
- * repeated key the last one counts, a null in place of a property or of a type is an empty one, as Go's decoder has it.
- * @throws Error in the words of Go's encoding/json when the text is no JSON list of properties; at most one character of it is quoted.
+ * Parses the annotation `olm.properties`; empty for the text `null`. Like in Go, keys are case-insensitive, the last duplicate key counts, and a null
+ * property or type is empty.
+ * @throws Error of encoding/json if the text is not a JSON list of properties. It quotes at most one character of the text.
  */
-export function rawProperties(text: string): RawProperty[] {
+export function parseRawProperties(text: string): RawProperty[] {
   const fault = goJsonFault(text);
   if (fault !== undefined) throw new Error(fault);
   const list = text.trim();
   if (list === "null") return [];
   if (!list.startsWith("[")) throw jsonMismatch(sample(list), "[]property.Property");
-  return partsOf(list).map(propertyFrom);
+  return splitTokens(list).map(parseProperty);
 }
 
-/** `properties` as Go's `json.Marshal` prints the list: values without white space around their tokens, otherwise as they are written. */
-function propertiesText(properties: readonly RawProperty[]): string {
+/** Formats properties like Go's `json.Marshal`: removes white space between tokens of values and keeps their text otherwise. */
+function formatProperties(properties: readonly RawProperty[]): string {
   if (properties.length === 0) return "null";
-  const items = properties.map(({ type, value }) => `{"type":${goJson(type)},"value":${value === "" ? "null" : compacted(value)}}`);
+  const items = properties.map(({ type, value }) => `{"type":${goJson(type)},"value":${value === "" ? "null" : compactJson(value)}}`);
   return `[${items.join(",")}]`;
 }
 
-function propertyFrom(item: string): RawProperty {
+function parseProperty(item: string): RawProperty {
   const property = { type: "", value: "" };
   if (item === "null") return property;
   if (!item.startsWith("{")) throw jsonMismatch(sample(item), "property.Property");
-  const parts = partsOf(item);
+  const parts = splitTokens(item);
   for (let i = 0; i + 1 < parts.length; i += 2) {
     const name = String(JSON.parse(parts[i] ?? "")).toLowerCase();
     const value = parts[i + 1] ?? "";
@@ -150,7 +149,7 @@ function propertyFrom(item: string): RawProperty {
   return property;
 }
 
-/** A value of the kind that the JSON token is of. */
+/** Returns a value of the type of a JSON token. */
 function sample(token: string): unknown {
   if (token.startsWith("{")) return {};
   if (token.startsWith("[")) return [];
@@ -158,8 +157,8 @@ function sample(token: string): unknown {
   return token === "true" || token === "false" ? token === "true" : 0;
 }
 
-/** The tokens inside the brackets of `json`, a valid object or list: the elements, or keys and values by turns. */
-function partsOf(json: string): string[] {
+/** Splits a valid JSON object or list into its elements, or into alternating keys and values. */
+function splitTokens(json: string): string[] {
   const parts: string[] = [];
   const end = json.length - 1;
   let depth = 0;
@@ -177,8 +176,8 @@ function partsOf(json: string): string[] {
   return parts;
 }
 
-/** Valid JSON on one line, with `<`, `>`, `&` and the two line separators escaped as Go escapes them. */
-function compacted(json: string): string {
+/** Removes white space from valid JSON and escapes `<`, `>`, `&` and the two line separators like Go. */
+function compactJson(json: string): string {
   let text = "";
   let start = 0;
   for (let at = 0; at < json.length; at++) {
@@ -194,29 +193,28 @@ function compacted(json: string): string {
 const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
 
 /**
- * Appends the properties of the file at `path`, such as "metadata/properties.yaml", to those in the CSV's annotation `olm.properties`, which is written anew;
- * without that file (or with an empty one) the annotation is only checked. Items of the file may have a member `property` around them.
- * Numbers of the annotation stay as they are written, 4.10 for one, while those of the file are read as floating point first: 4.10 becomes
- * 4.1 and 5.0 becomes 5.
- * @param names counts the names of members of the file. @throws Error when one of the two cannot be read.
+ * Appends the properties in the file at `path`, such as "metadata/properties.yaml", to the annotation `olm.properties` of the CSV. If the file is
+ * missing or empty, only checks the annotation. Items of the file can be nested in a field `property`. Numbers in the annotation keep their digits, such
+ * as 4.10. Numbers in the file become floating-point numbers: 4.10 becomes 4.1 and 5.0 becomes 5.
+ * @param names counts the field names in the file. @throws Error if the file or the annotation is invalid.
  */
 export function addProperties(csv: Csv, path: string, files: BundleFiles, names?: NameCount): void {
-  const properties = annotated(csv);
+  const properties = annotatedProperties(csv);
   const file = files.get(path);
   if (!file || file.byteLength === 0) return;
-  properties.push(...reading(path, () => propertiesIn(yamlDocument(new TextDecoder().decode(file), (name) => names?.add(path, name)))));
-  csv.metadata.annotations = sortedKeys({ ...csv.metadata.annotations, [ANNOTATION_PROPERTIES]: propertiesText(properties) }) as Record<
+  properties.push(...withContext(path, () => propertiesIn(yamlDocument(new TextDecoder().decode(file), (name) => names?.add(path, name)))));
+  csv.metadata.annotations = sortKeys({ ...csv.metadata.annotations, [ANNOTATION_PROPERTIES]: formatProperties(properties) }) as Record<
     string,
     string
   >;
 }
 
-function annotated(csv: Csv): RawProperty[] {
+function annotatedProperties(csv: Csv): RawProperty[] {
   const text = csv.metadata.annotations?.[ANNOTATION_PROPERTIES];
-  return text === undefined ? [] : reading(CSV_ANNOTATION, () => rawProperties(text));
+  return text === undefined ? [] : withContext(CSV_ANNOTATION, () => parseRawProperties(text));
 }
 
-/** The list under `properties` of the parsed file. */
+/** Reads the list `properties` of a parsed file. */
 function propertiesIn(document: unknown): RawProperty[] {
   try {
     if (document === null) return [];
@@ -225,13 +223,13 @@ function propertiesIn(document: unknown): RawProperty[] {
     const items = Array.isArray(properties)
       ? properties.map((item: unknown) => (isObject(item) ? unwrapProperty(item) : item))
       : properties;
-    return rawProperties(goJson(items));
+    return parseRawProperties(goJson(items));
   } catch (err) {
     throw new Error(`error unmarshaling JSON: while decoding JSON: ${messageOf(err)}`, { cause: err });
   }
 }
 
-function reading<T>(what: string, read: () => T): T {
+function withContext<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (err) {

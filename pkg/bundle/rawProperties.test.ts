@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { rawProperties } from "./properties.ts";
+import { parseRawProperties } from "./properties.ts";
 
 interface AnnotationCase extends CaseHead {
   annotations?: { annotation: string; properties?: [type: string, value: string][]; error?: string }[];
@@ -10,14 +10,14 @@ interface AnnotationCase extends CaseHead {
 const annotations = loadCases<AnnotationCase>("gate").flatMap((c) => c.annotations ?? []);
 
 test.for(annotations)("the annotation $annotation", ({ annotation, properties, error }) => {
-  if (error !== undefined) expect(() => rawProperties(annotation)).toThrow(expect.objectContaining({ message: error }));
-  else expect(rawProperties(annotation).map(({ type, value }) => [type, value])).toEqual(properties);
+  if (error !== undefined) expect(() => parseRawProperties(annotation)).toThrow(expect.objectContaining({ message: error }));
+  else expect(parseRawProperties(annotation).map(({ type, value }) => [type, value])).toEqual(properties);
 });
 
 test("what JSON.stringify writes is read back", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ type: fc.string(), value: fc.jsonValue() })), fc.constantFrom(0, 2), (list, space) => {
-      const found = rawProperties(JSON.stringify(list, undefined, space));
+      const found = parseRawProperties(JSON.stringify(list, undefined, space));
       const read = found.map(({ type, value }): unknown => ({ type, value: JSON.parse(value) }));
       expect(read).toEqual(JSON.parse(JSON.stringify(list)));
     }),
@@ -28,7 +28,7 @@ test("whatever else there is, either a list or one line that quotes little", () 
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (text) => {
       try {
-        expect(Array.isArray(rawProperties(text))).toBe(true);
+        expect(Array.isArray(parseRawProperties(text))).toBe(true);
       } catch (err) {
         expect((err as Error).message.length).toBeLessThan(120);
       }
@@ -38,7 +38,7 @@ test("whatever else there is, either a list or one line that quotes little", () 
 
 test("deep nesting and great length cost neither stack nor quotes", () => {
   const deep = `[{"type":"a","value":${"[".repeat(9_990)}${"]".repeat(9_990)}}]`;
-  expect(rawProperties(deep)[0]?.value).toHaveLength(2 * 9_990);
-  expect(() => rawProperties("[".repeat(1_000_000))).toThrow(new Error("invalid character '[' exceeded max depth"));
-  expect(() => rawProperties(`[${'{"type":"a"},'.repeat(100_000)}`)).toThrow(new Error("unexpected end of JSON input"));
+  expect(parseRawProperties(deep)[0]?.value).toHaveLength(2 * 9_990);
+  expect(() => parseRawProperties("[".repeat(1_000_000))).toThrow(new Error("invalid character '[' exceeded max depth"));
+  expect(() => parseRawProperties(`[${'{"type":"a"},'.repeat(100_000)}`)).toThrow(new Error("unexpected end of JSON input"));
 });

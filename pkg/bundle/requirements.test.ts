@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { thingDefinition } from "../../test/support/definitions.ts";
-import { type BundleRequirements, requirementsFrom, requirementsOf, unmetRequirements } from "./requirements.ts";
+import { type BundleRequirements, parseRequirements, readRequirements, findUnmetRequirements } from "./requirements.ts";
 import type { ApiServiceDescription, Crd, Csv } from "./types.ts";
 
 interface RequirementsCase extends CaseHead {
@@ -42,10 +42,10 @@ function servedOf(text: string) {
 test.for(loadCases<RequirementsCase>("requirements"))(
   "$source: $name",
   ({ requires, brings = [], serves = [], served = [], kube = "v1.36.0", wants, unmet }) => {
-    const required = requirementsOf({ csv: csvOf(requires, serves), crds: brings.map(crdOf) });
+    const required = readRequirements({ csv: csvOf(requires, serves), crds: brings.map(crdOf) });
     if (wants === "nothing") return expect(required).toBeUndefined();
-    expect(requirementsFrom(JSON.parse(JSON.stringify(required)))).toEqual(required);
-    return expect(unmetRequirements(required ?? {}, { kubeVersion: kube, served: served.map(servedOf) })).toEqual(unmet);
+    expect(parseRequirements(JSON.parse(JSON.stringify(required)))).toEqual(required);
+    return expect(findUnmetRequirements(required ?? {}, { kubeVersion: kube, served: served.map(servedOf) })).toEqual(unmet);
   },
 );
 
@@ -55,7 +55,7 @@ test("what a bundle requires is bounded, in number and in length", () => {
     version: "v".repeat(10_000),
     kind: "K",
   }));
-  const required = requirementsOf({ csv: csvOf({ definitions, minKubeVersion: "9".repeat(10_000) }), crds: [] });
+  const required = readRequirements({ csv: csvOf({ definitions, minKubeVersion: "9".repeat(10_000) }), crds: [] });
   expect(required?.definitions).toHaveLength(100);
   expect(JSON.stringify(required).length).toBeLessThan(60_000);
 });
@@ -64,5 +64,5 @@ test.for<[what: string, json: unknown, requirements: BundleRequirements | undefi
   ["no object", [], undefined],
   ["members of other kinds", { minKubeVersion: 1, definitions: 7, apis: [7, { group: "g" }] }, { definitions: [], apis: [] }],
 ])("of a record nothing is taken that is %s", ([, json, requirements]) => {
-  expect(requirementsFrom(json)).toEqual(requirements);
+  expect(parseRequirements(json)).toEqual(requirements);
 });

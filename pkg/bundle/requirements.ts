@@ -3,13 +3,13 @@ import { goQuote } from "../golang/quote.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Crd, Csv } from "./types.ts";
 
-/** What a ClusterServiceVersion wants of a cluster before it is installed; members are absent where it wants nothing of the sort. */
+/** The requirements of a ClusterServiceVersion for a cluster. Fields are absent if there is no such requirement. */
 export interface BundleRequirements {
-  /** As it is written. */
+  /** Unparsed version. */
   readonly minKubeVersion?: string;
-  /** By name, such as "things.example.com". The version is empty where any will do. */
+  /** CRDs by name, such as "things.example.com". The version is empty if any version is sufficient. */
   readonly definitions?: readonly { readonly name: string; readonly version: string }[];
-  /** APIs of API services. */
+  /** APIs that API services must serve. */
   readonly apis?: readonly { readonly group: string; readonly version: string; readonly kind: string }[];
 }
 
@@ -22,28 +22,28 @@ interface ServedKind {
   readonly kind: string;
 }
 
-/** What a cluster has to offer. */
-export interface ClusterOffer {
+/** The version and the APIs of a cluster. */
+export interface ClusterApis {
   /** Version of the API server, such as "v1.34.1-eks-1de2ab1". */
   readonly kubeVersion: string;
   readonly served: readonly ServedKind[];
 }
 
-/** Required definitions, and required APIs, that are looked at. */
+/** Maximum required CRDs, and maximum required APIs. */
 const MAX_REQUIRED = 100;
-/** Longest text of a bundle in a finding: names of definitions and kinds have no more. */
+/** Maximum length of a text of a bundle. Names of CRDs and kinds are not longer. */
 const MAX_TEXT = 253;
 const KUBE_VERSION = /^v?(\d{1,5})\.(\d{1,5})(?:\.(\d{1,5}))?(?![\d.])/;
 
 /**
- * What a bundle wants of a cluster: the Kubernetes version, and definitions and APIs of others. A definition that it brings itself is none.
- * At most a hundred of each; texts have at most 253 characters. Undefined where it wants nothing.
+ * Returns the requirements of a bundle: the Kubernetes version, and CRDs and APIs that it does not provide itself. At most a hundred of each, with texts
+ * of at most 253 characters. Undefined without requirements.
  */
-export function requirementsOf({ csv, crds }: { csv: Pick<Csv, "spec">; crds: readonly Crd[] }): BundleRequirements | undefined {
+export function readRequirements({ csv, crds }: { csv: Pick<Csv, "spec">; crds: readonly Crd[] }): BundleRequirements | undefined {
   const { minKubeVersion = "", customresourcedefinitions, apiservicedefinitions } = csv.spec;
   const definitions = (customresourcedefinitions.required ?? [])
     .map(({ name, version }) => ({ name: truncate(name.trim(), MAX_TEXT), version: truncate(version.trim(), MAX_TEXT) }))
-    .filter(({ name, version }) => name !== "" && !crds.some((crd) => brings(crd, name, version)));
+    .filter(({ name, version }) => name !== "" && !crds.some((crd) => provides(crd, name, version)));
   const owned = new Set((apiservicedefinitions.owned ?? []).map(keyOf));
   const apis = (apiservicedefinitions.required ?? [])
     .filter((api) => !owned.has(keyOf(api)))
@@ -52,19 +52,19 @@ export function requirementsOf({ csv, crds }: { csv: Pick<Csv, "spec">; crds: re
         ? [{ group: truncate(group.trim(), MAX_TEXT), version: truncate(version.trim(), MAX_TEXT), kind: truncate(kind.trim(), MAX_TEXT) }]
         : [],
     );
-  const wanted: BundleRequirements = {
+  const requirements: BundleRequirements = {
     ...(minKubeVersion === "" ? {} : { minKubeVersion: truncate(minKubeVersion.trim(), MAX_TEXT) }),
     ...(definitions.length > 0 ? { definitions: definitions.slice(0, MAX_REQUIRED) } : {}),
     ...(apis.length > 0 ? { apis: apis.slice(0, MAX_REQUIRED) } : {}),
   };
-  return Object.keys(wanted).length > 0 ? wanted : undefined;
+  return Object.keys(requirements).length > 0 ? requirements : undefined;
 }
 
 /**
- * What of `requirements` the cluster does not meet, a clause each, in their order: the version, definitions, APIs. What vendors add to the
- * version of their API server does not count, so that v1.34.1-gke.100 is 1.34.1.
+ * Returns a clause for each unmet requirement, in order: version, CRDs, APIs. Ignores vendor suffixes of the version of the API server, so that
+ * v1.34.1-gke.100 is 1.34.1.
  */
-export function unmetRequirements(requirements: BundleRequirements, { kubeVersion, served }: ClusterOffer): string[] {
+export function findUnmetRequirements(requirements: BundleRequirements, { kubeVersion, served }: ClusterApis): string[] {
   const { minKubeVersion, definitions = [], apis = [] } = requirements;
   const version = minKubeVersion === undefined ? undefined : versionFinding(minKubeVersion, kubeVersion);
   return [
@@ -74,13 +74,13 @@ export function unmetRequirements(requirements: BundleRequirements, { kubeVersio
       .filter((api) => !served.some(({ group, version: of, kind }) => group === api.group && of === api.version && kind === api.kind))
       .map(
         ({ group, version: of, kind }) =>
-          `kind ${goQuote(kind)} of API ${goQuote(`${group}/${of}`)} is required of an API service and not served`,
+          `kind ${goQuote(kind)} of API ${goQuote(`${group}/${of}`)} is required, but no API service provides it`,
       ),
   ];
 }
 
-/** The requirements that JSON holds which `requirementsOf` gave; undefined where it is something else. */
-export function requirementsFrom(json: unknown): BundleRequirements | undefined {
+/** Parses the JSON form of the result of `readRequirements`; undefined for other values. */
+export function parseRequirements(json: unknown): BundleRequirements | undefined {
   if (!isObject(json)) return undefined;
   const { minKubeVersion, definitions, apis } = json;
   const texts = <K extends string>(list: unknown, keys: readonly K[]): Record<K, string>[] =>
@@ -95,21 +95,21 @@ export function requirementsFrom(json: unknown): BundleRequirements | undefined 
 }
 
 function versionFinding(minimum: string, kubeVersion: string): string | undefined {
-  const [wanted, found] = [numbersIn(minimum), numbersIn(kubeVersion)];
-  if (!wanted) return `its minKubeVersion ${goQuote(minimum)} is no version`;
+  const [required, found] = [numbersIn(minimum), numbersIn(kubeVersion)];
+  if (!required) return `its minKubeVersion ${goQuote(minimum)} is not a version`;
   if (!found)
     return `its minKubeVersion ${minimum} cannot be compared with the API server's version ${goQuote(truncate(kubeVersion.trim(), MAX_TEXT))}`;
-  const at = wanted.findIndex((number, i) => number !== found[i]);
-  const isLower = at >= 0 && (found[at] ?? 0) < (wanted[at] ?? 0);
-  return isLower ? `its minKubeVersion is ${minimum} and the API server's version ${kubeVersion}` : undefined;
+  const at = required.findIndex((number, i) => number !== found[i]);
+  const isLower = at >= 0 && (found[at] ?? 0) < (required[at] ?? 0);
+  return isLower ? `its minKubeVersion is ${minimum}, but the API server has version ${kubeVersion}` : undefined;
 }
 
 function definitionFinding({ name, version }: { name: string; version: string }, served: readonly ServedKind[]): string[] {
   const versions = served.filter(({ resource, group }) => `${resource}.${group}` === name).map((one) => one.version);
   const named = `CustomResourceDefinition ${goQuote(name)}`;
-  if (versions.length === 0) return [`${named} is required and not served`];
+  if (versions.length === 0) return [`${named} is required, but not served`];
   if (version === "" || versions.includes(version)) return [];
-  return [`${named} is required in version ${goQuote(version)} and served in ${versions.join(", ")} only`];
+  return [`${named} is required in version ${goQuote(version)}, but served only in ${versions.join(", ")}`];
 }
 
 function numbersIn(version: string): number[] | undefined {
@@ -117,7 +117,7 @@ function numbersIn(version: string): number[] | undefined {
   return major === undefined ? undefined : [major, minor, patch].map(Number);
 }
 
-function brings({ metadata, spec }: Crd, name: string, version: string): boolean {
+function provides({ metadata, spec }: Crd, name: string, version: string): boolean {
   if (metadata.name !== name) return false;
   const versions = Array.isArray(spec["versions"]) ? spec["versions"].filter(isObject) : [];
   return version === "" || versions.some((one) => one["name"] === version && one["served"] === true);

@@ -1,13 +1,13 @@
 import type { JsonObject, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import type { Property } from "../fbc/types.ts";
 
-/** A bundle's files by slash path from its root, such as "manifests/csv.yaml"; those of the folders in `foldersToRead` count. */
+/** The files of a bundle by path, such as "manifests/csv.yaml". Only files in the folders of `foldersToRead` are used. */
 export type BundleFiles = ReadonlyMap<string, Uint8Array>;
 
-/** Scope that an operator can watch. Other texts occur in bundles (misspelt ones) and match nothing. */
+/** A scope that an operator can watch. Bundles can also contain other, misspelt values, which match nothing. */
 export type InstallModeType = "AllNamespaces" | "MultiNamespace" | "OwnNamespace" | "SingleNamespace";
 
-/** rbac/v1 PolicyRule, members in Go's order. */
+/** rbac/v1 PolicyRule, with fields in the order of Go. */
 export interface CsvPolicyRule {
   verbs: string[] | null;
   apiGroups?: string[];
@@ -16,13 +16,13 @@ export interface CsvPolicyRule {
   nonResourceURLs?: string[];
 }
 
-/** What one ServiceAccount of the operator may do; the name is empty for the namespace's default one. */
+/** The permissions of a ServiceAccount of the operator. The name is empty for ServiceAccount default. */
 export interface StrategyPermission {
   serviceAccountName: string;
   rules: CsvPolicyRule[] | null;
 }
 
-/** A named object with a mount path, image or value, of which only these members are looked at. */
+/** A container with the fields that are used. */
 export interface Container {
   name: string;
   env?: NamedItem[];
@@ -32,7 +32,7 @@ export interface Container {
   [member: string]: unknown;
 }
 
-/** An item that its list holds once by name, such as a volume or a variable. */
+/** An item with a unique name in its list, such as a volume or a variable. */
 export interface NamedItem {
   name: string;
   [member: string]: unknown;
@@ -66,7 +66,7 @@ export interface StrategyDeployment {
   label?: Record<string, string>;
 }
 
-/** A webhook the operator serves. `type` may be any text in a broken bundle. */
+/** A webhook that the operator serves. `type` can be any text in an invalid bundle. */
 export interface WebhookDescription {
   generateName: string;
   type: string;
@@ -85,7 +85,7 @@ export interface WebhookDescription {
   conversionCRDs?: string[];
 }
 
-/** A kind of an API that the operator serves itself, behind the aggregation layer of the API server. Any text may stand in a broken bundle. */
+/** A kind that the operator serves through the aggregation layer. Values can be any text in an invalid bundle. */
 export interface ApiServiceDescription {
   /** Plural name in paths. */
   name: string;
@@ -97,8 +97,8 @@ export interface ApiServiceDescription {
 }
 
 /**
- * A ClusterServiceVersion as Go's typed structs hold it: unknown members and nulls are gone, quantities canonical,
- * members in the order in which Go prints them. Only the members read here are spelt out.
+ * A ClusterServiceVersion after conversion to Go's typed structs: without unknown and null fields, with canonical quantities, and with fields in the
+ * order of Go. Only the fields that are used are declared.
  */
 export interface Csv {
   apiVersion?: string;
@@ -124,38 +124,38 @@ export interface Csv {
   [member: string]: unknown;
 }
 
-/** apiextensions/v1 CustomResourceDefinition after Go's typed structs, whatever its apiVersion says. */
+/** A CustomResourceDefinition of any apiVersion after conversion to the Go struct of apiextensions/v1. */
 export interface Crd extends KubeObject {
   spec: { conversion?: JsonObject; preserveUnknownFields?: boolean; [member: string]: unknown };
 }
 
-/** A CustomResourceDefinition that API servers take no more, and each step of turning it into one that they do. */
+/** A CustomResourceDefinition of a removed API version and the steps to convert it. */
 export interface LegacyCrd {
   name: string;
   conversion: string[];
 }
 
-/** What the metadata of a bundle says that it depends on. */
+/** The dependencies in the metadata of a bundle. */
 export interface DeclaredDependencies {
-  /** In the form of a catalog's properties: `olm.package.required`, `olm.gvk.required`, `olm.constraint` and whatever else is stated. */
+  /** In the form of catalog properties: `olm.package.required`, `olm.gvk.required`, `olm.constraint` and other stated types. */
   properties: Property[];
-  /** Parts that cannot be read, each with its file and place, for the bundle's author. */
+  /** Errors of invalid parts with file and location. */
   faults: string[];
 }
 
 /** A loaded registry+v1 bundle. */
 export interface RegistryV1Bundle {
-  /** From `metadata/annotations.yaml`; empty when it is not said. */
+  /** From `metadata/annotations.yaml`; empty if not set. */
   packageName: string;
   csv: Csv;
   crds: Crd[];
-  /** Those of `crds` whose manifest is of apiextensions.k8s.io/v1beta1, in the same order. */
+  /** The `crds` whose manifest uses apiextensions.k8s.io/v1beta1, in the same order. */
   legacyCrds: LegacyCrd[];
-  /** All other manifests, untouched but for the order of keys. */
+  /** All other manifests, with sorted keys. */
   others: KubeObject[];
   dependencies: DeclaredDependencies;
-  /** What was passed over in reading it and is its author's mistake, a sentence each, such as a second ClusterServiceVersion. */
+  /** A sentence for each skipped part that is a mistake of the author, such as a second ClusterServiceVersion. */
   cautions: string[];
-  /** `spec.version` of the CSV as it is written; empty where it has none, while `csv` then says 0.0.0 as Go does. */
+  /** Unparsed `spec.version` of the CSV; empty if not set, although `csv` then has version 0.0.0 like in Go. */
   statedVersion: string;
 }

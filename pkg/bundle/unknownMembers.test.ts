@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { unknownMembers } from "./unknownMembers.ts";
+import { findUnknownFields } from "./unknownMembers.ts";
 
 const CSV = "operators/v1alpha1.ClusterServiceVersion";
 const CRD = "apiextensions/v1.CustomResourceDefinition";
@@ -29,5 +29,5 @@ test.for<[what: string, type: string, value: unknown, unknown: [path: string, me
     ],
   ],
 ])("%s", ([, type, value, unknown]) => {
-  expect(unknownMembers(type, value).map(({ path, meant }) => [path.join("."), meant])).toEqual(unknown);
+  expect(findUnknownFields(type, value).map(({ path, meant }) => [path.join("."), meant])).toEqual(unknown);
 });

@@ -3,14 +3,14 @@ import type { YamlPath } from "../golang/yaml.ts";
 import { similarName } from "../text/compare.ts";
 import table from "./goTypes.json" with { type: "json" };
 
-/** A member that Go drops because its struct has none of that name. */
+/** A field that Go drops because its struct does not have it. */
 export interface UnknownMember {
   readonly path: YamlPath;
-  /** A name that may have been meant. */
+  /** A similar known name. */
   readonly meant: string | undefined;
 }
 
-/** The members of each struct and their types, by name. */
+/** Types of fields by struct and name. */
 const TYPES: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   Object.entries<readonly string[] | null>(table.types).map(([name, members]) => [
     name,
@@ -18,11 +18,11 @@ const TYPES: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   ]),
 );
 const SCHEMA = "apiextensions/v1.JSONSchemaProps";
-/** The unions that hold schemas. */
+/** Unions that contain schemas. */
 const HOLDS_SCHEMA = /^!JSONSchemaPropsOr(Array|Bool|StringArray)$/;
 
-/** Members of a parsed value, at any depth, that Go's struct `type` does not have, in the order of the value. Parts of a wrong type are passed over. */
-export function unknownMembers(type: string, value: unknown): UnknownMember[] {
+/** Finds fields of a parsed value, at any depth, that the Go struct `type` does not have, in order. Ignores parts of the wrong type. */
+export function findUnknownFields(type: string, value: unknown): UnknownMember[] {
   const found: UnknownMember[] = [];
   visit(type, value, [], found);
   return found;

@@ -3,10 +3,10 @@ import { validateLabel1035, validateSubdomain } from "../api/names.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { findDuplicates } from "../text/lists.ts";
-import { ownedApiServices, portOf } from "./apiServices.ts";
+import { listOwnedApiServices, effectivePort } from "./apiServices.ts";
 import type { ApiServiceDescription, Csv, InstallModeType, RegistryV1Bundle, StrategyDeployment, WebhookDescription } from "./types.ts";
 
-/** The scope of every kind that a bundle may contain, its CSV and CRDs included; by kind only, as operator-registry has it. */
+/** The scope of each kind that a bundle can contain, including CSV and CRDs. By kind only, like in operator-registry. */
 export const SUPPORTED_KINDS: Readonly<Record<string, "namespaced" | "cluster">> = {
   ClusterServiceVersion: "namespaced",
   CustomResourceDefinition: "cluster",
@@ -32,18 +32,18 @@ export const SUPPORTED_KINDS: Readonly<Record<string, "namespaced" | "cluster">>
   ConsolePlugin: "cluster",
 };
 
-/** Whether objects of `kind` live in a namespace; undefined for a kind that bundles must not hold. */
+/** Returns the scope of a kind; undefined for a kind that bundles must not contain. */
 export function supportedScope(kind: string): "namespaced" | "cluster" | undefined {
   return Object.hasOwn(SUPPORTED_KINDS, kind) ? SUPPORTED_KINDS[kind] : undefined;
 }
 
 const REQUIRED = ["group", "version", "kind", "name", "deploymentName"] as const;
 const MAX_PORT = 65_535;
-/** Zones whose groups are Kubernetes' own, but for those that are made to be served by others. */
+/** Domains of API groups of Kubernetes, except for groups that extensions serve. */
 const KUBERNETES_ZONES: readonly string[] = ["k8s.io", "kubernetes.io"];
-const MEANT_FOR_OTHERS: ReadonlySet<string> = new Set(["metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"]);
+const EXTENSION_GROUPS: ReadonlySet<string> = new Set(["metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"]);
 
-/** Entries without something that every one must have, by their number. */
+/** Finds entries without required fields, in order. */
 function incompleteApiServices({ csv }: RegistryV1Bundle): string[] {
   return ownedIn(csv).flatMap((description, i) => {
     const missing = REQUIRED.filter((member) => !description[member]);
@@ -51,7 +51,7 @@ function incompleteApiServices({ csv }: RegistryV1Bundle): string[] {
   });
 }
 
-/** API services that no deployment serves, by name. */
+/** Finds API services of unknown deployments, sorted. */
 function apiServicesWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   const deployments = new Set((csv.spec.install.spec.deployments ?? []).map(({ name }) => name));
   return sorted(
@@ -61,7 +61,7 @@ function apiServicesWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   );
 }
 
-/** Groups, versions, kinds and plural names that the API server takes in no APIService or path, by name. */
+/** Finds groups, versions, kinds and plural names that the API server does not accept in an APIService or path, sorted. */
 function invalidApiServiceNames({ csv }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv).flatMap((description) => {
@@ -79,7 +79,7 @@ function invalidApiServiceNames({ csv }: RegistryV1Bundle): string[] {
   );
 }
 
-/** Ports out of bounds, by name; 0 stands for 443. */
+/** Finds invalid ports, sorted. 0 means 443. */
 function invalidApiServicePorts({ csv }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv)
@@ -90,31 +90,31 @@ function invalidApiServicePorts({ csv }: RegistryV1Bundle): string[] {
   );
 }
 
-/** Group versions whose kinds are said to be served from several places, and ports that are said to lead to several, by name. */
+/** Finds API groups and versions with several deployments or ports, and ports with several target ports, sorted. */
 function disagreeingApiServices({ csv }: RegistryV1Bundle): string[] {
   const places = new Map<string, Set<string>>();
   for (const description of ownedIn(csv)) {
     const { deploymentName = "", containerPort } = description;
     const title = titleOf(description);
-    places.set(title, (places.get(title) ?? new Set()).add(`port ${portOf(containerPort)} of deployment '${deploymentName}'`));
+    places.set(title, (places.get(title) ?? new Set()).add(`port ${effectivePort(containerPort)} of deployment '${deploymentName}'`));
   }
   const scattered = [...places].filter(([, found]) => found.size > 1);
-  const ports = ownedApiServices(csv).flatMap(({ name, deploymentName, port }) =>
+  const ports = listOwnedApiServices(csv).flatMap(({ name, deploymentName, port }) =>
     (csv.spec.webhookdefinitions ?? [])
-      .filter((webhook) => webhook.deploymentName === deploymentName && portOf(webhook.containerPort) === port)
+      .filter((webhook) => webhook.deploymentName === deploymentName && effectivePort(webhook.containerPort) === port)
       .filter(({ targetPort = port }) => targetPort !== port)
       .map(
         ({ generateName, targetPort }) =>
-          `owned API service '${name}' and webhook '${generateName}' share port ${port} of deployment '${deploymentName}', which leads the webhook to target port '${targetPort}'`,
+          `owned API service '${name}' and webhook '${generateName}' share port ${port} of deployment '${deploymentName}', but the webhook has target port '${targetPort}'`,
       ),
   );
   return [
-    ...sorted(scattered.map(([title, found]) => `${title} can have one place only, not ${[...found].sort().join(" and ")}`)),
+    ...sorted(scattered.map(([title, found]) => `${title} must have a single deployment and port, not ${[...found].sort().join(" and ")}`)),
     ...sorted(ports),
   ];
 }
 
-/** API services of groups that are the API server's own, or OLM's, which no bundle may stand in for, by name. */
+/** Finds API services in API groups of Kubernetes or OLM, sorted. */
 function apiServicesOfReservedGroups({ csv }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv)
@@ -123,7 +123,7 @@ function apiServicesOfReservedGroups({ csv }: RegistryV1Bundle): string[] {
   );
 }
 
-/** API services of a group version that a CRD of the same bundle defines: only one of them could serve it, by name. */
+/** Finds API services with the group and version of a CRD in the bundle, sorted. Only one of them can serve it. */
 function apiServicesOfOwnDefinitions({ csv, crds }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv).flatMap((description) =>
@@ -149,9 +149,9 @@ function sorted(findings: readonly string[]): string[] {
   return [...new Set(findings)].sort();
 }
 
-/** Groups without a dot are those that Kubernetes began with. */
+/** Reports whether a group is reserved. Groups without a dot are the first API groups of Kubernetes. */
 function isReserved(group: string): boolean {
-  if (group === "" || MEANT_FOR_OTHERS.has(group)) return false;
+  if (group === "" || EXTENSION_GROUPS.has(group)) return false;
   return !group.includes(".") || [...KUBERNETES_ZONES, GROUP].some((zone) => group === zone || group.endsWith(`.${zone}`));
 }
 
@@ -159,8 +159,8 @@ function versionsIn(versions: unknown): unknown[] {
   return Array.isArray(versions) ? versions.map((version: { name?: unknown } | null) => version?.name) : [];
 }
 
-/** The install modes that the CSV says are supported, whether known or not; a mode listed twice with both answers counts. */
-export function installModes(csv: Csv): ReadonlySet<InstallModeType | (string & {})> {
+/** Returns the supported install modes of the CSV, including unknown ones. A mode that is listed twice counts if one entry is supported. */
+export function supportedInstallModes(csv: Csv): ReadonlySet<InstallModeType | (string & {})> {
   const modes = new Set<string>();
   for (const { type, supported } of csv.spec.installModes ?? []) if (supported) modes.add(type);
   return modes;
@@ -176,10 +176,10 @@ const FORBIDDEN_ADMISSION_RESOURCES = new Set([
   "validatingwebhookconfigurations",
 ]);
 
-/** Conversion webhooks serve all namespaces, so the bundle must support nothing else. */
+/** Checks that a bundle with conversion webhooks, which serve all namespaces, supports only AllNamespaces. */
 function conversionNeedsAllNamespaces(bundle: RegistryV1Bundle): string[] {
   const webhooks = conversionWebhooks(bundle);
-  const modes = [...installModes(bundle.csv)].sort();
+  const modes = [...supportedInstallModes(bundle.csv)].sort();
   if (webhooks.length === 0 || (modes.length === 1 && modes[0] === "AllNamespaces")) return [];
   return webhooks.map(
     ({ generateName }) =>
@@ -188,7 +188,7 @@ function conversionNeedsAllNamespaces(bundle: RegistryV1Bundle): string[] {
   );
 }
 
-/** Webhooks that no deployment serves, by deployment, type and name. */
+/** Finds webhooks of unknown deployments, sorted by deployment, type and name. */
 function webhooksWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   const deployments = new Set((csv.spec.install.spec.deployments ?? []).map(({ name }) => name));
   return webhooksOf(csv)
@@ -205,7 +205,7 @@ function webhooksWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
     );
 }
 
-/** Names used twice within one type, by type and name. */
+/** Finds duplicate names in each type, sorted by type and name. */
 function duplicateWebhooks({ csv }: RegistryV1Bundle): string[] {
   const namesByType = new Map<string, string[]>();
   for (const { type, generateName } of webhooksOf(csv)) namesByType.set(type, [...(namesByType.get(type) ?? []), generateName]);
@@ -214,7 +214,7 @@ function duplicateWebhooks({ csv }: RegistryV1Bundle): string[] {
     .flatMap(([type, names]) => findDuplicates(names).map((name) => `duplicate webhook '${name}' of type '${type}'`));
 }
 
-/** Names that are no DNS-1123 subdomain, by type and name. */
+/** Finds names that are not DNS-1123 subdomains, sorted by type and name. */
 function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   const findings = new Map<string, string>();
   const sorted = [...webhooksOf(csv)].sort((a, b) => compareText(a.type, b.type) || compareText(a.generateName, b.generateName));
@@ -226,7 +226,7 @@ function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   return [...findings.values()];
 }
 
-/** CRDs that several conversion webhooks (or one of them twice) name, sorted. */
+/** Finds CRDs that conversion webhooks name more than once, sorted. */
 function conversionOfSharedCrds(bundle: RegistryV1Bundle): string[] {
   const namesByCrd = new Map<string, string[]>();
   for (const { generateName, conversionCRDs = [] } of conversionWebhooks(bundle)) {
@@ -238,7 +238,7 @@ function conversionOfSharedCrds(bundle: RegistryV1Bundle): string[] {
     .map(([crd, names]) => `conversion webhooks [${names.sort().join(",")}] reference same custom resource definition '${crd}'`);
 }
 
-/** CRDs that a conversion webhook names and the CSV does not own, by webhook and CRD. */
+/** Finds CRDs that a conversion webhook names, but the CSV does not own, sorted by webhook and CRD. */
 function conversionOfForeignCrds(bundle: RegistryV1Bundle): string[] {
   const owned = new Set((bundle.csv.spec.customresourcedefinitions.owned ?? []).map(({ name }) => name));
   return conversionWebhooks(bundle)
@@ -251,7 +251,7 @@ function conversionOfForeignCrds(bundle: RegistryV1Bundle): string[] {
     );
 }
 
-/** Admission rules that could lock OLM or the admission of webhooks itself out. */
+/** Finds admission rules that could block OLM or changes of webhook configurations. */
 function forbiddenRules({ csv }: RegistryV1Bundle): string[] {
   const findings: string[] = [];
   for (const { type, generateName, rules = [] } of webhooksOf(csv)) {
@@ -279,10 +279,10 @@ function conversionWebhooks({ csv }: RegistryV1Bundle): WebhookDescription[] {
   return webhooksOf(csv).filter(({ type }) => type === "ConversionWebhook");
 }
 
-/** One check: what is wrong, each finding one sentence in operator-controller's words, in a stable order. */
+/** A check. Returns findings as sentences of operator-controller, in a stable order. */
 export type Validator = (bundle: RegistryV1Bundle) => string[];
 
-/** Every check by its code, in operator-controller's order. */
+/** All checks by code, in the order of operator-controller. */
 export const VALIDATORS = {
   "deployment-duplicate": duplicateDeployments,
   "deployment-name": invalidDeploymentNames,
@@ -307,7 +307,7 @@ export const VALIDATORS = {
 } as const satisfies Readonly<Record<string, Validator>>;
 
 /**
- * Everything that keeps a bundle from being rendered, all checks run; empty for a sound bundle.
+ * Runs all checks. Returns the errors that prevent rendering a bundle; empty for a valid bundle.
  * @see operator-controller pkg rukpak/render/registryv1/validators
  */
 export function validateBundle(bundle: RegistryV1Bundle): string[] {

@@ -1,7 +1,7 @@
 import type { ValuesSource } from "../api/extensionConfig.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { servingDeployments } from "../bundle/apiServices.ts";
+import { listServingDeployments } from "../bundle/apiServices.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { wrapError } from "../errors/errors.ts";
@@ -106,7 +106,7 @@ function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: I
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
-  const needsCertificates = servingDeployments(bundle.csv).size > 0;
+  const needsCertificates = listServingDeployments(bundle.csv).size > 0;
   const providers =
     needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
   const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider }));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { catalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
+import { describeCatalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
 import { catalogTable, formatCatalogDetails } from "../../cmd/olmv1/commands/catalog/list.ts";
 import { runCli } from "../../test/support/runCli.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
@@ -52,12 +52,12 @@ describe("buildClusterCatalog", () => {
 });
 
 test("olmv1 catalog list", () => {
-  expect(CATALOGS.map((one) => [one.metadata.name, catalogState(one).text, isServed(one)])).toEqual([
+  expect(CATALOGS.map((one) => [one.metadata.name, describeCatalogState(one).text, isServed(one)])).toEqual([
     ["community", "serving", true],
     ["internal", "serving, retrying", false],
     ["broken", "blocked", false],
     ["new", "waiting", false],
-    ["off", "switched off", false],
+    ["off", "disabled", false],
     ["flawed", "serving, has errors", true],
   ]);
 });

@@ -1,6 +1,6 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
-import { rawProperties } from "../bundle/properties.ts";
+import { parseRawProperties } from "../bundle/properties.ts";
 import { isObject, nonEmptyText, objectAt, objectsAt, textsAt } from "../golang/members.ts";
 import { targetsOf } from "./operatorGroup.ts";
 
@@ -76,7 +76,7 @@ function propertiesIn(text: string | undefined): { type: string; value: string }
   if (text === undefined) return [];
   try {
     const list: unknown = objectAt({ all: JSON.parse(text) as unknown }, "all")["properties"];
-    return rawProperties(list === undefined ? text : JSON.stringify(list));
+    return parseRawProperties(list === undefined ? text : JSON.stringify(list));
   } catch {
     return [];
   }

@@ -1,7 +1,7 @@
 import { boundMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
-import { type MaxVersion, maxVersionIn } from "../bundle/maxOpenShiftVersion.ts";
-import { rawProperties } from "../bundle/properties.ts";
+import { type MaxVersion, parseMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
+import { parseRawProperties } from "../bundle/properties.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
@@ -60,15 +60,15 @@ export function assessRelease(release: ActiveRelease | UnreadableReleases, clust
   const { extension, bundle, version } = release;
   const about = { extension, bundle, version };
   try {
-    return { ...about, ...compareMaximum(maxVersionOf(release.properties), cluster, about) };
+    return { ...about, ...compareMaximum(readMaxVersion(release.properties), cluster, about) };
   } catch (err) {
     const text = `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: could not convert olm.properties: failed to unmarshal properties annotation: ${messageOf(err)}`;
     return { ...about, kind: "error", text };
   }
 }
 
-function maxVersionOf(annotation: string | undefined): MaxVersion {
-  return annotation === undefined ? { kind: "none" } : maxVersionIn(rawProperties(annotation));
+function readMaxVersion(annotation: string | undefined): MaxVersion {
+  return annotation === undefined ? { kind: "none" } : parseMaxVersion(parseRawProperties(annotation));
 }
 
 function compareMaximum(max: MaxVersion, cluster: ClusterVersion, { extension, bundle }: { extension: string; bundle: string }) {

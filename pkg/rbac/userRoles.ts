@@ -1,5 +1,5 @@
 import { groupOf, type KubeObject } from "../api/k8s.ts";
-import { aggregatedApis } from "../bundle/apiServices.ts";
+import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import type { PolicyRule } from "./policyRule.ts";
 import { definedResource } from "./resources.ts";
@@ -42,7 +42,7 @@ export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
     };
     return [...rolesOn(prefix, group, resource), clusterRole(prefix, ON_DEFINITION, definition)];
   });
-  const ofApiServices = aggregatedApis(objects).flatMap(({ group, version, name }) => rolesOn(`${name}.${group}-${version}`, group, name));
+  const ofApiServices = listAggregatedApis(objects).flatMap(({ group, version, name }) => rolesOn(`${name}.${group}-${version}`, group, name));
   return [...ofDefinitions, ...ofApiServices];
 }
 

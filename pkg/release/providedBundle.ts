@@ -6,8 +6,8 @@ import {
   LABEL_PACKAGE_NAME,
 } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { aggregatedApis } from "../bundle/apiServices.ts";
-import { rawProperties } from "../bundle/properties.ts";
+import { listAggregatedApis } from "../bundle/apiServices.ts";
+import { parseRawProperties } from "../bundle/properties.ts";
 import { readCrdKind, versionsOf } from "../crdsafety/crdParts.ts";
 import type { Property } from "../fbc/types.ts";
 import { goJson } from "../golang/json.ts";
@@ -62,7 +62,7 @@ function servedApis(objects: readonly KubeObject[]): Gvk[] {
     if (group === "" || kind === "") return [];
     return versionsOf(crd).flatMap(({ name, served }) => (served && name !== "" ? [{ group, version: name, kind }] : []));
   });
-  return [...defined, ...aggregatedApis(objects).map(({ group, version, kind }) => ({ group, version, kind }))];
+  return [...defined, ...listAggregatedApis(objects).map(({ group, version, kind }) => ({ group, version, kind }))];
 }
 
 /** The bundle of a release as its dependents see it. */
@@ -98,7 +98,7 @@ export function mergeProvidedApis(served: readonly Gvk[], stated: readonly Gvk[]
 function propertiesIn(text: string | undefined): Property[] | undefined {
   if (text === undefined) return undefined;
   try {
-    const all = rawProperties(text).map(({ type, value }): Property => ({ type, value: value === "" ? null : JSON.parse(value) }));
+    const all = parseRawProperties(text).map(({ type, value }): Property => ({ type, value: value === "" ? null : JSON.parse(value) }));
     return JSON.parse(keptProperties(all)) as Property[];
   } catch {
     return undefined;

@@ -6,7 +6,7 @@ import { type BundleParts, bundleOf } from "../../test/support/bundleFixture.ts"
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { aggregatedApis } from "../bundle/apiServices.ts";
+import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS, providerOf, withOwnMountsKept } from "../certificates/providers.ts";
@@ -82,7 +82,7 @@ describeWithData("a real bundle that brings API services", (folder) => {
       expect(named("APIService")).toEqual(["v1beta1.enmasse.io", "v1beta1.user.enmasse.io"]);
       expect(named("Service")).toEqual(expect.arrayContaining(["api-server-service", "user-api-server-service"]));
       expect(named("RoleBinding")).toEqual(expect.arrayContaining(["ns:api-server-service:auth-reader"]));
-      expect(aggregatedApis(objects).map(({ kind }) => kind)).toEqual(["AddressSpace", "Address", "AddressSpaceSchema", "MessagingUser"]);
+      expect(listAggregatedApis(objects).map(({ kind }) => kind)).toEqual(["AddressSpace", "Address", "AddressSpaceSchema", "MessagingUser"]);
       const server = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "api-server");
       expect(JSON.stringify(server?.["spec"])).toContain('{"name":"apiservice-cert","readOnly":true,"mountPath":"/api-server-cert"}');
       expect(providerOf(objects)).toBe(certProvider);

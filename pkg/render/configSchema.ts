@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { DNS1123_LABEL } from "../api/names.ts";
 import type { Csv } from "../bundle/types.ts";
-import { installModes } from "../bundle/validate.ts";
+import { supportedInstallModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Format, JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
@@ -97,7 +97,7 @@ export interface ConfigSchemaOptions {
  * @see operator-controller df2c201d internal/operator-controller/rukpak/bundle/registryv1.go
  */
 export function configSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema {
-  const modes = installModes(csv);
+  const modes = supportedInstallModes(csv);
   const { deploymentConfig, extended = false } = options;
   const own = modes.has("OwnNamespace");
   const single = modes.has("SingleNamespace");
@@ -163,7 +163,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
  * @param installNamespace `spec.namespace` of the extension, where it is known: then it says which namespace may, or may not, be watched.
  */
 export function userConfigSchema(csv: Csv, installNamespace?: string): JsonObject {
-  const modes = installModes(csv);
+  const modes = supportedInstallModes(csv);
   const schema = configSchema(csv, { deploymentConfig: true, extended: true });
   const { watchNamespace, watchNamespaces, ...others } = schema.properties ?? {};
   const all = modes.has("AllNamespaces");

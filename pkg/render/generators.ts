@@ -2,8 +2,8 @@ import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import type { ProxyVariables } from "../api/proxy.ts";
-import { ownedApiServices } from "../bundle/apiServices.ts";
-import { MANIFEST_TYPES, sortedKeys } from "../bundle/goTypes.ts";
+import { listOwnedApiServices } from "../bundle/apiServices.ts";
+import { MANIFEST_TYPES, sortKeys } from "../bundle/goTypes.ts";
 import { uniqueName } from "../bundle/objectNames.ts";
 import type {
   Crd,
@@ -58,8 +58,8 @@ export function additionalResources({ others }: RegistryV1Bundle, { installNames
 function inNamespace(object: KubeObject, namespace: string): KubeObject {
   const metadata: unknown = object.metadata ?? ("metadata" in object ? null : {});
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return object;
-  const moved = sortedKeys({ ...metadata, namespace }) as KubeObject["metadata"];
-  return "metadata" in object ? { ...object, metadata: moved } : (sortedKeys({ ...(object as object), metadata: moved }) as KubeObject);
+  const moved = sortKeys({ ...metadata, namespace }) as KubeObject["metadata"];
+  return "metadata" in object ? { ...object, metadata: moved } : (sortKeys({ ...(object as object), metadata: moved }) as KubeObject);
 }
 
 /**
@@ -116,7 +116,7 @@ function refused(text: string): RetryableError {
  */
 export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
-  const withApis = new Set(ownedApiServices(csv).map(({ deploymentName }) => deploymentName));
+  const withApis = new Set(listOwnedApiServices(csv).map(({ deploymentName }) => deploymentName));
   const all = csv.spec.install.spec.deployments ?? [];
   const configs = chooseConfigs(all, options.deploymentConfigs);
   return all.map((deployment, index) => {

@@ -5,7 +5,7 @@ import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
-import { installModes } from "../bundle/validate.ts";
+import { supportedInstallModes } from "../bundle/validate.ts";
 import { selfSigned } from "../certificates/providers.ts";
 import { messageOf } from "../errors/errors.ts";
 import { renderBundle } from "./render.ts";
@@ -35,7 +35,7 @@ describeWithData("real bundles in two namespaces", (folder) => {
         .slice(-1);
       const bundle = loadBundle(bundleFiles(join(folder, "bundles", operator, version)));
       const roles = rolesOf(bundle);
-      if (!installModes(bundle.csv).has("MultiNamespace")) {
+      if (!supportedInstallModes(bundle.csv).has("MultiNamespace")) {
         expect([operator, roles[0]?.includes('unknown field "watchNamespaces"') || roles[0]?.startsWith("unsupported bundle")]).toEqual([
           operator,
           true,

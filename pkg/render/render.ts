@@ -4,7 +4,7 @@ import { newProblem } from "../api/problems.ts";
 import type { ProxyVariables } from "../api/proxy.ts";
 import { BUNDLE_LIMITS, bundleTooLarge } from "../bundle/limits.ts";
 import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
-import { installModes, validateBundle } from "../bundle/validate.ts";
+import { supportedInstallModes, validateBundle } from "../bundle/validate.ts";
 import type { CertificateProvider } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
@@ -133,7 +133,7 @@ function checkSupported({ spec }: Csv, options: RenderOptions): void {
   if ((spec.webhookdefinitions ?? []).length > 0 && !certProvider) {
     throw refused("unsupported bundle: webhookDefinitions are not supported: certificate provider is nil");
   }
-  const modes = installModes({ spec } as Csv);
+  const modes = supportedInstallModes({ spec } as Csv);
   if (!singleOwnNamespace && !modes.has("AllNamespaces"))
     throw refused("unsupported bundle: bundle does not support AllNamespaces install mode");
   const usable = ["AllNamespaces", "SingleNamespace", "OwnNamespace", ...(extendedConfig ? ["MultiNamespace"] : [])];

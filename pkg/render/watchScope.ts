@@ -1,5 +1,5 @@
 import type { Csv } from "../bundle/types.ts";
-import { installModes } from "../bundle/validate.ts";
+import { supportedInstallModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
@@ -10,12 +10,12 @@ import type { SchemaFailure } from "./jsonSchema.ts";
  */
 export function targetNamespaces(csv: Csv, asked: readonly string[] | undefined): string[] {
   if (asked !== undefined) return [...new Set(asked)].sort(compareText);
-  return installModes(csv).has("AllNamespaces") ? [""] : [];
+  return supportedInstallModes(csv).has("AllNamespaces") ? [""] : [];
 }
 
 /** Why the bundle cannot watch `targets`, in operator-controller's words; undefined when it can. */
 export function targetFault(csv: Csv, installNamespace: string, targets: readonly string[]): string | undefined {
-  const modes = installModes(csv);
+  const modes = supportedInstallModes(csv);
   const supported = `supported install modes [${[...modes].sort().join(" ")}]`;
   const set = new Set(targets);
   if (set.size === 0) return `${modes.has("MultiNamespace") ? "at least" : "exactly"} one target namespace must be specified`;
@@ -49,7 +49,7 @@ export interface WatchScope {
 export function watchScope(csv: Csv, config: unknown, extended: boolean): WatchScope {
   if (typeof config !== "object" || config === null || Array.isArray(config)) return { rest: config };
   const { watchNamespace, watchNamespaces, ...others } = config as WatchMembers;
-  const mayAll = extended && installModes(csv).has("AllNamespaces");
+  const mayAll = extended && supportedInstallModes(csv).has("AllNamespaces");
   const one = mayAll && standsForAll(watchNamespace);
   const list = mayAll && Array.isArray(watchNamespaces) && watchNamespaces.length === 1 && standsForAll(watchNamespaces[0]);
   const rest = {
@@ -75,7 +75,7 @@ export function listFault(csv: Csv, installNamespace: string, asked: readonly st
   const fault = targetFault(csv, installNamespace, targets);
   if (fault === undefined) return undefined;
   const [only] = targets;
-  const isOwn = targets.includes(installNamespace) && !installModes(csv).has("OwnNamespace");
+  const isOwn = targets.includes(installNamespace) && !supportedInstallModes(csv).has("OwnNamespace");
   const why = isOwn
     ? `${goQuote(installNamespace)} is where it is installed`
     : `for ${goQuote(only ?? "")} alone, SingleNamespace is needed`;
@@ -84,7 +84,7 @@ export function listFault(csv: Csv, installNamespace: string, asked: readonly st
 
 /** What the bundle's install modes have to do with what is wrong about namespaces; by the member of the configuration. */
 export function watchRemarks(csv: Csv, config: unknown, extended: boolean): ReadonlyMap<string, string> {
-  const modes = installModes(csv);
+  const modes = supportedInstallModes(csv);
   const supported = `the bundle supports install modes [${[...modes].sort().join(" ")}]`;
   const { watchNamespace, watchNamespaces } = Object(config) as WatchMembers;
   const list: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];

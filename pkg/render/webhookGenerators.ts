@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { apiKindsAnnotation, ownedApiServices, portOf, servingDeployments } from "../bundle/apiServices.ts";
+import { apiKindsAnnotation, listOwnedApiServices, effectivePort, listServingDeployments } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
 import type { Csv, RegistryV1Bundle, WebhookDescription } from "../bundle/types.ts";
 import { certificateNames } from "../certificates/providers.ts";
@@ -31,7 +31,7 @@ export function services({ csv }: RegistryV1Bundle, { installNamespace, certProv
 /** What the certificate provider needs for each deployment that serves webhooks or APIs, sorted by deployment. */
 export function certificateObjects({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   if (!certProvider) return [];
-  const names = [...servingDeployments(csv)].sort();
+  const names = [...listServingDeployments(csv)].sort();
   return names.flatMap((name) => certProvider.additionalObjects(certificateNames(name, installNamespace)));
 }
 
@@ -50,10 +50,10 @@ interface WantedPort {
 function wantedPorts(csv: Csv): Map<string, WantedPort[]> {
   const wanted = [
     ...(csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "", containerPort, targetPort }) => {
-      const port = portOf(containerPort);
+      const port = effectivePort(containerPort);
       return { deploymentName, port, target: targetPort ?? port };
     }),
-    ...ownedApiServices(csv).map(({ deploymentName, port }) => ({ deploymentName, port, target: port })),
+    ...listOwnedApiServices(csv).map(({ deploymentName, port }) => ({ deploymentName, port, target: port })),
   ];
   return Map.groupBy(wanted, ({ deploymentName }) => deploymentName);
 }
@@ -156,7 +156,7 @@ const VERSION_PRIORITY = 15;
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/apiservice.go
  */
 export function apiServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
-  return ownedApiServices(csv).map(({ name, group, version, deploymentName, port, kinds }) => {
+  return listOwnedApiServices(csv).map(({ name, group, version, deploymentName, port, kinds }) => {
     const names = certificateNames(deploymentName, installNamespace);
     return {
       kind: "APIService",
@@ -186,7 +186,7 @@ const SYSTEM_NAMESPACE = "kube-system";
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
 export function apiServiceRights({ csv }: RegistryV1Bundle, { installNamespace: namespace, certProvider }: GeneratorOptions): KubeObject[] {
-  const serving = new Set(ownedApiServices(csv).map(({ deploymentName }) => deploymentName));
+  const serving = new Set(listOwnedApiServices(csv).map(({ deploymentName }) => deploymentName));
   const deployments = (csv.spec.install.spec.deployments ?? []).filter(({ name }) => serving.has(name));
   return deployments.flatMap(({ name, spec }) => {
     const names = certificateNames(name, namespace);

@@ -1,5 +1,5 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
-import { type ClusterVersionConflict, findClusterVersionConflict, maxVersionOf } from "../bundle/maxOpenShiftVersion.ts";
+import { type ClusterVersionConflict, findClusterVersionConflict, readMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
 import { messageOf } from "../errors/errors.ts";
 import { findDefault } from "../fbc/bundleOrder.ts";
 import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
@@ -195,7 +195,7 @@ export function rejectByCluster(candidate: Candidate, query: ResolutionQuery): C
 
 /** Returns how the candidate conflicts with the cluster's version, whether the query enforces that or not. */
 export function findClusterConflict({ bundle }: Candidate, { cluster }: ResolutionQuery): ClusterVersionConflict | undefined {
-  return findClusterVersionConflict(maxVersionOf(bundle), cluster);
+  return findClusterVersionConflict(readMaxVersion(bundle), cluster);
 }
 
 /** Reports whether the candidate is the installed bundle itself. */

@@ -1,5 +1,5 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
-import { maxVersionOf } from "../bundle/maxOpenShiftVersion.ts";
+import { readMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../golang/quote.ts";
 import { allowsNext, type MinorVersion } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
@@ -83,7 +83,7 @@ export function findRemedy({ source, catalogs, installed, blocking, cluster }: R
 }
 
 function isHighEnough({ bundle }: Candidate, cluster: MinorVersion): boolean {
-  const max = maxVersionOf(bundle);
+  const max = readMaxVersion(bundle);
   return max.kind === "none" || (max.kind === "stated" && allowsNext(max.max, cluster));
 }
 

@@ -23,7 +23,7 @@ import { World } from "../support/world.ts";
 const CATALOG_REF = `quay.io/${SAMPLE_CATALOG_REPOSITORY}:${SAMPLE_CATALOG_TAG}`;
 const NO_SUCH_DIGEST = `sha256:${"0".repeat(64)}`;
 
-describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => {
+describeWithPrivateCluster("invalid input", (cluster) => {
   let world: World;
 
   beforeAll(async () => {
@@ -38,13 +38,13 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
-  /** An extension of the sample with a namespace and an installer that may do everything it needs. */
+  /** Creates an extension of the sample with a namespace and an installer with all permissions. */
   async function extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
-    const made = extensionNamed(name, { packageName: SAMPLE_PACKAGE, version: "1.0.0", ...catalog });
-    const { namespace } = made.spec;
+    const extension = extensionNamed(name, { packageName: SAMPLE_PACKAGE, version: "1.0.0", ...catalog });
+    const { namespace } = extension.spec;
     const objects = sampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
-    await grantInstaller(cluster.client, made, objects);
-    return made;
+    await grantInstaller(cluster.client, extension, objects);
+    return extension;
   }
 
   async function progressing(name: string, includes: string): Promise<Condition> {
@@ -71,12 +71,12 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
       /^source catalog content: .*sha256:0000/,
     ],
     [
-      "an image that is no catalog",
+      "an image that is not a catalog",
       "quay.io/hello-operator-bundle:v1.0.0",
       "True",
       /catalog image is missing the required label "operators\.operatorframework\.io\.index\.configs\.v1"/,
     ],
-  ])("catalog image: %s", async ([, ref, status, message]) => {
+  ])("catalogd reports a catalog image with %s", async ([, ref, status, message]) => {
     const name = `bad-${ref.replace(/\W+/g, "-").slice(0, 40)}`;
     await world.apply({
       apiVersion: "olm.operatorframework.io/v1",
@@ -90,8 +90,8 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterCatalog", name);
   });
 
-  // X-15: new content fails as a whole, the last good content stays served
-  test("a catalog with a broken document: file, place and reason are said, the last good content stays", async () => {
+  // X-15: invalid content is rejected as a whole, and the last valid content is still served.
+  test("catalogd reports file, line and reason of a malformed document, and serves the last valid content", async () => {
     const good = new Map([["shop/catalog.yaml", Buffer.from("schema: olm.package\nname: shop\ndefaultChannel: stable\n")]]);
     const broken = new Map([
       ["shop/catalog.yaml", Buffer.from("schema: olm.package\nname: shop\n---\nschema: olm.channel\nname: [stable\n")],
@@ -106,14 +106,14 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     expect(message).toContain("shop/catalog.yaml");
     expect(message).toMatch(/line \d+|document 2/);
     expect(conditionsOf(after).find(({ type }) => type === "Serving")?.status).toBe("True");
-    const answer = await fetch(`${world.installation.catalogs}/catalogs/shop/api/v1/all`);
-    expect(await answer.text()).toBe('{"defaultChannel":"stable","name":"shop","schema":"olm.package"}\n');
+    const response = await fetch(`${world.installation.catalogs}/catalogs/shop/api/v1/all`);
+    expect(await response.text()).toBe('{"defaultChannel":"stable","name":"shop","schema":"olm.package"}\n');
     await world.removed("ClusterCatalog", "shop");
   });
 
   test.for<[why: string, catalog: Partial<CatalogSource>, start: string, explained: string]>([
     [
-      "a package that no catalog holds",
+      "a package that no catalog contains",
       { packageName: "no-such-operator" },
       'no bundles found for package "no-such-operator" matching version "1.0.0"',
       "; ",
@@ -130,8 +130,8 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
       `no bundles found for package "${SAMPLE_PACKAGE}" matching version "1.0.0" in channels [beta]`,
       "stable",
     ],
-    ["a range that the library refuses", { version: "|" }, 'desired version range "|" is invalid: ', ""],
-  ])("resolution: %s", async ([why, catalog, start, explained]) => {
+    ["a malformed range", { version: "|" }, 'desired version range "|" is invalid: ', ""],
+  ])("operator-controller reports a failed resolution for %s", async ([why, catalog, start, explained]) => {
     const name = `res-${why.replace(/\W+/g, "-")}`;
     await world.apply(await extension(name, catalog));
     const { message, status, reason } = await progressing(name, start.slice(0, 20));
@@ -142,7 +142,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterExtension", name);
   });
 
-  test("a namespace and a ServiceAccount that do not exist are named, and creating them is enough", async () => {
+  test("operator-controller names a missing namespace and ServiceAccount, and installs after they are created", async () => {
     const made = extensionNamed("late", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     const { namespace } = made.spec;
     await world.apply(made);
@@ -159,7 +159,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterExtension", "late");
   });
 
-  test("without a ServiceAccount nothing is installed, and the message says what to name", async () => {
+  test("operator-controller installs nothing without a ServiceAccount, and names the field", async () => {
     const { serviceAccount: _, ...spec } = extensionNamed("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
     await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "nobody" }, spec });
     const { message, reason } = await progressing("nobody", "serviceAccount");
@@ -169,7 +169,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterExtension", "nobody");
   });
 
-  test("an object of somebody else is left alone and its owner is named; once it is gone the install goes on", async () => {
+  test("operator-controller does not change an existing object, and installs after it is deleted", async () => {
     const made = await extension("second");
     const { namespace } = made.spec;
     const theirs = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "hello-operator-phrases", namespace }, data: { mine: "yes" } };
@@ -190,7 +190,7 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterExtension", "second");
   });
 
-  test("two extensions of one package: the second names the first, which keeps what it has", async () => {
+  test("operator-controller rejects a second extension of a package, and names the first one", async () => {
     const [one, two] = [await extension("one"), await extension("two")];
     await world.apply(one);
     await world.installed("one", "1.0.0");
@@ -205,8 +205,8 @@ describeWithPrivateCluster("bad input is named and loses nothing", (cluster) => 
     await world.removed("ClusterExtension", "one");
   });
 
-  // X-09: removing an extension must not take user data along
-  test("a custom resource keeps its definition on the cluster when the extension goes, and the next extension adopts it", async () => {
+  // X-09: uninstalling an extension must not delete user data.
+  test("operator-controller keeps the definition of a custom resource after an uninstall, and the next extension adopts it", async () => {
     const made = await extension("keeper");
     await world.apply(made);
     await world.installed("keeper", "1.0.0");

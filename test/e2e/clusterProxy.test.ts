@@ -15,7 +15,7 @@ import { World } from "../support/world.ts";
 const FILES = new Map(Object.entries(tinyBundle("1.0.0")).map(([path, text]) => [path, new TextEncoder().encode(text)]));
 const DEPLOYMENT = { apiVersion: "apps/v1", kind: "Deployment", namespace: "p-system", name: "tiny" };
 
-// Source: S0-089, H-16: programs, flags and rights as they are installed.
+// Source: S0-089, H-16: programs, flags and permissions as installed.
 describeWithPrivateCluster("operator-controller on an OpenShift cluster with a proxy", (cluster) => {
   const flags = ["--max-backoff", "2s"];
   let world: World;
@@ -62,7 +62,7 @@ describeWithPrivateCluster("operator-controller on an OpenShift cluster with a p
     await world.installation.restart("operator-controller");
   };
 
-  test("tells installed operators of it, or of what its flags say, and logs no password", async () => {
+  test("operator-controller passes the proxy of the cluster or of its flags to operators, and logs no password", async () => {
     const extension = extensionNamed("p", { packageName: "p" });
     await grantInstaller(cluster.client, extension, renderBundle(loadBundle(FILES), { installNamespace: extension.spec.namespace }));
     await world.apply(extension);

@@ -23,8 +23,8 @@ const deploymentOf = (name: string, namespace: string): KubeObject => ({
 });
 const GREETING = { apiVersion: "hello.example.com/v1alpha1", kind: "Greeting" };
 
-// Source: D-01, D-03, D-07, D-12, D-28: what users do from day to day, by the command line alone.
-describeWithPrivateCluster("the command line", (cluster) => {
+// Source: D-01, D-03, D-07, D-12, D-28: everyday tasks with the command line only.
+describeWithPrivateCluster("olmv1", (cluster) => {
   let sample: SampleWorld;
 
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
   };
   const olmv1 = (...args: string[]): Promise<Ended> => run(args);
   const WAITING = ["--yes", "--timeout", "2m"];
-  /** Such as "Role hello-installer". */
+  /** Returns objects that olmv1 created for an extension, such as "Role hello-installer". */
   const made = async (name: string): Promise<string[]> => {
     const kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => ({
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -65,7 +65,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
   const greeting = (namespace: string): Promise<unknown> =>
     cluster.client.create({ ...GREETING, metadata: { name: "world", namespace }, spec: { name: "World" } });
 
-  test("takes an operator from a catalog to the cluster, to its next version, back, and off the cluster again", async () => {
+  test("olmv1 installs, upgrades, rolls back and uninstalls an operator", async () => {
     const added = await olmv1("catalog", "add", "story", SAMPLE_CATALOG_REF, "--priority", "10", "--wait");
     expect(added).toMatchObject({ code: 0 });
     const found = await olmv1("search", "hello", "--catalog", "story", "--no-cache");
@@ -75,7 +75,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(refused).toMatchObject({ code: 2, out: "" });
     expect(refused.err).toContain("ServiceAccount story/story-installer, as which the bundle is installed, may");
     expect(refused.err).toContain("manage customresourcedefinitions.apiextensions.k8s.io: greetings.hello.example.com");
-    expect(refused.err).toContain("olmv1: nothing was changed, since nobody can be asked here: give --yes");
+    expect(refused.err).toContain("olmv1: not a terminal: use --yes to confirm");
     expect(await made("story")).toEqual([]);
     expect(await run(args, { interactive: true, stdin: "n\n" })).toMatchObject({ code: 1, out: "" });
 
@@ -153,7 +153,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(await olmv1("catalog", "remove", "broken")).toMatchObject({ code: 0 });
     const back = await olmv1("rollback", "story", "1");
     expect(back).toMatchObject({ code: 0 });
-    // The rights that only 1.0.0 needs were withdrawn when 1.2.0 was ready.
+    // The permissions that only 1.0.0 needs were revoked when 1.2.0 was ready.
     expect(back.err).toContain("ServiceAccount story/story-installer may from now on");
     expect(back.out).toMatch(/^clusterrole\.rbac\.authorization\.k8s\.io\/story-\S+ configured$/m);
     expect(back.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
@@ -184,7 +184,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     expect(await olmv1("list")).toMatchObject({ code: 0, out: "" });
     const registries = ["--registries-conf", join(sample.world.workDir, "registries.conf")];
     expect(await olmv1("catalog", "remove", "story", "--no-cache", ...registries)).toMatchObject({ code: 0 });
-    // A rollback leaves the newer definition, for which an older version would be refused.
+    // A rollback keeps the newer definition, which an older version would be rejected for.
     for (const ref of [{ ...GREETING, namespace: "story", name: "world" }, DEFINITION]) await cluster.client.delete(ref);
     await eventually(async () => expect(await cluster.client.get(DEFINITION)).toBeUndefined());
     expect(await olmv1("describe", "story")).toMatchObject({
@@ -193,7 +193,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     });
   });
 
-  test("waits for approval, and deletes custom resources where that is wanted", async () => {
+  test("olmv1 waits for approval, and deletes custom resources when requested", async () => {
     const args = [
       "install",
       SAMPLE_PACKAGE,
@@ -229,7 +229,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     await eventually(async () => expect(await made("asked")).toEqual([]));
   });
 
-  test("says in plain words why an installation does not come right, and touches nothing of others", async () => {
+  test("olmv1 explains why an installation fails, and does not change other objects", async () => {
     const namespace = await cluster.namespace("poor");
     await serviceAccount(cluster.client, namespace, "poor", []);
     const args = ["install", SAMPLE_PACKAGE, "-n", namespace, "--version", "1.0.0"];
@@ -250,7 +250,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     const alone = [...args, "--name", "alone", "--no-service-account"];
     const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
     expect((await olmv1(...alone, "--dry-run=client", "-o", `jsonpath=${spec}`)).out).toBe("ClusterExtension ");
-    // Whether it may is known from the Deployment of operator-controller, else by trying.
+    // olmv1 reads this from the Deployment of operator-controller, or else tries it.
     const tried = await olmv1(...alone, "--timeout", "20s");
     expect(tried).toMatchObject({ code: 1 });
     expect(tried.err).toContain("The extension names no ServiceAccount, and this controller installs nothing without one.");
@@ -265,7 +265,7 @@ describeWithPrivateCluster("the command line", (cluster) => {
     await cluster.client.delete(refOf(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
     expect(taken).toMatchObject({ code: 0 });
-    // A role of somebody else's under the name of one that would be made.
+    // A role of another owner with the name of one that olmv1 would create.
     const foreign = {
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRole",

@@ -14,7 +14,7 @@ import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
-/** What each package says of its one version 1.0.0. */
+/** Properties of version 1.0.0 of each package. */
 const PACKAGES: Readonly<Record<string, DependentFixture & { crd?: string }>> = {
   engine: {
     crd: "engine.example.com",
@@ -32,7 +32,7 @@ function filesOf(packageName: string): ReadonlyMap<string, Uint8Array> {
   return new Map(Object.entries(files).map(([path, text]) => [path, new TextEncoder().encode(text)]));
 }
 
-// Source: O-09, S2-02, S3-35, S3-36: catalogd, operator-controller and their rights as they are installed.
+// Source: O-09, S2-02, S3-35, S3-36: catalogd, operator-controller and their permissions as installed.
 describeWithPrivateCluster("dependencies", (cluster) => {
   let world: World;
 
@@ -59,7 +59,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
-  /** An extension with an installer that may install all of the packages. */
+  /** Applies an extension with an installer that has permissions for all packages. */
   async function apply(name: string, policy?: "Require" | "Install"): Promise<ClusterExtension> {
     const made = extensionNamed(name, { packageName: name });
     const objects = Object.keys(PACKAGES).flatMap((one) =>
@@ -71,7 +71,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     return extension;
   }
 
-  test("what nobody supplies is told, and nothing is written", async () => {
+  test("operator-controller reports a dependency that no catalog contains, and writes nothing", async () => {
     await apply("lonely");
     await world.condition("ClusterExtension", "lonely", (condition) => {
       const { status, reason, message = "" } = condition("Progressing") ?? {};
@@ -84,7 +84,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.removed("ClusterExtension", "lonely");
   });
 
-  test("what is required is installed first, stays while another needs it, and goes with the last", async () => {
+  test("operator-controller installs a dependency first, keeps it while another extension needs it, and removes it with the last", async () => {
     await apply("boat");
     await world.condition("ClusterExtension", "boat", (condition) => {
       const { status, message = "" } = condition("Progressing") ?? {};

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { KillWorld } from "../support/killWorld.ts";
 
-/** Some forty starts of a program. */
+/** Enough for forty starts of a program. */
 const TIMEOUT_MS = 1_800_000;
-/** More writes than any of the operations needs. */
+/** Upper bound of the writes of one operation. */
 const MAX_WRITES = 30;
 
 // Source: O-04.
-describeWithPrivateCluster("operator-controller killed at every step", (cluster) => {
+describeWithPrivateCluster("operator-controller killed after each write", (cluster) => {
   let world: KillWorld;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describeWithPrivateCluster("operator-controller killed at every step", (cluster)
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("whatever was written last before it was killed, an install, an upgrade and an uninstall end as if nothing had happened", {
+  test("operator-controller completes an install, an upgrade and an uninstall after being killed at any write", {
     timeout: TIMEOUT_MS,
   }, async () => {
     const kills = { install: 0, upgrade: 0, uninstall: 0 };
@@ -38,7 +38,8 @@ describeWithPrivateCluster("operator-controller killed at every step", (cluster)
         any ||= killed;
       }
     }
-    // An install writes the finalizer, the release twice, five objects and the status; the others no less.
+    // An install writes the finalizer, the release twice, five objects and the status. Other operations write at least
+    // as often.
     for (const [name, count] of Object.entries(kills)) {
       expect(count, name).toBeGreaterThanOrEqual(9);
       expect(count, name).toBeLessThan(MAX_WRITES);

@@ -16,7 +16,7 @@ import { World } from "../support/world.ts";
 
 const SERVERS = ["operator-controller", "catalogd"] as const;
 const AES_128 = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
-/** The same and another one, as clients of OpenSSL name them. */
+/** The same cipher and another one, with the names of OpenSSL. */
 const OPENSSL_AES_128 = "ECDHE-ECDSA-AES128-GCM-SHA256";
 const OPENSSL_AES_256 = "ECDHE-ECDSA-AES256-GCM-SHA384";
 
@@ -50,7 +50,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     return cert;
   }
 
-  /** Starts a server anew with the certificate and these flags. */
+  /** Restarts a server with the certificate and these flags. */
   async function restartWith(server: (typeof SERVERS)[number], more: readonly string[]): Promise<void> {
     const always = ["--tls-cert", certFile, "--tls-key", keyFile, "--metrics-bind-address", `127.0.0.1:${ports[server]}`];
     flags[server].splice(0, flags[server].length, ...always, ...more);
@@ -61,21 +61,21 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {
       const headers = authorization === undefined ? {} : { authorization };
-      const answer = await request(`https://127.0.0.1:${ports[server]}${path}`, { dispatcher, headers });
-      return [answer.statusCode, await answer.body.text()];
+      const response = await request(`https://127.0.0.1:${ports[server]}${path}`, { dispatcher, headers });
+      return [response.statusCode, await response.body.text()];
     } finally {
       await dispatcher.close();
     }
   }
 
-  /** A ServiceAccount of its own. @returns its token. */
+  /** Creates a ServiceAccount. @returns its token. */
   async function account(name: string): Promise<string> {
     await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } });
     return tokens.tokenFor(namespace, name)();
   }
 
   // Source: I-29 (52).
-  test.for(SERVERS)("%s serves them to a ServiceAccount with its ClusterRole, and to nobody else", async (server) => {
+  test.for(SERVERS)("%s serves metrics only to ServiceAccounts with its ClusterRole", async (server) => {
     const [reader, stranger] = [await account(`${server}-reader`), await account(`${server}-stranger`)];
     await cluster.client.create({
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -99,7 +99,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
   });
 
   // Source: D-07.
-  test("operator-controller serves beside them how resolutions go, with a ClusterRole of its own", async () => {
+  test("operator-controller serves resolution records with a separate ClusterRole", async () => {
     const [reader, path] = [`Bearer ${await account("resolution-reader")}`, "/debug/resolution/nobody"];
     expect((await metricsOf("operator-controller", reader, path))[0]).toBe(403);
     await cluster.client.create({
@@ -114,7 +114,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     expect((await metricsOf("operator-controller", reader))[0]).toBe(403);
   });
 
-  test.for(SERVERS)("%s serves none of them without TLS then", async (server) => {
+  test.for(SERVERS)("%s serves no metrics without TLS", async (server) => {
     const log = await readFile(join(world.workDir, `${server}.log`), "utf8");
     const probes = log
       .split("\n")
@@ -124,7 +124,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     expect((await fetch(`${probes.at(-1)}/metrics`)).status).toBe(404);
   });
 
-  test("a certificate that is renewed is served without a restart", async () => {
+  test("operator-controller serves a renewed certificate without a restart", async () => {
     const { pid } = world.installation.servers["operator-controller"];
     const served = (): Promise<string> =>
       new Promise((resolve, reject) => {
@@ -145,7 +145,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     const port = (): number => ports.catalogd;
 
     // Source: I-29 (55).
-    test("a least version of TLS 1.3 refuses TLS 1.2, for metrics and for content", async () => {
+    test("catalogd rejects TLS 1.2 for metrics and content when the minimum is TLS 1.3", async () => {
       await custom("--tls-custom-version", "TLSv1.3");
       for (const each of [port(), Number(new URL(world.installation.catalogs).port)]) {
         expect(await probeTls(each, { version: "TLSv1.3" })).toMatchObject({ version: "TLSv1.3" });
@@ -157,13 +157,13 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       beforeAll(() => custom("--tls-custom-version", "TLSv1.2", "--tls-custom-ciphers", AES_128, "--tls-custom-curves", "prime256v1"));
 
       // Source: I-29 (56).
-      test("that suite is agreed on over TLS 1.2, and another one refused", async () => {
+      test("catalogd accepts only that cipher suite over TLS 1.2", async () => {
         expect(await probeTls(port(), { version: "TLSv1.2" })).toEqual({ version: "TLSv1.2", cipher: AES_128 });
         expect(await probeTls(port(), { version: "TLSv1.2", ciphers: OPENSSL_AES_256 })).toBeUndefined();
       });
 
       // Source: I-29 (57).
-      test("that curve is agreed on, and another one refused", async () => {
+      test("catalogd accepts only that curve", async () => {
         const offer = { version: "TLSv1.2", ciphers: OPENSSL_AES_128 } as const;
         expect(await probeTls(port(), { ...offer, curve: "prime256v1" })).toEqual({ version: "TLSv1.2", cipher: AES_128 });
         expect(await probeTls(port(), { ...offer, curve: "secp521r1" })).toBeUndefined();
@@ -171,7 +171,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     });
 
     // Source: I-29 (58).
-    test("the curve secp256r1 is prime256v1", async () => {
+    test("catalogd treats secp256r1 as prime256v1", async () => {
       await custom("--tls-custom-ciphers", AES_128, "--tls-custom-curves", "secp256r1");
       expect(await probeTls(port(), { version: "TLSv1.2", curve: "prime256v1" })).toMatchObject({ cipher: AES_128 });
       expect(await probeTls(port(), { version: "TLSv1.3", curve: "X25519" })).toBeUndefined();
@@ -179,7 +179,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
 
     // Source: I-29 (59).
     test.for(["X25519MLKEM768", "SecP256r1MLKEM768"])(
-      "the post-quantum hybrid %s is agreed on, and its classical half refused",
+      "catalogd accepts the post-quantum hybrid %s, and rejects its classical half",
       async (curve) => {
         await custom("--tls-custom-version", "TLSv1.3", "--tls-custom-curves", curve);
         expect(await probeTls(port(), { version: "TLSv1.3", curve })).toMatchObject({ version: "TLSv1.3" });
@@ -187,7 +187,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       },
     );
 
-    test("the profile old accepts TLS 1.0, the default one does not", async () => {
+    test("catalogd accepts TLS 1.0 with profile old only", async () => {
       const offer = { version: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
       await restartWith("catalogd", ["--tls-profile", "old"]);
       expect(await probeTls(port(), offer)).toMatchObject({ version: "TLSv1" });

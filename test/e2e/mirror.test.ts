@@ -26,7 +26,7 @@ interface Mirrored {
   catalog: string;
 }
 
-describeWithPrivateCluster("a catalog that was built, pushed and mirrored", (cluster) => {
+describeWithPrivateCluster("a mirrored catalog", (cluster) => {
   let dir: string;
   let source: RegistryServer;
   let world: World;
@@ -41,7 +41,7 @@ describeWithPrivateCluster("a catalog that was built, pushed and mirrored", (clu
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** Runs a command that has to succeed. @returns what it printed. */
+  /** Runs a command that must succeed. @returns its output. */
   async function olmv1(...args: string[]): Promise<string> {
     const { code, out, err } = await runCli(args);
     if (code !== 0) throw new Error(`olmv1 ${args.join(" ")} ended with ${code}: ${err}`);
@@ -56,7 +56,7 @@ describeWithPrivateCluster("a catalog that was built, pushed and mirrored", (clu
     return join(dir, folder);
   }
 
-  /** Images that the bundles name: one of two platforms, the first by tag, one signed. */
+  /** Pushes images for the bundles: one for two platforms, the first by tag, one signed. */
   async function relatedImages(): Promise<string[]> {
     const target = { host: source.host, insecure: true };
     const shared = Buffer.alloc(1_500_000, "shared by all");
@@ -75,7 +75,7 @@ describeWithPrivateCluster("a catalog that was built, pushed and mirrored", (clu
     return [...images, `${source.host}/things/both@${index.digest}`];
   }
 
-  test("is installed from, with its source gone", async () => {
+  test("operator-controller installs from a mirrored catalog when its source is not available", async () => {
     const bundles: string[] = [];
     for (const { version, files } of sampleBundles()) {
       const folder = await write(`bundle-${version}`, files);

@@ -26,7 +26,7 @@ const REPOSITORY = "community-operator-pipeline-prod";
 const MONITOR_CRD = "servicemonitors.monitoring.coreos.com";
 
 describeWithData("real data", (data) =>
-  describeWithPrivateCluster("operators of real catalogs", (cluster) => {
+  describeWithPrivateCluster("operators from real catalogs", (cluster) => {
     let world: World;
 
     async function rendered(
@@ -63,7 +63,7 @@ describeWithData("real data", (data) =>
       expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
     });
 
-    test("cat-facts-operator is installed, upgraded along the catalog's edge and removed", async () => {
+    test("operator-controller installs, upgrades and uninstalls cat-facts-operator", async () => {
       const name = "cat-facts";
       const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.1" });
       const { namespace } = extension.spec;
@@ -105,15 +105,15 @@ describeWithData("real data", (data) =>
       );
       await world.installed(name, "1.1.2");
       const second = await ownObjects(cluster.client, name);
-      const wanted = (await rendered("cat-facts-operator", "1.1.2", namespace, config)).length;
-      expect(second).toHaveLength(wanted);
+      const expected = (await rendered("cat-facts-operator", "1.1.2", namespace, config)).length;
+      expect(second).toHaveLength(expected);
 
       await world.removed("ClusterExtension", name);
       expect(await ownObjects(cluster.client, name)).toEqual([]);
       expect(await releasesOf(name)).toEqual([]);
     });
 
-    test("aws-neuron-operator waits for the kind ServiceMonitor and then installs by itself", async () => {
+    test("operator-controller installs aws-neuron-operator when kind ServiceMonitor is served", async () => {
       const name = "neuron";
       const extension = extensionNamed(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
       await grantInstaller(cluster.client, extension, await rendered("aws-neuron-operator", "1.2.0", extension.spec.namespace));
@@ -131,7 +131,7 @@ describeWithData("real data", (data) =>
       expect(await cluster.client.get({ ...serviceMonitorCrd(), name: MONITOR_CRD })).toBeDefined();
     });
 
-    test("a ServiceAccount that lacks one rule is named it, nothing is written, and granting it is enough", async () => {
+    test("operator-controller names a missing permission, writes nothing, and installs after it is granted", async () => {
       const name = "poor-cat";
       const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.2" });
       const { namespace } = extension.spec;
@@ -159,13 +159,13 @@ describeWithData("real data", (data) =>
       expect(await ownObjects(cluster.client, name)).toEqual([]);
     });
 
-    // X-08: everything goes through the extension's ServiceAccount, CRDs too
-    test("nobody but the ServiceAccounts touched bundle content", async () => {
-      // Whose the definitions on the cluster are is watched for dependencies.
-      const isLookAtDefinitions = ({ verb, objectRef }: AuditEvent): boolean =>
+    // X-08: all requests use the extension's ServiceAccount, also for CRDs.
+    test("only ServiceAccounts of extensions read or wrote bundle content", async () => {
+      // The controller watches the owners of CustomResourceDefinitions for dependencies.
+      const isDefinitionWatch = ({ verb, objectRef }: AuditEvent): boolean =>
         objectRef?.resource === "customresourcedefinitions" && ["list", "watch"].includes(verb);
       const foreign = bundleWrites(await cluster.auditEvents()).filter(
-        (event) => event.user.username.startsWith("system:serviceaccount:olmv1-system:") && !isLookAtDefinitions(event),
+        (event) => event.user.username.startsWith("system:serviceaccount:olmv1-system:") && !isDefinitionWatch(event),
       );
       expect(foreign.map(({ user, verb, requestURI }) => `${user.username} ${verb} ${requestURI}`)).toEqual([]);
       const scoped = bundleWrites(await cluster.auditEvents()).filter(({ user }) => user.username.endsWith("-installer"));
@@ -187,7 +187,7 @@ function messageOf(object: KubeObject, type: string): string {
   return conditions.find((condition) => condition.type === type)?.message ?? "";
 }
 
-/** A small stand-in for the Prometheus operator's definition: the kind is served and takes any content. */
+/** Returns a minimal definition of the Prometheus operator's kind, which accepts any content. */
 function serviceMonitorCrd(): KubeObject {
   return {
     apiVersion: "apiextensions.k8s.io/v1",

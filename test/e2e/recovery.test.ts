@@ -11,10 +11,10 @@ import { problemText } from "../support/problems.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
-/** Sooner than the API server would give up a request that is held at its admission. */
+/** Shorter than the API server's timeout for a request that waits in admission. */
 const STOP_WITHIN_MS = 20_000;
 
-describeWithPrivateCluster("what happens at night", (cluster, dev) => {
+describeWithPrivateCluster("recovery", (cluster, dev) => {
   let sample: SampleWorld;
   let world: World;
 
@@ -27,10 +27,10 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     await world?.stop();
   });
 
-  const unpin = (made: ClusterExtension): Promise<KubeObject> =>
-    cluster.client.patch({ ...made, name: made.metadata.name }, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });
+  const unpin = (extension: ClusterExtension): Promise<KubeObject> =>
+    cluster.client.patch({ ...extension, name: extension.metadata.name }, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });
 
-  test("killed in the middle of an install, it goes on with it", async () => {
+  test("operator-controller continues an install after being killed", async () => {
     const made = await sample.extension("install", { version: "1.0.0" });
     await using gate = await sample.gateFor(made);
     gate.close();
@@ -48,7 +48,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.owned("install")).toEqual(sample.wanted("1.0.0", made));
   });
 
-  test("killed in the middle of an upgrade, it goes on with it and removes what the new version does not hold", async () => {
+  test("operator-controller continues an upgrade after being killed, and prunes old objects", async () => {
     const made = await sample.installed("upgrade", "1.0.0");
     await using gate = await sample.gateFor(made);
     gate.close();
@@ -64,7 +64,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.owned("upgrade")).toEqual(sample.wanted("1.2.0", made));
   });
 
-  test("asked to stop in the middle of its work, it ends at once and cleanly, and the next one goes on", async () => {
+  test("operator-controller stops cleanly during an install, and continues after a restart", async () => {
     const made = await sample.extension("stop", { version: "1.0.0" });
     await using gate = await sample.gateFor(made);
     gate.close();
@@ -83,7 +83,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.releases("stop")).toEqual(["v1 deployed"]);
   });
 
-  test("edited in the middle of an install, it ends where the edit says", async () => {
+  test("operator-controller installs the new version when the extension changes during an install", async () => {
     const made = await sample.extension("edited", { version: "1.0.0" });
     await using gate = await sample.gateFor(made);
     gate.close();
@@ -99,7 +99,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.owned("edited")).toEqual(sample.wanted("1.1.0", made));
   });
 
-  test("deleted in the middle of an install, it leaves nothing, and one made anew under its name is another", async () => {
+  test("operator-controller leaves nothing of an extension that is deleted during an install, and installs a recreated one", async () => {
     const made = await sample.extension("brief", { version: "1.0.0" });
     {
       await using gate = await sample.gateFor(made);
@@ -117,7 +117,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.releases("brief")).toEqual(["v1 deployed"]);
   });
 
-  test("of two extensions that want the same objects at the same time, one gets all of them and the other says whose they are", async () => {
+  test("operator-controller installs one of two conflicting extensions, and the other names the owner", async () => {
     const names = ["left", "right"] as const;
     for (const made of await Promise.all(names.map((name) => sample.extension(name, { version: "1.0.0" })))) void world.apply(made);
     const bothDone = async (): Promise<[winner: string, loser: string]> => {
@@ -135,19 +135,19 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     await world.installed(loser, "1.0.0");
   });
 
-  test("what somebody deletes or changes is put back, and an Event names it", async () => {
+  test("operator-controller corrects deleted and changed objects, and names them in an Event", async () => {
     const made = await sample.installed("drift", "1.0.0");
     const deployed = await sample.releases("drift");
     await sample.damageIsRepaired(made);
     await eventually(async () => {
-      const told = (await sample.events("drift")).filter((event) => event.startsWith("DriftCorrected")).join("\n");
-      expect(told).toContain("ConfigMap drift-system/hello-operator-phrases (created)");
-      expect(told).toContain("Service drift-system/hello-operator-metrics (updated)");
+      const messages = (await sample.events("drift")).filter((event) => event.startsWith("DriftCorrected")).join("\n");
+      expect(messages).toContain("ConfigMap drift-system/hello-operator-phrases (created)");
+      expect(messages).toContain("Service drift-system/hello-operator-metrics (updated)");
     });
     expect(await sample.releases("drift")).toEqual(deployed);
   });
 
-  test("without a catalog what is installed stays, is said to be kept, and is repaired; with one again all is as before", async () => {
+  test("operator-controller maintains the installed bundle without a catalog, and reports it", async () => {
     const made = await sample.installed("alone", "1.0.0");
     await world.removed("ClusterCatalog", "sample");
     const kept = await world.condition("ClusterExtension", "alone", (_, object) =>
@@ -171,7 +171,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     );
   });
 
-  test("an upgrade that cannot be found leaves what is installed repaired", async () => {
+  test("operator-controller corrects drift when an upgrade cannot be resolved", async () => {
     const made = await sample.installed("pinned", "1.0.0");
     await world.apply({
       ...made,
@@ -181,13 +181,13 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     await sample.damageIsRepaired(made);
   });
 
-  test("the API server may restart under both servers", async () => {
+  test("both programs work after a restart of the API server", async () => {
     await dev().restart("kube-apiserver");
     const made = await sample.installed("after-restart", "1.0.0");
     expect(await sample.owned("after-restart")).toEqual(sample.wanted("1.0.0", made));
   });
 
-  test("a restarted catalogd serves from disk, without the registry, and its catalog's status stays", async () => {
+  test("catalogd serves from disk after a restart without the registry, and keeps the status", async () => {
     const all = async (): Promise<string> => (await fetch(`${world.installation.catalogs}/catalogs/sample/api/v1/all`)).text();
     const catalog = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "sample" };
     const [content, status] = [await all(), (await cluster.client.get(catalog))?.["status"]];
@@ -203,7 +203,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     }
   });
 
-  test("an extension without a pin follows its catalog's tag by itself", async () => {
+  test("operator-controller upgrades an extension automatically when the tag of its catalog moves", async () => {
     const files = sampleCatalog("quay.io");
     const old = new Map([...files].map(([path, text]) => [path.replace("configs/", ""), oldestOnly(text)]));
     await world.pushCatalog("catalogs/moving", "latest", old);
@@ -218,7 +218,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     await world.removed("ClusterCatalog", "moving");
   });
 
-  test("with its namespace and its ServiceAccount gone, a deleted extension says what to do, and can be made to go", async () => {
+  test("operator-controller reports how to delete an extension whose namespace and ServiceAccount are gone", async () => {
     const made = await sample.installed("homeless", "1.0.0");
     const namespace = { apiVersion: "v1", kind: "Namespace", name: made.spec.namespace };
     await cluster.client.delete(namespace);
@@ -240,7 +240,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.owned("heir")).toContain("CustomResourceDefinition greetings.hello.example.com");
   });
 
-  test("a deletion in the foreground leaves nothing behind, although the garbage collector takes the releases first", async () => {
+  test("operator-controller uninstalls completely when a foreground deletion removes the releases first", async () => {
     const made = await sample.installed("foreground", "1.0.0");
     await cluster.client.delete({ ...made, name: "foreground" }, { propagationPolicy: "Foreground" });
     await eventually(async () => expect(await world.extension("foreground")).toBeUndefined(), { timeoutMs: 60_000 });
@@ -251,7 +251,7 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
     expect(await sample.releases("foreground")).toEqual([]);
   });
 
-  test("a deletion that orphans leaves everything, and an extension of the same name takes it over without a new Pod", async () => {
+  test("operator-controller keeps all objects after an orphaning deletion, and a new extension adopts them without a new Pod", async () => {
     const made = await sample.installed("orphan", "1.0.0");
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: made.spec.namespace, name: "hello-operator" };
     const before = await cluster.client.get(deployment);
@@ -270,7 +270,10 @@ describeWithPrivateCluster("what happens at night", (cluster, dev) => {
   });
 });
 
-/** Resolves when the garbage collector has taken note of what was made until now: what it does not know of yet it does not orphan, but deletes later. */
+/**
+ * Resolves when the garbage collector knows all objects created so far. It deletes unknown ones later instead of
+ * orphaning them.
+ */
 async function garbageCollected(client: Client, namespace: string): Promise<void> {
   const configMap = { apiVersion: "v1", kind: "ConfigMap" };
   const owner = await client.create<KubeObject>({ ...configMap, metadata: { name: "owner", namespace } });
@@ -280,7 +283,7 @@ async function garbageCollected(client: Client, namespace: string): Promise<void
   await eventually(async () => expect(await client.get({ ...configMap, namespace, name: "owned" })).toBeUndefined(), { timeoutMs: 60_000 });
 }
 
-/** The sample's catalog as it was when it had its first version only. */
+/** Returns the sample's catalog with its first version only. */
 function oldestOnly(catalog: Uint8Array): Uint8Array {
   const documents = Buffer.from(catalog).toString("utf8").split("\n---\n");
   const kept = documents

@@ -18,14 +18,16 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
 const SERVERS = ["operator-controller", "catalogd"] as const;
-/** Taken when a status is refused, to see whether the catalog has been deleted and made anew meanwhile; pkg/controller/reconcile.ts. */
+/**
+ * Used after a rejected status, to check whether the catalog was recreated meanwhile; pkg/controller/statusWriter.ts.
+ */
 const ONLY_IN_A_RACE = ["catalogd-controller-manager: get clustercatalogs.olm.operatorframework.io"];
 const PACKAGES = ["engine", "car"];
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
 const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageName: "engine", versionRange: ">=1.0.0" } };
 
-// What a cluster can give them to do, once: everything that config/rbac allows has to be taken, and nothing else.
-describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
+// Every request that a cluster can cause: all permissions in config/rbac must be used, and no others needed.
+describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
   let world: World;
   let audit: AuditTail;
   let ports: number[];
@@ -49,7 +51,7 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
 
   afterAll(() => world?.stop());
 
-  /** Package car needs package engine. */
+  /** Serves a catalog in which package car requires package engine. */
   async function serveMotors(): Promise<void> {
     const metas: object[] = [];
     for (const name of PACKAGES) {
@@ -66,7 +68,7 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     await world.serve("motors", "quay.io/catalogs/motors:latest");
   }
 
-  /** Has both programs pull with a Secret that their ServiceAccounts name. */
+  /** Makes both programs pull with a Secret of their ServiceAccounts. */
   async function namePullSecret(): Promise<void> {
     const dockerconfigjson = Buffer.from('{"auths":{}}').toString("base64");
     const place = { apiVersion: "v1", kind: "Secret", metadata: { name: "pull", namespace: SYSTEM_NAMESPACE } };
@@ -77,25 +79,25 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     }
   }
 
-  /** What the programs answer somebody who may not see their metrics. */
-  async function askForMetrics(): Promise<number[]> {
+  /** Requests metrics as a ServiceAccount without permission. @returns the status codes. */
+  async function requestMetrics(): Promise<number[]> {
     await cluster.client.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "stranger", namespace: "default" } });
     const authorization = `Bearer ${await new ServiceAccountTokens(cluster.client).tokenFor("default", "stranger")()}`;
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {
-      const answers = ports.map(async (port) => {
+      const responses = ports.map(async (port) => {
         const { statusCode, body } = await request(`https://127.0.0.1:${port}/metrics`, { dispatcher, headers: { authorization } });
         await body.dump();
         return statusCode;
       });
-      return await Promise.all(answers);
+      return await Promise.all(responses);
     } finally {
       await dispatcher.close();
     }
   }
 
-  /** What is told a second time raises the count of an Event. */
-  async function happensAgain(): Promise<void> {
+  /** Repeats changes, so that counts of Events increase. */
+  async function repeatEvents(): Promise<void> {
     for (const suspend of [true, false, true, false]) {
       await cluster.client.patch({ ...EXTENSION, name: "car" }, { spec: { suspend } }, { type: "merge" });
       await world.condition("ClusterExtension", "car", (condition) => (condition("Progressing")?.reason === "Suspended") === suspend);
@@ -115,9 +117,9 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     }
   }
 
-  test("are taken every one, and are enough, for all that a cluster can give the two programs to do", async () => {
+  test("are all used and sufficient for both programs", async () => {
     await namePullSecret();
-    expect(await askForMetrics()).toEqual([403, 403]);
+    expect(await requestMetrics()).toEqual([403, 403]);
     await world.apply(extensionNamed("homeless", { packageName: "engine" }));
     await world.problems("homeless", (problems) => problems.includes('namespace "homeless-system" does not exist'));
     await world.removed("ClusterExtension", "homeless");
@@ -126,11 +128,11 @@ describeWithPrivateCluster("the rights of config/rbac", (cluster) => {
     await grantInstaller(cluster.client, car, objects);
     await world.apply({ ...car, spec: { ...car.spec, dependencies: { policy: "Install" } } });
     await world.installed("car", "1.0.0");
-    await happensAgain();
+    await repeatEvents();
     await world.removed("ClusterExtension", "car");
     await eventually(async () => expect(await world.extension("engine")).toBeUndefined());
     await world.removed("ClusterCatalog", "motors");
-    await world.stop(); // the audit log tells of a watch when it ends
+    await world.stop(); // a watch appears in the audit log when it ends
     expect(await unusedRights(audit)).toEqual(ONLY_IN_A_RACE);
     expect(await refusedRequests(audit)).toEqual([]);
   });

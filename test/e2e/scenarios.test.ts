@@ -11,7 +11,7 @@ import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
 import { World } from "../support/world.ts";
 
 const FOLDER = join(import.meta.dirname, "scenarios");
-/** Only the proxy knows where this is. */
+/** Host that only the proxy can resolve. */
 const CATALOGS_HOST = "catalogd-service.olmv1-system.svc";
 
 describeWithPrivateCluster("scenarios", (cluster) => {
@@ -37,17 +37,17 @@ describeWithPrivateCluster("scenarios", (cluster) => {
     }
   }
 
-  describe.concurrent("of one extension each", () => {
+  describe.concurrent("with one extension each", () => {
     test.for(loadScenarios(FOLDER))("$name", play);
   });
 
-  // The controllers are started anew for these, so they come one after another, after all others.
-  describe("of catalogs behind a proxy", () => {
+  // These scenarios restart the controllers, so they run sequentially after all others.
+  describe("with a proxy", () => {
     const scenarios = new Map(loadScenarios(join(FOLDER, "proxy")).map((scenario) => [scenario.id, scenario]));
     let proxy: ConnectProxy | undefined;
 
     beforeAll(async () => {
-      // catalogd makes its certificate, and operator-controller trusts it by the Secret.
+      // catalogd creates its certificate, and operator-controller trusts the one in the Secret.
       await applyServingSecrets(cluster.client);
       const selfManaged = ["--serving-certificates", "self-managed", "--metrics-bind-address", "0"];
       flags.catalogd.push("--external-address", CATALOGS_HOST, ...selfManaged);
@@ -68,13 +68,13 @@ describeWithPrivateCluster("scenarios", (cluster) => {
       return found;
     }
 
-    test("a proxy that cannot be reached is named", async () => {
+    test("operator-controller names an unreachable proxy", async () => {
       const [port] = await freePorts(1);
       await restartBehind(`http://127.0.0.1:${port}`);
       await play(scenario("no-proxy"));
     });
 
-    test("a proxy is asked for the catalogs' host", async () => {
+    test("operator-controller connects to catalogs through the proxy", async () => {
       proxy = await ConnectProxy.start(() => Number(new URL(world.installation.catalogs).port));
       await restartBehind(proxy.url);
       await play(scenario("proxied"));

@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The lines of the tour, in this order. */
+/** Lines of the output, in this order. */
 const TOUR: RegExp[] = [
   /^cluster +API server https:\/\/127\.0\.0\.1:\d+ is ready/m,
   /^done +after \d+\.\d s/,
@@ -51,7 +51,7 @@ function npmStart(args: readonly string[]): { child: ChildProcess; output: () =>
   return { child, output: () => stripVTControlCharacters(text) };
 }
 
-/** All living descendants of a process, from /proc. */
+/** Returns all living descendants of a process, from /proc. */
 function descendants(root: number): number[] {
   const parents = new Map<number, number>();
   for (const entry of readdirSync("/proc")) {
@@ -60,12 +60,12 @@ function descendants(root: number): number[] {
       const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
       parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
     } catch {
-      // The process ended while we looked.
+      // The process has ended meanwhile.
     }
   }
-  const below = (pid: number): number[] =>
-    [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
-  return below(root);
+  const children = (pid: number): number[] =>
+    [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...children(child)]);
+  return children(root);
 }
 
 function isAlive(pid: number): boolean {
@@ -76,8 +76,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describeWithPrivateCluster("npm start on a cluster that exists", (cluster) => {
-  test("--kubeconfig goes the same way there and starts no control plane of its own", async () => {
+describeWithPrivateCluster("npm start on an existing cluster", (cluster) => {
+  test("npm start --kubeconfig uses the cluster and starts no control plane", async () => {
     const { child, output } = npmStart(["--once", "--kubeconfig", cluster.kubeconfig]);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     expect(output()).toContain(`Using the cluster of ${cluster.kubeconfig}`);
@@ -101,7 +101,7 @@ describe.skipIf(!clusterAvailable())("npm start", () => {
     started?.kill("SIGTERM");
   });
 
-  test("--once installs, upgrades and removes the sample, tells each step in order, and exits with 0", async () => {
+  test("npm start --once installs, upgrades and uninstalls the sample, prints each step, and exits 0", async () => {
     const { child, output } = npmStart(["--once"]);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     const lines = output().split("\n");
@@ -114,7 +114,7 @@ describe.skipIf(!clusterAvailable())("npm start", () => {
     expect(code).toBe(0);
   });
 
-  test.skipIf(process.platform !== "linux")("nothing outlives npm when it is killed", async () => {
+  test.skipIf(process.platform !== "linux")("npm start leaves no process when npm is killed", async () => {
     const { child, output } = npmStart([]);
     await eventually(() => expect(output()).toContain("olmv1 uninstall hello"), { timeoutMs: 120_000 });
     const family = descendants(child.pid ?? 0);

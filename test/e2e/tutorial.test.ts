@@ -11,15 +11,15 @@ import { World } from "../support/world.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The commands that the tutorial tells its reader to type, as one script. */
+/** Returns all commands of the tutorial as one script. */
 async function commands(): Promise<string> {
   const text = await readFile(join(ROOT, "docs/tutorial.md"), "utf8");
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join("\n");
 }
 
-// Source: the tutorial; what it promises to somebody who has nothing.
+// Source: the tutorial, which requires an empty cluster only.
 describeWithPrivateCluster("the tutorial", (cluster) => {
-  test("does what it says, command by command, and leaves nothing behind", async () => {
+  test("the commands of the tutorial succeed and leave nothing behind", async () => {
     const world = await World.start(cluster);
     await using _ = { [Symbol.asyncDispose]: () => world.stop() };
     using folder = new TempFolder();
@@ -37,8 +37,8 @@ describeWithPrivateCluster("the tutorial", (cluster) => {
     };
     const ended = await run(script, folder.write("work", {}), env);
     expect(ended.code, ended.output).toBe(0);
-    for (const told of ["2 differences, 0 of them breaking", "goes back to revision 1", "Namespace kitchen deleted"])
-      expect(ended.output).toContain(told);
+    for (const text of ["2 differences, 0 of them breaking", "goes back to revision 1", "Namespace kitchen deleted"])
+      expect(ended.output).toContain(text);
     await eventually(async () => {
       for (const kind of ["ClusterExtension", "ClusterCatalog"])
         expect((await cluster.client.list({ apiVersion: API_VERSION, kind })).items).toEqual([]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
-import { manifestObjects } from "../../pkg/bundle/load.ts";
+import { readManifestObjects } from "../../pkg/bundle/load.ts";
 import { canonicalQuantity } from "../../pkg/golang/quantity.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
 import { parseChallenges } from "../../pkg/oci/registry/tokens.ts";
@@ -15,7 +15,7 @@ const LENGTH = 200_000;
 
 /** What reads texts of bundles, catalogs and registries, with a text that it takes for the beginning of something at many places. */
 const READERS: readonly (readonly [what: string, read: (text: string) => unknown, start: string, unit: string, end: string])[] = [
-  ["objects of a manifest", (text) => manifestObjects("a.json", new TextEncoder().encode(text)), '{} {"a":', '1\\"_', "\n"],
+  ["objects of a manifest", (text) => readManifestObjects("a.json", new TextEncoder().encode(text)), '{} {"a":', '1\\"_', "\n"],
   ["a quantity", canonicalQuantity, "", "1", "!"],
   ["a path into a schema", (text) => schemaAllows({ type: "object" }, text), "a", ".[", "!"],
   ["a label", labelValue, "a", "_.", "\n"],

@@ -1,7 +1,7 @@
 import { API_VERSION, CLUSTER_EXTENSION, Reason } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { requirementsOf } from "../../pkg/bundle/requirements.ts";
+import { readRequirements } from "../../pkg/bundle/requirements.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { providerOf } from "../../pkg/certificates/providers.ts";
 import { ReconcileError } from "../../pkg/errors/errors.ts";
@@ -54,7 +54,7 @@ function outcomeWith(files: BundleFiles, options: RenderOptions): Outcome & { is
 
 function prepared(files: BundleFiles, options: RenderOptions): readonly KubeObject[] {
   const bundle = loadBundle(files);
-  requirementsOf(bundle);
+  readRequirements(bundle);
   const rendered = renderBundle(bundle, options);
   requireIdentities(rendered);
   const objects = [...rendered, ...userRoles(rendered)];

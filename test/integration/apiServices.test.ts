@@ -3,7 +3,7 @@ import { load } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
-import { isApiService, ownedApiServices } from "../../pkg/bundle/apiServices.ts";
+import { isApiService, listOwnedApiServices } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { ServedResources } from "../../pkg/kube/servedResources.ts";
@@ -267,7 +267,7 @@ function authorities({ "ca.crt": text = "" }: Record<string, string>): string[] 
 /** Returns the catalog's properties for the APIs of a bundle: type olm.gvk. */
 function provided(bundle: Record<string, string>): { type: string; value: unknown }[] {
   const { csv } = loadBundle(files(bundle));
-  return ownedApiServices(csv).flatMap(({ group, version, kinds }) =>
+  return listOwnedApiServices(csv).flatMap(({ group, version, kinds }) =>
     kinds.map(({ kind }) => ({ type: "olm.gvk", value: { group, version, kind } })),
   );
 }

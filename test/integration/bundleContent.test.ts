@@ -37,7 +37,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.extension("legacy");
     const { Progressing = "" } = await world.conditions("legacy", { Progressing: "False/Blocked", Installed: "False/Failed" });
     expect(Progressing).toContain(
-      'bundle "p.v1.0.0" cannot be applied: CustomResourceDefinition "things.legacy.example.com" is of apiextensions.k8s.io/v1beta1, which no API server takes since Kubernetes 1.22',
+      'bundle "p.v1.0.0" cannot be applied: CustomResourceDefinition "things.legacy.example.com" uses apiextensions.k8s.io/v1beta1, which Kubernetes 1.22 removed',
     );
     await world.expectProblem("legacy", "BundleInvalid", { next: "choose another version" });
     const { items } = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "legacy-system" });
@@ -59,8 +59,8 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.extension("flawed");
     const told =
       'bundle "p.v1.2.0" has mistakes that its author must fix: ' +
-      'it holds 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml), of which the last is taken; ' +
-      'its ClusterServiceVersion has version "1.2.1", the catalog says "1.2.0"';
+      'it contains 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml); only the last is used; ' +
+      'its ClusterServiceVersion has version "1.2.1", but the catalog has "1.2.0"';
     await world.conditions("flawed", INSTALLED);
     await world.expectProblem("flawed", "BundleWarning", { message: told });
     world.controller.healthChanged("flawed"); // a reconcile without a pull reports it as well

@@ -18,7 +18,7 @@ const HOSTILE: readonly [name: string, manifests: () => Record<string, string>, 
     "maps",
     () => ({ "z.yaml": `${HEAD}l: [${"{},".repeat(2_000_000)}]\n` }),
     "Blocked",
-    'bundle is too large: file "manifests/z.yaml" holds 4000006 lines, list items and members, more than the 500000 allowed in one file',
+    'bundle is too large: file "manifests/z.yaml" contains 4000006 lines, list items and members, more than the 500000 allowed in one file',
   ],
   [
     "many-files",

@@ -44,7 +44,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
 
   test("the check reports all missing permissions at once with the five facts and the command, and the permission to watch without a request", async () => {
     const { ns, lacking, account } = await world([]);
-    const { text, problem, doubtful } = (await lacking())!;
+    const { text, problem, uncertain } = (await lacking())!;
     const [head, ...lines] = text.split("\n  ");
     expect(head).toBe("pre-authorization failed: service account requires the following permissions to manage cluster extension:");
     expect(lines.length).toBeGreaterThan(5);
@@ -64,7 +64,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
         permissions: expect.arrayContaining([{ namespace: ns, apiGroups: [""], resources: ["pods", "resourcequotas"], verbs: ["list"] }]),
       },
     });
-    expect(doubtful).toBe(false);
+    expect(uncertain).toBe(false);
     await account.grant([{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "create", "patch", "delete", "escalate", "bind"] }]);
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
@@ -107,11 +107,11 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
       roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
       subjects: [{ kind: "ServiceAccount", name: "operator", namespace: ns }],
     };
-    expect((await lacking(preparedFor(x, [binding])))?.doubtful).toBe(false);
+    expect((await lacking(preparedFor(x, [binding])))?.uncertain).toBe(false);
     await account.grant([{ apiGroups: [RBAC], resources: ["rolebindings"], verbs: ["*"] }]);
     await eventually(async () => {
       const found = await lacking(preparedFor(x, [binding]));
-      expect(found).toMatchObject({ doubtful: true, text: expect.stringContaining("ResourceNames:[view] Verbs:[bind]") as string });
+      expect(found).toMatchObject({ uncertain: true, text: expect.stringContaining("ResourceNames:[view] Verbs:[bind]") as string });
     });
   });
 

@@ -363,7 +363,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       },
       { kind: "ownership", text: expect.stringContaining("CustomResourceDefinition 'podmonitors.monitoring.coreos.com' already exists") },
     ]);
-    expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0 and the API server's version v1.");
+    expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0, but the API server has version v1.");
     expect(notes.join("\n")).toContain("dry run: removed v1alpha1 from status.storedVersions");
     expect(notes).toContain('it depends on package "q" >=1.0.0; the plan does not check this, and spec.dependencies.policy is Require');
     expect(counts.create).toBe(4);

@@ -32,8 +32,8 @@ describeWithPrivateCluster("requirements of a bundle", (cluster) => {
       Installed: "False/Failed",
       Ready: "False/RequirementsNotMet",
     });
-    expect(Progressing).toContain('CustomResourceDefinition "things.enforced.example.com" is required and not served');
-    const details = ['CustomResourceDefinition "things.enforced.example.com" is required and not served'];
+    expect(Progressing).toContain('CustomResourceDefinition "things.enforced.example.com" is required, but not served');
+    const details = ['CustomResourceDefinition "things.enforced.example.com" is required, but not served'];
     await world.expectProblem("enforced", "RequirementsNotMet", { next: "install the missing APIs or upgrade the cluster", details });
     const deployments = await cluster.client.list({ apiVersion: "apps/v1", kind: "Deployment" }, { namespace: "enforced-system" });
     expect(deployments.items).toEqual([]);
@@ -48,7 +48,7 @@ describeWithPrivateCluster("requirements of a bundle", (cluster) => {
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("warned");
     const told =
-      'bundle "p.v1.0.0" may not work: the cluster does not meet its requirements: CustomResourceDefinition "things.warned.example.com" is required and not served';
+      'bundle "p.v1.0.0" may not work: the cluster does not meet its requirements: CustomResourceDefinition "things.warned.example.com" is required, but not served';
     const installed = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };
     await world.conditions("warned", installed);
     await world.expectProblem("warned", "RequirementsNotMet", { severity: "Warning", message: told });

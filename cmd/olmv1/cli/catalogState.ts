@@ -3,14 +3,14 @@ import { findCondition } from "../../../pkg/api/conditions.ts";
 import { ConditionType, Reason } from "../../../pkg/api/constants.ts";
 import type { Styled } from "./table.ts";
 
-/** In a word or two how a catalog is. */
-export function catalogState({ metadata, spec, status }: Pick<ClusterCatalog, "metadata" | "spec" | "status">): Styled {
+/** Returns the state of a catalog in a word or two. */
+export function describeCatalogState({ metadata, spec, status }: Pick<ClusterCatalog, "metadata" | "spec" | "status">): Styled {
   const serving = findCondition(status?.conditions, ConditionType.Serving);
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
   const valid = findCondition(status?.conditions, "Valid");
   if (metadata.deletionTimestamp) return { text: "removing", mood: "warning" };
-  if (spec.availabilityMode === "Unavailable") return { text: "switched off", mood: "faint" };
-  const fault = faultOf(progressing);
+  if (spec.availabilityMode === "Unavailable") return { text: "disabled", mood: "faint" };
+  const fault = formatFailure(progressing);
   if (serving?.status === "True") {
     if (fault !== undefined) return { text: `serving, ${fault}`, mood: "warning" };
     return valid?.status === "False" ? { text: "serving, has errors", mood: "warning" } : { text: "serving", mood: "good" };
@@ -19,7 +19,7 @@ export function catalogState({ metadata, spec, status }: Pick<ClusterCatalog, "m
   return { text: progressing ? "unpacking" : "waiting", mood: "warning" };
 }
 
-/** What to do about a failure that a retry does not cure, by its class. */
+/** Remedies for failures that retries cannot fix, by class. */
 const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
   not_found: "check the name and the tag of the image",
   unauthorized: "give catalogd credentials for the registry: docs/how-to/air-gap.md",
@@ -29,28 +29,28 @@ const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
 };
 
 /**
- * Returns why a catalog is not served as its spec asks, in catalogd's words; undefined if nothing failed. `isFinal` if retries cannot
- * succeed, with what to do if that is known.
+ * Returns why the content for the current spec is not served, with the message of catalogd; undefined if nothing failed. `isFinal` if retries
+ * cannot succeed, with a remedy if known.
  */
-export function catalogFault({
+export function findCatalogFailure({
   metadata,
   status,
 }: Pick<ClusterCatalog, "metadata" | "status">): { isFinal: boolean; because: string; remedy?: string } | undefined {
   const progressing = findCondition(status?.conditions, ConditionType.Progressing);
-  if (!progressing || progressing.observedGeneration !== metadata.generation || faultOf(progressing) === undefined) return undefined;
+  if (!progressing || progressing.observedGeneration !== metadata.generation || formatFailure(progressing) === undefined) return undefined;
   const reason = CATALOG_FAILURE_REASONS.find((one) => one === status?.failure?.reason);
   const remedy = reason && REMEDIES[reason];
   const isFinal = progressing.reason === Reason.Blocked || remedy !== undefined;
   return { isFinal, because: progressing.message, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** Whether what the newest spec asks for is served. */
+/** Returns whether the content for the current spec is served. */
 export function isServed({ metadata, status }: Pick<ClusterCatalog, "metadata" | "status">): boolean {
   const [serving, progressing] = [ConditionType.Serving, ConditionType.Progressing].map((type) => findCondition(status?.conditions, type));
   return serving?.status === "True" && progressing?.reason === Reason.Succeeded && progressing.observedGeneration === metadata.generation;
 }
 
-function faultOf(progressing: { reason: string } | undefined): string | undefined {
+function formatFailure(progressing: { reason: string } | undefined): string | undefined {
   if (progressing?.reason === Reason.Blocked) return "blocked";
   return progressing?.reason === Reason.Retrying ? "retrying" : undefined;
 }

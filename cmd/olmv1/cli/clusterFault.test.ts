@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
-import { clusterFault } from "./cluster.ts";
+import { explainClusterError } from "./cluster.ts";
 
 const HOST = "api.example.com:6443";
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });
@@ -11,37 +11,32 @@ const forbidden = answer(403, 'secrets is forbidden: User "jane" cannot list res
 
 test.for<[what: string, err: unknown, unanswered: string | undefined, text: string | RegExp]>([
   [
-    "no API server",
+    "an API server that does not respond",
     wrapError("list ClusterCatalogs: ", refused),
     HOST,
-    "list ClusterCatalogs: connect ECONNREFUSED 10.0.0.1:6443: the API server at api.example.com:6443 gives no answer; does it run, and is this its address?; --kubeconfig and --context choose another cluster",
+    "list ClusterCatalogs: connect ECONNREFUSED 10.0.0.1:6443: the API server at api.example.com:6443 does not respond; check that it runs and that the address is correct; use --kubeconfig or --context to select another cluster",
   ],
   [
-    "a certificate of an authority that nobody knows",
+    "an untrusted certificate",
     coded(
       "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
       "unable to verify the first certificate; if the root CA is installed locally, try --use-system-ca",
     ),
     HOST,
-    /^unable to verify the first certificate: the certificate of the API server at api\.example\.com:6443 is by no authority that the kubeconfig names/,
+    /^unable to verify the first certificate: the certificate of the API server at api\.example\.com:6443 is not signed by an authority in the kubeconfig/,
   ],
   [
     "an expired certificate",
     coded("CERT_HAS_EXPIRED", "certificate has expired"),
     HOST,
-    /has expired: somebody has to renew it; --kubeconfig/,
+    /has expired; ask a cluster administrator to renew it; use --kubeconfig/,
   ],
+  ["rejected credentials", answer(401, "Unauthorized"), undefined, /^Unauthorized: .* log in again, or select others with --context$/],
   [
-    "credentials that are not known",
-    answer(401, "Unauthorized"),
-    undefined,
-    /^Unauthorized: .* log in again, or choose others with --context$/,
-  ],
-  [
-    "a right that is missing",
+    "a missing permission",
     wrapError("read it: ", forbidden),
     undefined,
-    /^read it: secrets is .*; ask whoever administers the cluster for this right/,
+    /^read it: secrets is .*; ask a cluster administrator for this permission/,
   ],
   [
     "a cluster without OLM v1",
@@ -49,18 +44,18 @@ test.for<[what: string, err: unknown, unanswered: string | undefined, text: stri
     undefined,
     /: OLM v1 is not installed on this cluster; /,
   ],
-])("what to do about %s is told", ([, err, unanswered, text]) => {
-  const told = clusterFault(err, unanswered);
-  expect(messageOf(told)).toMatch(text);
-  expect((told as Error).cause).toBe(err);
+])("clusterFault adds advice for %s", ([, err, unanswered, text]) => {
+  const explained = explainClusterError(err, unanswered);
+  expect(messageOf(explained)).toMatch(text);
+  expect((explained as Error).cause).toBe(err);
 });
 
 test.for<[what: string, err: unknown, unanswered?: string]>([
-  ["of a registry that gives no answer", refused],
-  ["of another kind that is not served", new KindNotServed("example.com/v1", "Thing")],
-  ["that says what to do already", new Error(`${forbidden.message}; grant it`, { cause: forbidden })],
+  ["of a registry that does not respond", refused],
+  ["for another kind that is not served", new KindNotServed("example.com/v1", "Thing")],
+  ["with its own advice", new Error(`${forbidden.message}; grant it`, { cause: forbidden })],
   ["of an admission policy", answer(403, 'things "x" is forbidden: ValidatingAdmissionPolicy denied request: no')],
   ["of the command itself", new Error("x"), HOST],
-])("an error %s is left as it is", ([, err, unanswered]) => {
-  expect(clusterFault(err, unanswered)).toBe(err);
+])("clusterFault returns an error %s unchanged", ([, err, unanswered]) => {
+  expect(explainClusterError(err, unanswered)).toBe(err);
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { columnsOf, cutTo, wrapText } from "./columns.ts";
+import { measureWidth, cutTo, wrapText } from "./columns.ts";
 
 test.for([
   ["fits", "one two", 20, "", ["one two"]],
@@ -35,7 +35,7 @@ test.for([
   ["an accent of its own", "e\u0301", 1],
   ["joined emoji", "👩‍👩‍👧", 2],
 ] as const)("columnsOf counts what a terminal shows of %s", ([, text, want]) => {
-  expect(columnsOf(text)).toBe(want);
+  expect(measureWidth(text)).toBe(want);
 });
 
 test.for([

@@ -3,17 +3,17 @@ import stringWidth from "string-width";
 const CUT = "…";
 
 /** Returns how many columns of a terminal `text` takes: two for a letter of East Asian scripts and for an emoji, none for a combining mark. */
-export function columnsOf(text: string): number {
+export function measureWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts `text` to at most so many columns, between characters as readers see them; an ellipsis marks the cut. */
+/** Cuts `text` to at most so many columns, between grapheme clusters, and marks the cut with an ellipsis. */
 export function cutTo(text: string, columns: number): string {
-  if (columnsOf(text) <= columns) return text;
+  if (measureWidth(text) <= columns) return text;
   let kept = "";
-  let room = columns - columnsOf(CUT);
+  let room = columns - measureWidth(CUT);
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    room -= columnsOf(segment);
+    room -= measureWidth(segment);
     if (room < 0) break;
     kept += segment;
   }
@@ -21,17 +21,17 @@ export function cutTo(text: string, columns: number): string {
 }
 
 /**
- * Lines of text that take no more than `width` columns, broken at blanks, each with `indent` in front; line ends of the text stay. A word that is
- * longer, such as a name or a command, is not broken.
+ * Wraps text at spaces to lines of at most `width` columns, each with `indent`. Keeps line ends. Longer words, such as names or commands, are not
+ * broken.
  */
 export function wrapText(text: string, width: number, indent = ""): string[] {
-  const room = Math.max(width - columnsOf(indent), 20);
+  const room = Math.max(width - measureWidth(indent), 20);
   return text.split("\n").flatMap((line) => {
     const lines: string[] = [];
     let now = "";
     for (const word of line.split(" ")) {
       const longer = now === "" ? word : `${now} ${word}`;
-      if (now !== "" && columnsOf(longer) > room) {
+      if (now !== "" && measureWidth(longer) > room) {
         lines.push(indent + now);
         now = word;
       } else now = longer;

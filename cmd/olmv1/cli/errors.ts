@@ -2,22 +2,22 @@ import type { Problem } from "../../../pkg/api/problems.ts";
 import { messageOf, problemsIn, ReconcileError } from "../../../pkg/errors/errors.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 
-/** How an error is written: a line for people, or a document for programs that asked for their answer as one. */
+/** Format of an error: text, or a document if the command prints JSON or YAML. */
 export type ErrorFormat = "text" | "json" | "yaml";
 
-/** What is written of an error, its end of line included. */
+/** Formats an error, with a final line end. */
 export async function formatCommandError(err: unknown, format: ErrorFormat): Promise<string> {
   const message = messageOf(err);
   const problems = problemsIn(err);
   if (format === "text")
-    return [`olmv1: ${message}`, ...adviceOn(problems, message)].map((line) => `${escapeControlCharacters(line)}\n`).join("");
-  const reason = reasonOf(err);
-  const fault = { error: { message, ...(reason === undefined ? {} : { reason }), ...(problems.length === 0 ? {} : { problems }) } };
-  return format === "yaml" ? (await import("../../../pkg/golang/yaml.ts")).toYaml(fault) : `${JSON.stringify(fault, null, 2)}\n`;
+    return [`olmv1: ${message}`, ...formatAdvice(problems, message)].map((line) => `${escapeControlCharacters(line)}\n`).join("");
+  const reason = findReason(err);
+  const document = { error: { message, ...(reason === undefined ? {} : { reason }), ...(problems.length === 0 ? {} : { problems }) } };
+  return format === "yaml" ? (await import("../../../pkg/golang/yaml.ts")).toYaml(document) : `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** What problems say beyond the message: mistakes in a configuration, and what to do. */
-function adviceOn(problems: readonly Problem[], message: string): string[] {
+/** Returns details of problems that the message does not contain: configuration mistakes and next steps. */
+function formatAdvice(problems: readonly Problem[], message: string): string[] {
   return problems.flatMap(({ next, details }) => [
     ...(details?.configuration ?? [])
       .map((mistake) => `  ${mistake.path}: ${mistake.message}`)
@@ -26,8 +26,8 @@ function adviceOn(problems: readonly Problem[], message: string): string[] {
   ]);
 }
 
-/** The reason of the first error in the cause chain that has one that says something: ours, or that of an answer of the API server. */
-function reasonOf(err: unknown): string | undefined {
+/** Returns the first specific reason in the cause chain, for example of a response of the API server. */
+function findReason(err: unknown): string | undefined {
   for (let e = err; e instanceof Error; e = e.cause) {
     const reason = "reason" in e && typeof e.reason === "string" ? e.reason : "";
     if (reason !== "" && !(e instanceof ReconcileError && reason === "Retrying")) return reason;
@@ -35,22 +35,22 @@ function reasonOf(err: unknown): string | undefined {
   return undefined;
 }
 
-/** The format that arguments ask for: also those that cannot be parsed have an answer. */
-export function errorFormat(args: readonly string[]): ErrorFormat {
-  const asked = args.flatMap((arg, i) =>
+/** Returns the requested output format, even if the arguments are invalid. */
+export function parseErrorFormat(args: readonly string[]): ErrorFormat {
+  const formats = args.flatMap((arg, i) =>
     arg === "-o" || arg === "--output" ? [args[i + 1] ?? ""] : [/^(?:-o|--output=)(.+)$/.exec(arg)?.[1] ?? ""],
   );
-  return asked.findLast((format): format is "json" | "yaml" => format === "json" || format === "yaml") ?? "text";
+  return formats.findLast((format): format is "json" | "yaml" => format === "json" || format === "yaml") ?? "text";
 }
 
-/** What `olmv1` exits with; scripts rely on it. */
+/** Exit codes of `olmv1`. They are stable. */
 export const EXIT = {
-  /** Done, or the answer is yes. */
+  /** Success, or a positive result. */
   yes: 0,
-  /** The answer is no: something was found, does not resolve, differs, or did not come right. */
+  /** A negative result: findings, no resolution, differences, or a failed rollout. */
   no: 1,
-  /** It could not be done or asked: wrong use, input that cannot be read, a refusal, no cluster. */
+  /** An error: wrong usage, unreadable input, a denied request, no cluster. */
   error: 2,
-  /** Ended by Ctrl-C. */
+  /** Interrupted with Ctrl-C. */
   interrupted: 130,
 } as const;

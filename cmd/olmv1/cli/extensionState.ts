@@ -38,7 +38,7 @@ export function findHolds({ metadata, spec, status }: Pick<ClusterExtension, "me
 }
 
 /** Returns the available version, or the newest version that a rule blocks; empty if no version is newer. */
-export function updateOf({ status }: Pick<ClusterExtension, "status">): Styled {
+export function describeUpdate({ status }: Pick<ClusterExtension, "status">): Styled {
   const [next] = status?.availableUpdates ?? [];
   if (next) return { text: next.version, mood: "warning" };
   return status?.blockedUpdate ? { text: `(${status.blockedUpdate.version} blocked)`, mood: "faint" } : { text: "" };
@@ -50,7 +50,7 @@ export function isOutdated({ status }: Pick<ClusterExtension, "status">): boolea
 }
 
 /** Returns the catalogs that an extension selects: names if the selector lists names, else `any` or `by labels`. */
-export function catalogsOf({ spec }: Pick<ClusterExtension, "spec">): string {
+export function describeCatalogs({ spec }: Pick<ClusterExtension, "spec">): string {
   const { selector } = spec.source.catalog ?? {};
   if (!selector) return "any";
   const labelled = selector.matchLabels?.[LABEL_METADATA_NAME];
@@ -60,7 +60,7 @@ export function catalogsOf({ spec }: Pick<ClusterExtension, "spec">): string {
 }
 
 /** Returns the mood of a condition; True is a warning for deprecations. */
-export function moodOf(type: string, status: string): Mood | undefined {
+export function getConditionMood(type: string, status: string): Mood | undefined {
   const isBad = type.endsWith("Deprecated") || type === ConditionType.ClusterUpgradeBlocked;
   if (status === "Unknown") return "faint";
   return (status === "True") === isBad ? (isBad ? "warning" : "bad") : "good";

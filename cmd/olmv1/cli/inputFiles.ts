@@ -8,9 +8,9 @@ import { parseYaml, parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * The one ClusterExtension in a YAML or JSON file; other objects there are left out.
- * @param path `-` is the standard input.
- * @throws Error where there is none, or more than one.
+ * Reads the ClusterExtension in a YAML or JSON file. Ignores other objects.
+ * @param path `-` is standard input.
+ * @throws Error if there is no ClusterExtension, or more than one.
  */
 export async function readExtensionFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<ClusterExtension> {
   let documents: unknown[];
@@ -22,7 +22,7 @@ export async function readExtensionFile(path: string, terminal: Pick<Terminal, "
   const found = documents.filter((document) => isExtension(document));
   const [extension] = found;
   if (!extension || found.length > 1)
-    throw new Error(`${path} holds ${found.length} ClusterExtensions (${API_VERSION}) with a name: a plan is made for exactly one`);
+    throw new Error(`${path} contains ${found.length} ClusterExtensions (${API_VERSION}) with a name, want exactly one`);
   return extension;
 }
 
@@ -33,14 +33,14 @@ function isExtension(document: unknown): document is ClusterExtension {
 }
 
 /**
- * The configuration of an extension, YAML or JSON: what stands under `spec.config.inline`.
+ * Reads a YAML or JSON file with the value of `spec.config.inline`.
  * @param path `-` is standard input.
- * @throws Error that names the file, for one that cannot be read and for one that holds no object.
+ * @throws Error with the name of the file if it cannot be read or does not contain an object.
  */
-export async function configFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<JsonObject> {
+export async function readConfigFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<JsonObject> {
   try {
     const config = parseYaml(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
-    if (!isObject(config)) throw new Error("the configuration is no object");
+    if (!isObject(config)) throw new Error("the configuration is not an object");
     return config;
   } catch (err) {
     throw wrapError(`${path === "-" ? "standard input" : path}: `, err);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonPathText } from "./jsonPath.ts";
+import { formatJsonPath } from "./jsonPath.ts";
 
 const LIST = {
   kind: "List",
@@ -36,22 +36,22 @@ test.for<[string, string]>([
   ['{"}"}', "}"],
   ["", ""],
 ])("%s", ([template, want]) => {
-  expect(jsonPathText(template, LIST)).toBe(want);
+  expect(formatJsonPath(template, LIST)).toBe(want);
 });
 
 test.for<[string, RegExp]>([
   ["{.items", /"{" at position 1 is not closed/],
   ["{range .items[*]}{.x}", /{range} without {end}/],
   ["{end}", /{end} without {range}/],
-  ["{items}", /"items" is no path: one begins with a dot/],
+  ["{items}", /"items" is not a path: start with a dot/],
 ])("%s is refused", ([template, want]) => {
-  expect(() => jsonPathText(template, LIST)).toThrow(want);
+  expect(() => formatJsonPath(template, LIST)).toThrow(want);
 });
 
 test("integers that no double holds keep their digits nowhere worse than as a number", () => {
-  expect(jsonPathText("{.n}", { n: 7n })).toBe("7");
+  expect(formatJsonPath("{.n}", { n: 7n })).toBe("7");
 });
 
 test("a filter runs no code", () => {
-  expect(() => jsonPathText("{.items[?(process.exit(3))]}", LIST)).toThrow(/^jsonpath: /);
+  expect(() => formatJsonPath("{.items[?(process.exit(3))]}", LIST)).toThrow(/^jsonpath: /);
 });

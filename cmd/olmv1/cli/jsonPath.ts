@@ -9,19 +9,19 @@ type Piece = { kind: "text"; text: string } | { kind: "path"; path: string } | {
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 
 /**
- * What a template of kubectl's gives for `data`: text, `{.path}`, `{"text"}`, and `{range .path}…{end}`. What is not there gives nothing; several
- * values of a path have a blank between them, objects and lists are JSON.
- * @throws Error that says what of the template is wrong.
+ * Applies a template with the syntax of kubectl to `data`: text, `{.path}`, `{"text"}`, and `{range .path}…{end}`. Missing values are empty; several
+ * values of a path are separated by spaces; objects and lists are JSON.
+ * @throws Error for an invalid template.
  * @see https://kubernetes.io/docs/reference/kubectl/jsonpath/
  */
-export function jsonPathText(template: string, data: unknown): string {
-  const tokens = tokensOf(template);
-  const pieces = piecesOf(tokens, false);
+export function formatJsonPath(template: string, data: unknown): string {
+  const tokens = tokenize(template);
+  const pieces = parsePieces(tokens, false);
   return render(pieces, JSON.parse(writeExactJson(data)) as unknown);
 }
 
-/** Text outside of braces, and what is in them, braces in quotes or in brackets of a filter excepted. */
-function tokensOf(template: string): { isCode: boolean; text: string }[] {
+/** Splits a template into text and code in braces. Braces in quotes and filters belong to the code. */
+function tokenize(template: string): { isCode: boolean; text: string }[] {
   const tokens: { isCode: boolean; text: string }[] = [];
   let at = 0;
   while (at < template.length) {
@@ -32,14 +32,14 @@ function tokensOf(template: string): { isCode: boolean; text: string }[] {
       at = end;
       continue;
     }
-    const end = endOfCode(template, at + 1);
+    const end = findCodeEnd(template, at + 1);
     tokens.push({ isCode: true, text: template.slice(at + 1, end).trim() });
     at = end + 1;
   }
   return tokens;
 }
 
-function endOfCode(template: string, from: number): number {
+function findCodeEnd(template: string, from: number): number {
   let quote = "";
   for (let at = from; at < template.length; at++) {
     const char = template[at] as string;
@@ -52,8 +52,8 @@ function endOfCode(template: string, from: number): number {
   throw new Error(`jsonpath: "{" at position ${from} is not closed`);
 }
 
-/** Takes tokens from the front, up to the `end` of the range that it is in. */
-function piecesOf(tokens: { isCode: boolean; text: string }[], isRange: boolean): Piece[] {
+/** Consumes tokens up to the `end` of the current range. */
+function parsePieces(tokens: { isCode: boolean; text: string }[], isRange: boolean): Piece[] {
   const pieces: Piece[] = [];
   for (let token = tokens.shift(); token; token = tokens.shift()) {
     const { isCode, text } = token;
@@ -61,24 +61,24 @@ function piecesOf(tokens: { isCode: boolean; text: string }[], isRange: boolean)
     else if (text === "end") {
       if (!isRange) throw new Error("jsonpath: {end} without {range}");
       return pieces;
-    } else if (/^range\s/.test(text)) pieces.push({ kind: "range", path: pathOf(text.slice(5)), body: piecesOf(tokens, true) });
-    else if (/^["']/.test(text)) pieces.push({ kind: "text", text: unquoted(text) });
-    else if (text !== "") pieces.push({ kind: "path", path: pathOf(text) });
+    } else if (/^range\s/.test(text)) pieces.push({ kind: "range", path: parsePath(text.slice(5)), body: parsePieces(tokens, true) });
+    else if (/^["']/.test(text)) pieces.push({ kind: "text", text: unquote(text) });
+    else if (text !== "") pieces.push({ kind: "path", path: parsePath(text) });
   }
   if (isRange) throw new Error("jsonpath: {range} without {end}");
   return pieces;
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   if (text.length < 2 || text.at(-1) !== text[0]) throw new Error(`jsonpath: ${text} is not closed`);
   return text.slice(1, -1).replace(/\\(.)/g, (_, char: string) => ESCAPES[char] ?? char);
 }
 
-/** A path as the library has it: it begins with `$`, and a dot within a name is written in brackets. */
-function pathOf(text: string): string {
+/** Converts a path for the library: it starts with `$`, and names with dots are in brackets. */
+function parsePath(text: string): string {
   const path = text.trim().replace(/^\$/, "").replace(/^@/, "");
   if (path !== "" && !/^[.[]/.test(path))
-    throw new Error(`jsonpath: "${text.trim()}" is no path: one begins with a dot, such as {.metadata.name}`);
+    throw new Error(`jsonpath: "${text.trim()}" is not a path: start with a dot, such as {.metadata.name}`);
   return `$${path.replace(/\.((?:[^.[\\]|\\.)*\\\.(?:[^.[\\]|\\.)*)/g, (_, name: string) => `['${name.replaceAll("\\.", ".")}']`)}`.replace(
     /\.$/,
     "",
@@ -89,13 +89,13 @@ function render(pieces: readonly Piece[], data: unknown): string {
   return pieces
     .map((piece) => {
       if (piece.kind === "text") return piece.text;
-      const values = valuesAt(piece.path, data);
-      return piece.kind === "path" ? values.map(shown).join(" ") : values.map((value) => render(piece.body, value)).join("");
+      const values = findValues(piece.path, data);
+      return piece.kind === "path" ? values.map(formatValue).join(" ") : values.map((value) => render(piece.body, value)).join("");
     })
     .join("");
 }
 
-function valuesAt(path: string, data: unknown): unknown[] {
+function findValues(path: string, data: unknown): unknown[] {
   if (path === "$") return [data];
   if (!isObject(data) && !Array.isArray(data)) return [];
   try {
@@ -106,6 +106,6 @@ function valuesAt(path: string, data: unknown): unknown[] {
   }
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -19,8 +19,8 @@ import type { Terminal } from "./terminal.ts";
 const NO_HASH = Buffer.alloc(0);
 
 /**
- * What `work` makes of a package, as each catalog has it: by falling priority, then by the catalog's name; at least one.
- * @throws Error where no catalog has it, with the names that may have been meant, or what one says of it cannot be read.
+ * Runs `work` with a package of each catalog that contains it, by descending priority, then by name of the catalog; at least one.
+ * @throws Error if no catalog contains it, with similar names, or if its metas are invalid.
  */
 export function withPackage<T>(
   terminal: Terminal,
@@ -31,7 +31,7 @@ export function withPackage<T>(
   return withCatalogs(terminal, options, async (open) => {
     const all = await Promise.all(open.catalogs.map((catalog) => packageIn(catalog, name)));
     const [first, ...others] = all.flatMap((one) => one ?? []);
-    if (!first) throw new Error(absentText(name, open));
+    if (!first) throw new Error(formatMissingPackage(name, open));
     return work([first, ...others], open);
   });
 }
@@ -48,34 +48,34 @@ async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: s
   }
 }
 
-function absentText(name: string, { catalogs }: OpenCatalogs): string {
+function formatMissingPackage(name: string, { catalogs }: OpenCatalogs): string {
   const where = catalogs.length === 1 ? `catalog ${catalogs[0]?.name}` : `catalogs ${catalogs.map((one) => one.name).join(", ")}`;
   const near = findSimilarNames(name, [...new Set(catalogs.flatMap(({ book }) => book.names()))]);
-  const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "olmv1 search finds packages by words";
-  return `there is no package ${goQuote(name)} in ${where}; ${hint}`;
+  const hint = near.length > 0 ? `did you mean ${near.join(" or ")}?` : "run olmv1 search to find packages";
+  return `package ${goQuote(name)} not found in ${where}; ${hint}`;
 }
 
-/** A catalog that can be looked at. */
+/** A catalog that was read. */
 interface OpenCatalog {
   readonly name: string;
   readonly priority: number;
   readonly book: CachedCatalog;
 }
 
-/** Catalogs, and the cluster that they are of. */
+/** Catalogs and their cluster. */
 export interface OpenCatalogs {
-  /** By falling priority, then by name. */
+  /** By descending priority, then by name. */
   readonly catalogs: readonly OpenCatalog[];
-  /** Those that cannot be looked at, and why. */
+  /** Skipped catalogs, with the reason. */
   readonly leftOut: readonly { readonly catalog: string; readonly because: string }[];
-  /** Undefined where no cluster is asked. */
+  /** Undefined if no cluster is used. */
   readonly client: Client | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * What `work` makes of the catalogs that options name; each that cannot be looked at is told on standard error.
- * @throws Error where the cluster does not list its own, none can be, or a folder or image that was given cannot.
+ * Runs `work` with the selected catalogs. Prints catalogs that cannot be read to standard error, and skips them.
+ * @throws Error if the cluster does not list its catalogs, no catalog can be read, or a given folder or image cannot be read.
  */
 export async function withCatalogs<T>(
   terminal: Terminal,
@@ -83,7 +83,7 @@ export async function withCatalogs<T>(
   work: (open: OpenCatalogs) => Promise<T>,
 ): Promise<T> {
   if (isOffline(options)) return withSources(terminal, options, undefined, work);
-  const { withCluster } = await import("./cluster.ts"); // slow to load, as registries are, and not needed for folders
+  const { withCluster } = await import("./cluster.ts"); // slow to load, and not needed for folders
   return withCluster(options, (client) => withSources(terminal, options, client, work));
 }
 
@@ -95,7 +95,7 @@ async function withSources<T>(
 ): Promise<T> {
   const { signal } = terminal;
   const registries = new Registries(options, signal);
-  // A policy that is named here judges what is pulled, not what was let pass before.
+  // A signature policy must check images, so cached ones are not used.
   const isKept = options.cache && options.signaturePolicy === undefined;
   const shelf = new CatalogCache(isKept ? cacheFolder(terminal.env) : undefined);
   const catalogs: OpenCatalog[] = [];
@@ -109,7 +109,7 @@ async function withSources<T>(
       for (const one of named) {
         signal.throwIfAborted();
         try {
-          catalogs.push({ name: one.name, priority: one.priority, book: await bookOf(one, { registries, shelf, progress }) });
+          catalogs.push({ name: one.name, priority: one.priority, book: await openCatalog(one, { registries, shelf, progress }) });
         } catch (err) {
           signal.throwIfAborted();
           if (!client) throw wrapError(`read catalog ${goQuote(one.name)}: `, err);
@@ -117,7 +117,7 @@ async function withSources<T>(
         }
       }
     });
-    if (catalogs.length === 0) throw new Error(noneText(leftOut, options.catalog.length > 0));
+    if (catalogs.length === 0) throw new Error(formatNoCatalogs(leftOut, options.catalog.length > 0));
     printLeftOutCatalogs(terminal, leftOut);
     return await work({ catalogs, leftOut, client, signal });
   } finally {
@@ -127,16 +127,16 @@ async function withSources<T>(
   }
 }
 
-/** @param isNamed whether options name catalogs: then nothing is said about others. */
-function noneText(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): string {
+/** @param isNamed whether options name catalogs. */
+function formatNoCatalogs(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): string {
   if (leftOut.length === 0)
-    return "the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one, --catalog-dir and --catalog-image do without";
+    return "the cluster has no ClusterCatalog; add one with olmv1 catalog add NAME IMAGE, or use --catalog-dir or --catalog-image";
   const each = leftOut.map(({ catalog, because }) => `${goQuote(catalog)} (${because})`).join("; ");
   if (!isNamed) return `cannot read any of the cluster's catalogs: ${each}`;
-  return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}; --catalog names no other`;
+  return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}; --catalog selects no other catalog`;
 }
 
-/** What reads images, loaded when the first one is to be read. */
+/** Reads images; its modules are loaded with the first image. */
 class Registries {
   readonly #options: CatalogReadOptions;
   readonly #signal: AbortSignal;
@@ -158,22 +158,25 @@ class Registries {
   }
 }
 
-/** What opens books. */
+/** Tools to open catalogs. */
 interface Tools {
   registries: Registries;
   shelf: CatalogCache;
   progress: Progress;
 }
 
-/** @throws Error that says why the catalog cannot be looked at. */
-async function bookOf({ name, path, image, unavailable }: NamedCatalog, { registries, shelf, progress }: Tools): Promise<CachedCatalog> {
+/** @throws Error with the reason why the catalog cannot be read. */
+async function openCatalog(
+  { name, path, image, unavailable }: NamedCatalog,
+  { registries, shelf, progress }: Tools,
+): Promise<CachedCatalog> {
   const layout = path !== undefined && (await layoutNamed(path));
   if (path !== undefined && !layout) {
-    if (!(await stat(path).catch(() => undefined))) throw new Error(`there is no folder or file ${goQuote(path)}`);
+    if (!(await stat(path).catch(() => undefined))) throw new Error(`no such file or folder: ${goQuote(path)}`);
     return shelf.obtain(filesKey(await filesDigest(path)), () => readCatalogMetas(path));
   }
   const ref = image ?? path;
-  if (ref === undefined) throw new Error(unavailable ?? "it has no content");
+  if (ref === undefined) throw new Error(unavailable ?? "the catalog has no content");
   const reader = await registries.reader();
   const { canonical, digest } = await reader.resolved(ref);
   return shelf.obtain(imageKey(digest), async function* () {

@@ -2,53 +2,53 @@ import { oneLine } from "../../../pkg/text/escape.ts";
 import { cutTo } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Tells what is being done. */
+/** Reports progress. */
 export interface Progress {
-  /** What it is now, such as `pulling quay.io/example/catalog:latest`. */
-  now(what: string): void;
+  /** Sets the current step, such as `pulling quay.io/example/catalog:latest`. */
+  now(step: string): void;
   /** Prints a line that stays, such as an error that is retried. */
   say(line: string): void;
 }
 
-/** What takes no longer is not told. */
+/** No progress is printed before this time. */
 const QUIET_MS = 1_000;
 const FRAME_MS = 100;
-/** Where lines stay, as in the log of a CI. */
+/** Interval of lines if the output is not a terminal, such as a log of a CI job. */
 const LINE_MS = 15_000;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const CLEAR = "\r\u001B[K";
 
 /**
- * What `work` gives; meanwhile, after a second, standard error says what is being done and for how long: on a terminal in one line that goes away
- * again, elsewhere in a line every quarter of a minute.
+ * Runs `work`, and prints the current step and elapsed time to standard error: on a terminal, after a second, in one line that is cleared at the end;
+ * else in a new line every 15 seconds.
  */
 export async function withProgress<T>(
   terminal: Pick<Terminal, "err" | "interactive" | "width">,
-  what: string,
+  first: string,
   work: (progress: Progress) => Promise<T>,
 ): Promise<T> {
-  const began = performance.now();
-  let doing = what;
-  let isShown = false;
+  const start = performance.now();
+  let step = first;
+  let isLineVisible = false;
   let frame = 0;
-  const elapsed = (): number => performance.now() - began;
-  const tell = (): void => {
+  const elapsed = (): number => performance.now() - start;
+  const print = (): void => {
     const seconds = Math.floor(elapsed() / 1_000);
-    if (!terminal.interactive) return terminal.err(`olmv1: ${doing} (${seconds} s)\n`);
+    if (!terminal.interactive) return terminal.err(`olmv1: ${step} (${seconds} s)\n`);
     if (elapsed() < QUIET_MS) return undefined;
-    isShown = true;
-    const line = `${FRAMES[frame++ % FRAMES.length]} ${doing} (${seconds} s)`;
+    isLineVisible = true;
+    const line = `${FRAMES[frame++ % FRAMES.length]} ${step} (${seconds} s)`;
     return terminal.err(CLEAR + cutTo(line, Math.max(terminal.width - 1, 20)));
   };
-  const timer = setInterval(tell, terminal.interactive ? FRAME_MS : LINE_MS);
+  const timer = setInterval(print, terminal.interactive ? FRAME_MS : LINE_MS);
   const say = (line: string): void => {
-    terminal.err(`${isShown ? CLEAR : ""}olmv1: ${oneLine(line)}\n`);
-    isShown = false;
+    terminal.err(`${isLineVisible ? CLEAR : ""}olmv1: ${oneLine(line)}\n`);
+    isLineVisible = false;
   };
   try {
-    return await work({ now: (next) => void (doing = oneLine(next)), say });
+    return await work({ now: (next) => void (step = oneLine(next)), say });
   } finally {
     clearInterval(timer);
-    if (isShown) terminal.err(CLEAR);
+    if (isLineVisible) terminal.err(CLEAR);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type SarifFinding, sarifLog, sarifPath } from "./sarif.ts";
+import { type SarifFinding, createSarifLog, toSarifPath } from "./sarif.ts";
 
 const RULES = { "a-rule": { severity: "warning", rule: "It holds." } } as const;
 const FINDING: SarifFinding = {
@@ -21,7 +21,7 @@ interface Log {
 
 describe("a log", () => {
   test("describes the rules that were broken and says where", () => {
-    expect(sarifLog([FINDING], RULES)).toEqual({
+    expect(createSarifLog([FINDING], RULES)).toEqual({
       $schema: "https://json.schemastore.org/sarif-2.1.0.json",
       version: "2.1.0",
       runs: [
@@ -53,9 +53,9 @@ describe("a log", () => {
     });
   });
 
-  test("has a rule for each result, also of what cannot be read, and no place where there is none", () => {
+  test("describes the rule of each result, also for unreadable input, and omits missing places", () => {
     const findings: SarifFinding[] = [FINDING, { rule: "unreadable", severity: "error", message: "no" }, { ...FINDING, severity: "info" }];
-    const [run] = (sarifLog(findings, RULES) as Log).runs;
+    const [run] = (createSarifLog(findings, RULES) as Log).runs;
     expect(run?.results.map(({ ruleId, ruleIndex }) => [ruleId, run.tool.driver.rules[ruleIndex]?.id])).toEqual([
       ["a-rule", "a-rule"],
       ["unreadable", "unreadable"],
@@ -65,7 +65,7 @@ describe("a log", () => {
   });
 
   test("of nothing has no results", () => {
-    expect(sarifLog([], RULES)).toMatchObject({ version: "2.1.0", runs: [{ results: [] }] });
+    expect(createSarifLog([], RULES)).toMatchObject({ version: "2.1.0", runs: [{ results: [] }] });
   });
 });
 
@@ -77,5 +77,5 @@ test.for<[string, string, string, string]>([
   ["/elsewhere/catalog", "a.yaml", "/repo", "a.yaml"],
   ["../catalog", "a.yaml", "/repo/x", "a.yaml"],
 ])("the file of %s, %s, seen from %s", ([folder, file, cwd, want]) => {
-  expect(sarifPath(folder, file, cwd)).toBe(want);
+  expect(toSarifPath(folder, file, cwd)).toBe(want);
 });

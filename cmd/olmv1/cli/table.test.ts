@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf } from "./columns.ts";
+import { measureWidth } from "./columns.ts";
 import { formatStyled, table } from "./table.ts";
 
 const HEAD = ["NAME", "VERSION", "DESCRIPTION"];
@@ -10,7 +10,7 @@ const ROWS = [
 
 test.for<[string, number, string[]]>([
   [
-    "there is no end to a pipe",
+    "an unlimited width",
     Number.POSITIVE_INFINITY,
     [
       "NAME              VERSION   DESCRIPTION",
@@ -32,10 +32,10 @@ test.for<[string, number, string[]]>([
 test("no line is wider than asked, down to what heads need", () => {
   for (let width = 30; width < 90; width++)
     for (const line of table({ width, colour: false }, HEAD, ROWS).split("\n"))
-      expect(columnsOf(line)).toBeLessThanOrEqual(Math.max(width, 35));
+      expect(measureWidth(line)).toBeLessThanOrEqual(Math.max(width, 35));
 });
 
-test("moods are colours only where there are colours, and change no widths", () => {
+test("table shows moods as colors only on a terminal with colors, with the same widths", () => {
   const rows = [[{ text: "x", mood: "bad" as const }, "1"]];
   expect(table({ width: 80, colour: false }, ["A", "B"], rows)).toBe("A   B\nx   1\n");
   expect(table({ width: 80, colour: true }, ["A", "B"], rows)).toBe("A   B\n\u001B[31mx\u001B[39m   1\n");

@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { columnsOf, cutTo, wrapText } from "./columns.ts";
+import { measureWidth, cutTo, wrapText } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** How a cell is meant: shown as a colour where there are colours, never by it alone. */
+/** The meaning of a cell. A terminal with colors shows it as a color, in addition to the text. */
 export type Mood = "good" | "bad" | "warning" | "faint" | "strong";
 
-/** A piece of text and how it is meant. */
+/** A text and its meaning. */
 export interface Styled {
   readonly text: string;
   readonly mood?: Mood | undefined;
@@ -16,17 +16,17 @@ export type Cell = string | Styled;
 
 const COLOURS = { good: "green", bad: "red", warning: "yellow", faint: "dim", strong: "bold" } as const;
 const GAP = "   ";
-/** A column is not cut below this, or the width of its head. */
+/** Minimum width of a truncated column, unless its head is wider. */
 const LEAST = 8;
 
-/** Text as it is meant, where there are colours. */
+/** Formats a text with its color if the terminal has colors. */
 export function formatStyled(terminal: Pick<Terminal, "colour">, { text, mood }: Styled): string {
   return mood === undefined || !terminal.colour ? text : styleText(COLOURS[mood], text, { validateStream: false });
 }
 
 /**
- * Rows below their head, in columns that fit the width of the terminal: the widest are cut first. Control characters are escaped.
- * Empty cells of the last columns leave no blanks.
+ * Formats a head and rows in columns that fit the terminal: the widest columns are truncated first. Escapes control characters.
+ * Empty cells at the end of a row leave no spaces.
  */
 export function table(
   terminal: Pick<Terminal, "width" | "colour">,
@@ -34,19 +34,19 @@ export function table(
   rows: readonly (readonly Cell[])[],
   gap = GAP,
 ): string {
-  const lines = [head, ...rows].map((row) => head.map((_, i) => cellOf(row[i] ?? "")));
-  const natural = head.map((_, i) => Math.max(...lines.map((row) => columnsOf(row[i]?.text ?? ""))));
-  const widths = fitted(natural, head.map(columnsOf), terminal.width - gap.length * (head.length - 1));
-  return lines.map((row) => `${lineOf(terminal, row, widths, gap)}\n`).join("");
+  const lines = [head, ...rows].map((row) => head.map((_, i) => toStyled(row[i] ?? "")));
+  const natural = head.map((_, i) => Math.max(...lines.map((row) => measureWidth(row[i]?.text ?? ""))));
+  const widths = fitWidths(natural, head.map(measureWidth), terminal.width - gap.length * (head.length - 1));
+  return lines.map((row) => `${formatRow(terminal, row, widths, gap)}\n`).join("");
 }
 
-function cellOf(cell: Cell): Styled {
+function toStyled(cell: Cell): Styled {
   const { text, mood } = typeof cell === "string" ? { text: cell } : cell;
   return { text: escapeControlCharacters(text).replaceAll("\n", " "), mood };
 }
 
-/** Widths that add up to no more than `room`, as far as heads allow; the widest columns give first. */
-function fitted(natural: readonly number[], heads: readonly number[], room: number): number[] {
+/** Reduces the widest columns until all fit into `room`, or until no column can shrink. */
+function fitWidths(natural: readonly number[], heads: readonly number[], room: number): number[] {
   const widths = [...natural];
   const least = heads.map((head, i) => Math.min(natural[i] ?? 0, Math.max(head, LEAST)));
   let over = widths.reduce((sum, width) => sum + width, 0) - room;
@@ -60,13 +60,13 @@ function fitted(natural: readonly number[], heads: readonly number[], room: numb
   return widths;
 }
 
-function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widths: readonly number[], gap: string): string {
+function formatRow(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widths: readonly number[], gap: string): string {
   const last = row.findLastIndex(({ text }) => text !== "");
   return row
     .slice(0, last + 1)
     .map(({ text, mood }, i) => {
       const shown = cutTo(text, widths[i] ?? 0);
-      const padding = i === last ? "" : " ".repeat((widths[i] ?? 0) - columnsOf(shown));
+      const padding = i === last ? "" : " ".repeat((widths[i] ?? 0) - measureWidth(shown));
       return formatStyled(terminal, { text: shown, mood }) + padding;
     })
     .join(gap);
@@ -74,25 +74,25 @@ function lineOf(terminal: Pick<Terminal, "colour">, row: readonly Styled[], widt
 
 const NARROW_GAP = "  ";
 
-/** A table as lines without colours, its columns closer to each other, for texts that go on after it. @param width of the terminal. */
+/** Formats a compact table without colors as lines, for use inside a text. @param width of the terminal. */
 export function tableLines([head = [], ...rows]: readonly (readonly string[])[], width: number): string[] {
   return table({ width, colour: false }, head, rows, NARROW_GAP).trimEnd().split("\n");
 }
 
-/** A label and what stands beside it: one text, or several below each other. Nothing is not shown. */
+/** A label with its value: one text, or several on separate lines. Empty values are not printed. */
 export type Detail = readonly [label: string, value: Cell | readonly Cell[] | undefined];
 
-/** Longest line of prose; longer ones are hard to read. */
+/** Maximum width of prose; longer lines are hard to read. */
 export const MAX_PROSE = 110;
 
-/** Labels with their values beside them; values are broken into lines that fit the terminal. */
+/** Formats labels with their values; values are wrapped to fit the terminal. */
 export function details(terminal: Pick<Terminal, "width" | "colour">, all: readonly Detail[]): string {
   const shown = all.flatMap(([label, value]) => {
     const cells = value === undefined ? [] : Array.isArray(value) ? (value as readonly Cell[]) : [value as Cell];
-    const lines = cells.map(styledOf).filter(({ text }) => text !== "");
+    const lines = cells.map(toStyled).filter(({ text }) => text !== "");
     return lines.length === 0 ? [] : [{ label: `${label}:`, lines }];
   });
-  const margin = Math.max(0, ...shown.map(({ label }) => columnsOf(label))) + 2;
+  const margin = Math.max(0, ...shown.map(({ label }) => measureWidth(label))) + 2;
   return shown
     .flatMap(({ label, lines }) => {
       const broken = lines.flatMap(({ text, mood }) =>
@@ -102,9 +102,4 @@ export function details(terminal: Pick<Terminal, "width" | "colour">, all: reado
     })
     .map((line) => `${line}\n`)
     .join("");
-}
-
-function styledOf(cell: Cell): Styled {
-  const { text, mood } = typeof cell === "string" ? { text: cell } : cell;
-  return { text: escapeControlCharacters(text).replaceAll("\n", " "), mood };
 }

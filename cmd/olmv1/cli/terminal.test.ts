@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasColour, widthOf } from "./terminal.ts";
+import { getOutputWidth, hasColour } from "./terminal.ts";
 
 test.for<[number | undefined, string | undefined, number]>([
   [120, undefined, 120],
@@ -10,7 +10,7 @@ test.for<[number | undefined, string | undefined, number]>([
   [120, "-1", 120],
   [0, undefined, Number.POSITIVE_INFINITY],
 ])("a terminal of %s columns with COLUMNS=%s has width %s", ([columns, asked, want]) => {
-  expect(widthOf(columns, asked)).toBe(want);
+  expect(getOutputWidth(columns, asked)).toBe(want);
 });
 
 test.for<[boolean, Record<string, string>, boolean]>([

@@ -1,42 +1,42 @@
 import { text } from "node:stream/consumers";
 import { EXIT } from "./errors.ts";
 
-/** Colours and the clearing of a line, which are ours; line ends; and whatever else a terminal acts on instead of showing it. */
-// oxlint-disable-next-line no-control-regex -- the escape character is what this is about
-const ACTED_ON = /\u001B\[[\d;]*m|\r?\u001B\[K|\r\n|[^\P{C}\n\t]/gu;
+/** Colors, line clearing and line ends, which olmv1 prints itself, and all other control sequences. */
+// oxlint-disable-next-line no-control-regex -- matches escape characters
+const CONTROL_SEQUENCE = /\u001B\[[\d;]*m|\r?\u001B\[K|\r\n|[^\P{C}\n\t]/gu;
 
 /**
- * `text` as a terminal may be given it: nothing in it moves the cursor, sets a title or fills the clipboard, whoever wrote it. Every text for people
- * is without such characters already; this is for the forms that print what others wrote as it is.
+ * Escapes control sequences, so that no text moves the cursor, sets a title or fills the clipboard. Texts for people are escaped already; this
+ * protects formats such as JSON and YAML, which print data unchanged.
  */
 export function escapeForTerminal(text: string): string {
-  return text.replace(ACTED_ON, (found) => {
+  return text.replace(CONTROL_SEQUENCE, (found) => {
     if (found.length > 1 && (found.codePointAt(0) ?? 0) < 0x20) return found;
     return Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
   });
 }
 
-/** What a command is given to talk to whoever runs it, in place of the process's own streams and state. */
+/** The terminal of a command, instead of the streams and state of the process. */
 export type Terminal = Omit<CommandTerminal, "code" | "isPatient">;
 
-/** How a terminal differs from one that is nobody's. */
+/** Properties of a terminal; the default is not interactive. */
 export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }
 
-/** A terminal that keeps what the command says of its end. */
+/** A terminal that stores the exit code of the command. */
 export class CommandTerminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** All of standard input. */
   readonly stdin: () => Promise<string>;
-  /** Asks whoever sits there, and gives the line that is answered. */
+  /** Prints a question and returns the line that the user enters. */
   readonly ask: (question: string) => Promise<string>;
-  /** Columns that a line of output may take; Infinity where it goes into a pipe or a file. */
+  /** Width in columns; Infinity for a pipe or a file. */
   readonly width: number;
   readonly colour: boolean;
-  /** A person sees standard error as it is written, and may be asked on standard input. */
+  /** Whether standard input and standard error are terminals. */
   readonly interactive: boolean;
   /** Aborts with Ctrl-C. */
   readonly signal: AbortSignal;
@@ -69,26 +69,26 @@ export class CommandTerminal {
     return this.#isPatient;
   }
 
-  /** What the process ends with once the command has: `EXIT.no`, or a code of its own. */
+  /** Sets the exit code. */
   exit(code: number): void {
     this.#code = code;
   }
 
-  /** Says that the command ends by itself in its own time when `signal` aborts; otherwise the process ends soon after. */
+  /** Declares that the command ends on its own after `signal` aborts; otherwise the process ends after a grace period. */
   endsByItself(): void {
     this.#isPatient = true;
   }
 }
 
-/** The terminal of this process. @param signal aborts with Ctrl-C. */
+/** Returns the terminal of this process. @param signal aborts with Ctrl-C. */
 export function processTerminal(signal: AbortSignal): CommandTerminal {
   const { stdin, stdout, stderr, env } = process;
   return new CommandTerminal({
-    out: writerTo(stdout),
-    err: writerTo(stderr),
+    out: createWriter(stdout),
+    err: createWriter(stderr),
     stdin: () => text(stdin),
-    ask: (question) => answerTo(question, signal),
-    width: widthOf(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
+    ask: (question) => readAnswer(question, signal),
+    width: getOutputWidth(stdout.isTTY ? stdout.columns : undefined, env["COLUMNS"]),
     colour: hasColour(stdout.isTTY, env),
     interactive: stderr.isTTY && stdin.isTTY,
     signal,
@@ -96,13 +96,13 @@ export function processTerminal(signal: AbortSignal): CommandTerminal {
   });
 }
 
-/** Bytes for a pipe or a file are as they are; a terminal is given nothing to act on. */
-function writerTo(stream: NodeJS.WriteStream): (piece: string) => void {
+/** Returns a writer that escapes control sequences if the stream is a terminal. */
+function createWriter(stream: NodeJS.WriteStream): (piece: string) => void {
   return (piece) => void stream.write(stream.isTTY ? escapeForTerminal(piece) : piece);
 }
 
-/** A line from standard input; Ctrl-C stays with the process, since the terminal is left as it is. */
-async function answerTo(question: string, signal: AbortSignal): Promise<string> {
+/** Reads a line from standard input. Keeps the mode of the terminal, so that Ctrl-C still signals the process. */
+async function readAnswer(question: string, signal: AbortSignal): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
@@ -112,22 +112,22 @@ async function answerTo(question: string, signal: AbortSignal): Promise<string> 
   }
 }
 
-/** Columns of a terminal; for what is none, those that the environment asks for, else no end. */
-export function widthOf(columns: number | undefined, asked: string | undefined): number {
-  const wanted = Number(asked);
-  if (Number.isSafeInteger(wanted) && wanted > 0) return wanted;
+/** Returns the width of the output: that in the environment, else that of the terminal, else Infinity. */
+export function getOutputWidth(columns: number | undefined, requested: string | undefined): number {
+  const width = Number(requested);
+  if (Number.isSafeInteger(width) && width > 0) return width;
   return columns !== undefined && columns > 0 ? columns : Number.POSITIVE_INFINITY;
 }
 
-/** Only on a terminal, and never against NO_COLOR. @see https://no-color.org */
+/** Returns whether to use colors: only on a terminal, and not with NO_COLOR. @see https://no-color.org */
 export function hasColour(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): boolean {
   return isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
 /**
- * Whether somebody agrees: `--yes`, or a person at the terminal, who is asked.
- * @param question a sentence that ends with a question mark.
- * @throws Error where nobody can be asked, saying how to go on.
+ * Returns whether the user confirms: with `--yes`, or by answering the question.
+ * @param question ends with a question mark.
+ * @throws Error with advice if the terminal is not interactive.
  */
 export async function confirm(
   terminal: Pick<Terminal, "interactive" | "ask">,
@@ -135,17 +135,16 @@ export async function confirm(
   isYes: boolean | undefined,
 ): Promise<boolean> {
   if (isYes) return true;
-  if (!terminal.interactive)
-    throw new Error("nothing was changed, since nobody can be asked here: give --yes to agree to what is shown above");
+  if (!terminal.interactive) throw new Error("not a terminal: use --yes to confirm (no changes were made)");
   return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `)).trim());
 }
 
 /** Values of `--color`. */
 export const COLOR_MODES = ["auto", "always", "never"] as const;
-/** When a command prints colours: on a terminal, always or never. */
+/** When a command prints colors: on a terminal, always or never. */
 export type ColorMode = (typeof COLOR_MODES)[number];
 
-/** Whether a command prints colours with a value of `--color`. */
+/** Returns whether a command prints colors with a value of `--color`. */
 export function hasColourIn({ colour }: Pick<Terminal, "colour">, mode: ColorMode): boolean {
   return mode === "always" || (mode === "auto" && colour);
 }

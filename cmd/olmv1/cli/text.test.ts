@@ -11,7 +11,7 @@ test.for<[what: string, text: string, shown: string]>([
   ["a line that begins again", "safe\revil", "safe\\u000devil"],
   ["a backspace", "rm\u0008\u0008ls", "rm\\u0008\\u0008ls"],
   ["text that is turned round", "a\u202Eb", "a\\u202eb"],
-  ["characters that are none, and halves", "\u{E0001}\uD800", "\\udb40\\udc01\\ud800"],
+  ["noncharacters and lone surrogates", "\u{E0001}\uD800", "\\udb40\\udc01\\ud800"],
 ])("%s", ([, text, shown]) => {
   expect(escapeForTerminal(text)).toBe(shown);
 });

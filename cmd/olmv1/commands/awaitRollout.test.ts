@@ -28,7 +28,7 @@ const awaited = (terminal: CommandTerminal): Promise<Rollout> =>
 test("an API server that has gone is waited for no longer than for anything else", async () => {
   const terminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
   await expect(awaited(terminal)).rejects.toThrow(
-    "connect ECONNREFUSED 127.0.0.1:1: the API server at 127.0.0.1:1 gives no answer; does it run, and is this its address?",
+    "connect ECONNREFUSED 127.0.0.1:1: the API server at 127.0.0.1:1 does not respond; check that it runs and that the address is correct",
   );
 });
 

@@ -85,7 +85,7 @@ describe("search", () => {
   });
 
   test.for([
-    [["--catalog-dir", "/nowhere/at/all"], 'there is no folder or file "/nowhere/at/all"'],
+    [["--catalog-dir", "/nowhere/at/all"], 'no such file or folder: "/nowhere/at/all"'],
     [["--catalog-dir", `x=${HARBOUR}`, "--catalog-dir", `x=${HARBOUR}`], 'two catalogs have the name "x"'],
     [["--catalog-image", "not a reference"], "error parsing image reference"],
   ] as const)("in %j is refused", async ([catalogs, message]) => {

@@ -21,10 +21,10 @@ import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type InventoryObjectHealth, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { catalogFault, catalogState, isServed } from "../cli/catalogState.ts";
+import { findCatalogFailure, describeCatalogState, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
-import { catalogsOf, describeExtensionState, GENERAL_REASONS, moodOf, rangeCommands } from "../cli/extensionState.ts";
+import { describeCatalogs, describeExtensionState, GENERAL_REASONS, getConditionMood, rangeCommands } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -138,7 +138,7 @@ function installerText({ extension: { spec, status }, account }: Described): str
 function sourceText(extension: ClusterExtension): string {
   const { channels = [], version = "", upgradeConstraintPolicy } = extension.spec.source.catalog ?? {};
   return [
-    `catalogs: ${catalogsOf(extension)}`,
+    `catalogs: ${describeCatalogs(extension)}`,
     `channels: ${channels.length > 0 ? channels.join(", ") : "all"}`,
     `version: ${version === "" ? "any" : version}`,
     ...(upgradeConstraintPolicy === "SelfCertified" ? ["upgradeConstraintPolicy: SelfCertified"] : []),
@@ -184,7 +184,7 @@ function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
 
 function conditionBlock(screen: Screen, extension: ClusterExtension, condition: Condition): string[] {
   const { type, status, reason, message } = condition;
-  const mood = reason === Reason.Retrying ? "bad" : moodOf(type, status);
+  const mood = reason === Reason.Retrying ? "bad" : getConditionMood(type, status);
   const head = `  ${formatStyled(screen, { text: `${type} is ${status}`, mood })}: ${escapeControlCharacters(reason)}`;
   const cause = type === ConditionType.Ready && status !== "True" ? findSameReason(extension, condition) : undefined;
   if (cause !== undefined) return [`${head}, see ${cause}`];
@@ -256,10 +256,10 @@ function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[]
   if (catalogs.length === 0) return [];
   const blockOf = (catalog: ClusterCatalog): string[] => {
     const { name } = catalog.metadata;
-    const because = catalogFault(catalog)?.because ?? "catalogd has reported no error";
+    const because = findCatalogFailure(catalog)?.because ?? "catalogd has reported no error";
     const text = wrapText(escapeControlCharacters(because), screen.width, "      ");
     return [
-      `  ${escapeControlCharacters(name)}: ${formatStyled(screen, catalogState(catalog))}`,
+      `  ${escapeControlCharacters(name)}: ${formatStyled(screen, describeCatalogState(catalog))}`,
       ...text,
       `      kubectl describe clustercatalog ${escapeControlCharacters(name)}`,
     ];

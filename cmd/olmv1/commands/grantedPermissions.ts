@@ -194,7 +194,7 @@ function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, comma
   }
   const { lacking } = account;
   if (!lacking) return `${who} has the permissions that the upgrade needs\n`;
-  const head = `${who}, which olmv1 install did not create, ${lacking.doubtful ? "may lack" : "lacks"} these permissions; the controller changes nothing until they are granted:\n`;
+  const head = `${who}, which olmv1 install did not create, ${lacking.uncertain ? "may lack" : "lacks"} these permissions; the controller changes nothing until they are granted:\n`;
   return `${head}${grantsText(terminal, lacking.missing, command)}${howTo}`;
 }
 

@@ -10,7 +10,7 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
-import { columnsOf, cutTo } from "../cli/columns.ts";
+import { measureWidth, cutTo } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -118,11 +118,11 @@ function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine):
   const start = `${drawing}${oneLine(text)}`;
   const first = kind === "channel" ? "\n" : "";
   const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
-  let room = terminal.width - columnsOf(start);
+  let room = terminal.width - measureWidth(start);
   const shown = marks.flatMap((mark) => {
     const whole = `  ${oneLine(mark.text)}`;
     const cut = cutTo(whole, Math.max(room, 0));
-    room -= columnsOf(cut);
+    room -= measureWidth(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [formatStyled(terminal, { text: cut, mood: mark.mood })];
   });
   return `${first}${formatStyled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;

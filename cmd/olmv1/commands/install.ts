@@ -14,7 +14,7 @@ import { extensionRef, listClusterExtensions } from "../../../pkg/rollout/extens
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
-import { configFile } from "../cli/inputFiles.ts";
+import { readConfigFile } from "../cli/inputFiles.ts";
 import type { InstallOptions } from "../cli/options.ts";
 import { print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
@@ -58,7 +58,7 @@ interface Preparation {
 
 /** Runs `olmv1 install`. */
 export async function install(terminal: Terminal, packageName: string, options: InstallOptions): Promise<void> {
-  const config = options.config === undefined ? undefined : await configFile(options.config, terminal);
+  const config = options.config === undefined ? undefined : await readConfigFile(options.config, terminal);
   await withCluster(options, async (client) => {
     const name = options.name ?? packageName;
     const existing = await client.get<ClusterExtension>(extensionRef(name));

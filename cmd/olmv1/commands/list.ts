@@ -7,8 +7,8 @@ import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
-import { columnsOf } from "../cli/columns.ts";
-import { catalogsOf, describeExtensionState, findHolds, isOutdated, updateOf } from "../cli/extensionState.ts";
+import { measureWidth } from "../cli/columns.ts";
+import { describeCatalogs, describeExtensionState, findHolds, isOutdated, describeUpdate } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type ObjectOutputOptions, print, printableObject } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -123,7 +123,7 @@ export function listText(
   const texts = OPTIONAL.map((_, i) => narrowed(rows, [...unused, ...OPTIONAL.slice(0, i)]));
   const fits = ({ head, cells }: Columns): boolean => {
     const lines = table({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
-    return lines.every((line) => columnsOf(line) <= terminal.width);
+    return lines.every((line) => measureWidth(line) <= terminal.width);
   };
   const { head, cells } = texts.find(fits) ?? narrowed(rows, [...unused, ...OPTIONAL]);
   return table(terminal, head, cells);
@@ -145,7 +145,7 @@ function rowOf(extension: ClusterExtension, now: number): Cell[] {
     metadata.name,
     spec.source.catalog?.packageName ?? "",
     status?.install?.bundle.version ?? "",
-    updateOf(extension),
+    describeUpdate(extension),
     status?.install?.catalog ?? "",
     spec.namespace,
     describeExtensionState(extension),
@@ -158,7 +158,7 @@ function wideOf(extension: ClusterExtension): Cell[] {
   const { spec, status } = extension;
   const { channels = [], version = "" } = spec.source.catalog ?? {};
   return [
-    catalogsOf(extension),
+    describeCatalogs(extension),
     channels.length > 0 ? channels.join(",") : "all",
     version === "" ? "any" : version,
     spec.serviceAccount?.name ?? "",

@@ -27,7 +27,7 @@ import { EXIT } from "../cli/errors.ts";
 import { readExtensionFile } from "../cli/inputFiles.ts";
 import type { ProxyOptions, ReleaseOptions } from "../cli/options.ts";
 import { type Output, print, printLeftOutCatalogs } from "../cli/output.ts";
-import { proxySettingsOf } from "../cli/proxySettings.ts";
+import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled, type Mood, type Styled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
 import { grantsText } from "./grantedPermissions.ts";
@@ -200,7 +200,7 @@ export async function showPlan(terminal: Terminal, name: string | undefined, opt
 async function run(terminal: Terminal, given: ClusterExtension, options: PlanOptions, client: Client, reader: BundleReader): Promise<void> {
   const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const proxySettings = proxySettingsOf(options);
+  const proxySettings = parseProxySettings(options);
   const wanted = await previewExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace

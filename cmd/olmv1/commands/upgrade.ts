@@ -26,7 +26,7 @@ import { rangeCommands } from "../cli/extensionState.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
-import { proxySettingsOf } from "../cli/proxySettings.ts";
+import { parseProxySettings } from "../cli/proxySettings.ts";
 import { type ColorMode, confirm, hasColourIn, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { type AccountPermissions, grantsMore, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
 import { planText, serviceAccountOf } from "./plan.ts";
@@ -53,7 +53,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     const planned = await planFor(terminal, client, wanted, options);
     if (!planned) return terminal.exit(EXIT.no);
     const { plan, account } = planned;
-    const isLacking = "lacking" in account && account.lacking?.doubtful === false;
+    const isLacking = "lacking" in account && account.lacking?.uncertain === false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
     printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
     if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
@@ -160,7 +160,7 @@ async function planFor(
           reader,
           contents: contentsFrom(reader),
           providers: new CertificateProviders(client, "auto"),
-          clusterProxy: await readClusterProxy(client, proxySettingsOf({ operatorProxy: "auto" })),
+          clusterProxy: await readClusterProxy(client, parseProxySettings({ operatorProxy: "auto" })),
           systemNamespace: options.systemNamespace,
           log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
           signal,

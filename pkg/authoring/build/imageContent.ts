@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { ANNOTATIONS_FILE, annotationLabels } from "../../bundle/annotations.ts";
+import { ANNOTATIONS_FILE, toImageLabels } from "../../bundle/annotations.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { catalogFiles } from "../../catalogd/load/catalogFiles.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../catalogd/load/checkCatalog.ts";
@@ -19,7 +19,7 @@ export function bundleParts(files: BundleFiles, { labels, annotations }: Metadat
   const stated = files.get(ANNOTATIONS_FILE);
   if (!stated) throw new Error(`not a bundle: ${ANNOTATIONS_FILE} is missing`);
   const archived = [...files].map(([path, bytes]) => ({ path, size: bytes.byteLength, open: () => Readable.from([bytes]) }));
-  return { files: archived, labels: { ...labels, ...annotationLabels(stated) }, annotations };
+  return { files: archived, labels: { ...labels, ...toImageLabels(stated) }, annotations };
 }
 
 /** The folder of the catalog in a catalog image. */

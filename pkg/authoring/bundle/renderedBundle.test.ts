@@ -54,7 +54,7 @@ describe("renderForInstall", () => {
     const legacy = { ...crdOf("as.example.com", { group: "example.com" }), apiVersion: "apiextensions.k8s.io/v1beta1" };
     const { objects, notes } = renderForInstall(bundleOf({ crds: [legacy] }), REQUEST);
     expect(objects.map(({ kind }) => kind)).toEqual(["CustomResourceDefinition"]);
-    expect(notes).toEqual([expect.stringContaining('CustomResourceDefinition "as.example.com" is of apiextensions.k8s.io/v1beta1')]);
+    expect(notes).toEqual([expect.stringContaining('CustomResourceDefinition "as.example.com" uses apiextensions.k8s.io/v1beta1')]);
   });
 });
 

@@ -3,7 +3,7 @@ import { ValuesSource } from "../../api/extensionConfig.ts";
 import type { WebhookCertProvider } from "../../api/flagValues.ts";
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
 import type { ProxyVariables } from "../../api/proxy.ts";
-import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
+import { explainLegacyCrds } from "../../bundle/legacyCrds.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS, selfSigned } from "../../certificates/providers.ts";
 import { wrapError } from "../../errors/errors.ts";
@@ -49,7 +49,7 @@ export function renderForInstall(bundle: RegistryV1Bundle, request: RenderReques
   const rendered = renderBundle(bundle, { installNamespace, config, certProvider: providerFor(request.certProvider), proxy });
   const all = aggregateUserRoles ? [...rendered, ...userRoles(rendered)] : rendered;
   const { objects, notes } = prepareObjects(all, { installNamespace, isNamespaced });
-  return { objects: installOrder(objects), notes: [...legacyCrdFaults(bundle), ...configNotes(config, rendered), ...notes] };
+  return { objects: installOrder(objects), notes: [...explainLegacyCrds(bundle), ...configNotes(config, rendered), ...notes] };
 }
 
 /** Formats objects as YAML documents, or as a List in JSON on one line. */

@@ -1,10 +1,10 @@
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
-import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../../bundle/annotations.ts";
+import { ANNOTATIONS_FILE, type BundleFolders, readAnnotationsFile, chooseFolders } from "../../bundle/annotations.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
-import { loadBundle, manifestObjects } from "../../bundle/load.ts";
-import { dependenciesIn } from "../../bundle/properties.ts";
+import { loadBundle, readManifestObjects } from "../../bundle/load.ts";
+import { readDependencies } from "../../bundle/properties.ts";
 import type { BundleFiles, Crd, Csv, InstallModeType, RegistryV1Bundle } from "../../bundle/types.ts";
-import { installModes } from "../../bundle/validate.ts";
+import { supportedInstallModes } from "../../bundle/validate.ts";
 import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { messageOf } from "../../errors/errors.ts";
@@ -36,7 +36,7 @@ const CONFIG: Readonly<Record<InstallModeType, JsonObject | undefined>> = {
 
 /** Renders the bundle for each install mode that it supports. If it serves webhooks or APIs, renders it with each certificate provider. */
 function renderAll(bundle: RegistryV1Bundle): Rendering[] {
-  const supported = installModes(bundle.csv);
+  const supported = supportedInstallModes(bundle.csv);
   const modes = Object.entries(CONFIG).filter(([mode]) => supported.has(mode));
   const { webhookdefinitions = [], apiservicedefinitions } = bundle.csv.spec;
   const isServing = webhookdefinitions.length + (apiservicedefinitions.owned ?? []).length > 0;
@@ -115,8 +115,8 @@ export class BundleContent {
     this.files = files;
     this.matches = matches;
     this.annotations = readAnnotations(files);
-    const { manifests, metadata } = foldersIn(files.keys(), statedFolders(files));
-    this.dependencyFaults = dependenciesIn(files, metadata).faults;
+    const { manifests, metadata } = chooseFolders(files.keys(), statedFolders(files));
+    this.dependencyFaults = readDependencies(files, metadata).faults;
     const unreadable: Unreadable[] = [];
     const read = [...files.keys()]
       .filter((file) => file.startsWith(`${manifests}/`) && !file.slice(manifests.length + 1).includes("/"))
@@ -174,7 +174,7 @@ export class BundleContent {
 
 function manifestsIn(file: string, content: Uint8Array, unreadable: Unreadable[]): Manifest[] {
   try {
-    return manifestObjects(file, content).map((object, index) => ({ file, index, object }));
+    return readManifestObjects(file, content).map((object, index) => ({ file, index, object }));
   } catch (err) {
     unreadable.push({ file, message: unreadableText(file, err) });
     return [];
@@ -214,7 +214,7 @@ function readAnnotations(files: BundleFiles): JsonObject {
 /** Reads the folders from the annotations. If these cannot be read, returns the usual folders; rule "unreadable" reports the error. */
 function statedFolders(files: BundleFiles): BundleFolders {
   try {
-    return bundleAnnotations(files.get(ANNOTATIONS_FILE) ?? new Uint8Array());
+    return readAnnotationsFile(files.get(ANNOTATIONS_FILE) ?? new Uint8Array());
   } catch {
     return { manifests: "manifests", metadata: "metadata" };
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { unknownMembers } from "../../bundle/unknownMembers.ts";
+import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { versionsOf } from "../../crdsafety/crdParts.ts";
 import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -210,7 +210,7 @@ function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] 
 }
 
 function unknownFields({ object }: CrdManifest): CrdBreach[] {
-  return unknownMembers("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
+  return findUnknownFields("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
     .filter(({ path }) => path[0] !== "status")
     .map(({ path, meant }) => ({
       message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel, validateSubdomain } from "../../api/names.ts";
-import { unknownMembers } from "../../bundle/unknownMembers.ts";
+import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
@@ -78,7 +78,7 @@ function versionForm(content: BundleContent): Breach[] {
 function unknownFields({ csvManifest }: BundleContent): Breach[] {
   if (!csvManifest) return [];
   const { metadata: _, ...object } = csvManifest.object;
-  return unknownMembers("operators/v1alpha1.ClusterServiceVersion", object)
+  return findUnknownFields("operators/v1alpha1.ClusterServiceVersion", object)
     .filter(({ path }) => path[0] !== "status")
     .map(({ path, meant }) => ({
       message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,

@@ -1,6 +1,6 @@
 import { groupOf, type KubeObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, UnsupportedMediaTypeError } from "../../bundle/annotations.ts";
-import { legacyCrd, legacyCrdFaults } from "../../bundle/legacyCrds.ts";
+import { readLegacyCrd, explainLegacyCrds } from "../../bundle/legacyCrds.ts";
 import { readCrdKind } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -67,8 +67,8 @@ function customResources({ crds, others }: BundleContent): Breach[] {
 
 function legacyCrds({ crds }: BundleContent): Breach[] {
   return crds.flatMap((manifest) => {
-    const legacy = legacyCrd(manifest.object);
-    const faults = legacy ? legacyCrdFaults({ legacyCrds: [legacy] }) : [];
+    const legacy = readLegacyCrd(manifest.object);
+    const faults = legacy ? explainLegacyCrds({ legacyCrds: [legacy] }) : [];
     return faults.map((message) => ({ message, at: { manifest, path: ["apiVersion"] } }));
   });
 }

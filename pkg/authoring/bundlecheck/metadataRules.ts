@@ -1,8 +1,8 @@
 import { ANNOTATION_PROPERTIES } from "../../api/constants.ts";
 import { isLabel } from "../../api/names.ts";
 import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
-import { maxVersionIn } from "../../bundle/maxOpenShiftVersion.ts";
-import { rawProperties } from "../../bundle/properties.ts";
+import { parseMaxVersion } from "../../bundle/maxOpenShiftVersion.ts";
+import { parseRawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { memberOf } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -114,7 +114,7 @@ function dependencies({ dependencyFaults }: BundleContent): Breach[] {
 function maxOpenShiftVersion({ loaded }: BundleContent): Breach[] {
   if (loaded instanceof Error) return [];
   try {
-    const found = maxVersionIn(rawProperties(loaded.csv.metadata.annotations?.[ANNOTATION_PROPERTIES] ?? "null"));
+    const found = parseMaxVersion(parseRawProperties(loaded.csv.metadata.annotations?.[ANNOTATION_PROPERTIES] ?? "null"));
     if (found.kind !== "invalid") return [];
     return found.errors.map((message) => ({ message: `${message}; it would block all upgrades of the cluster` }));
   } catch (err) {

@@ -1,8 +1,8 @@
 import { YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
-import { ANNOTATIONS_FILE, type BundleFolders, bundleAnnotations, foldersIn } from "../../bundle/annotations.ts";
-import { sortedKeys } from "../../bundle/goTypes.ts";
-import { dependenciesIn, rawProperties, unwrapProperty } from "../../bundle/properties.ts";
+import { ANNOTATIONS_FILE, type BundleFolders, readAnnotationsFile, chooseFolders } from "../../bundle/annotations.ts";
+import { sortKeys } from "../../bundle/goTypes.ts";
+import { readDependencies, parseRawProperties, unwrapProperty } from "../../bundle/properties.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -32,7 +32,7 @@ export interface BundleObjects {
 export function bundleFolders(files: BundleFiles): BundleFolders {
   const annotations = files.get(ANNOTATIONS_FILE);
   try {
-    if (annotations) return foldersIn(files.keys(), bundleAnnotations(annotations));
+    if (annotations) return chooseFolders(files.keys(), readAnnotationsFile(annotations));
   } catch {
     // Errors of the annotations are reported elsewhere.
   }
@@ -125,7 +125,7 @@ export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFo
   const annotations = documents.map((document) => memberOf(document, "annotations")).find(identifiesBundle);
   if (annotations === undefined) throw new Error("Could not find annotations file");
   const properties = documents.map((document) => memberOf(document, "properties")).find((list) => Array.isArray(list) && list.length > 0);
-  const { properties: required, faults } = dependenciesIn(files, metadata);
+  const { properties: required, faults } = readDependencies(files, metadata);
   return {
     packageName: textIn(annotations, PACKAGE_KEY),
     properties: (Array.isArray(properties) ? properties : []).flatMap(propertyIn),
@@ -137,7 +137,7 @@ export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFo
 /** Parses the annotation `olm.properties` of the CSV. Returns a warning and no properties if it is not a list of properties. */
 export function annotatedProperties(text: string): { properties: Property[]; warnings: string[] } {
   try {
-    const properties = rawProperties(text).map(({ type, value }) => ({ type, value: parsedValue(type, value) }));
+    const properties = parseRawProperties(text).map(({ type, value }) => ({ type, value: parsedValue(type, value) }));
     return { properties, warnings: [] };
   } catch (err) {
     return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion: skipped: ${messageOf(err)}`] };
@@ -173,5 +173,5 @@ function propertyIn(item: unknown): Property[] {
   if (!isObject(item)) return [];
   const property = unwrapProperty(item);
   const type = memberOf(property, "type");
-  return typeof type === "string" ? [{ type, value: sortedKeys(memberOf(property, "value") ?? null) }] : [];
+  return typeof type === "string" ? [{ type, value: sortKeys(memberOf(property, "value") ?? null) }] : [];
 }

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Logger } from "pino";
-import { MEDIA_TYPE, MEDIA_TYPE_KEY, unsupportedMediaType } from "../../bundle/annotations.ts";
+import { MEDIA_TYPE, MEDIA_TYPE_KEY, formatUnsupportedMediaType } from "../../bundle/annotations.ts";
 import { RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { ImageConfig } from "../manifest.ts";
@@ -116,7 +116,7 @@ export function bundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPi
   if (mediaType === MEDIA_TYPE || (mediaType === "" && !isCatalog)) return { root: "" };
   const why = isCatalog
     ? `is a catalog, not a bundle, according to its label ${CONFIG_DIR_LABEL}: serve it with a ClusterCatalog and install bundles from that`
-    : `is rejected because of its label ${MEDIA_TYPE_KEY}: ${unsupportedMediaType(mediaType)}`;
+    : `is rejected because of its label ${MEDIA_TYPE_KEY}: ${formatUnsupportedMediaType(mediaType)}`;
   const message = `image ${text} ${why}`;
   throw isPinned ? new TerminalError("Blocked", message) : new RetryableError("Retrying", message);
 }

@@ -166,7 +166,7 @@ type ActivePolicy = "Correct" | "Warn";
  * drift. With policy Ignore it compares nothing. An object whose kind is no longer served does not stop the others.
  * @throws RetryableError with everything that could not be compared or corrected.
  */
-export async function maintain(deployed: ReleaseRecord, context: ApplyContext): Promise<void> {
+export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyContext): Promise<void> {
   const { deps, phase, scoped, step } = context;
   const { extension, releases, changes } = phase;
   const chosen = driftPolicyOf(extension.spec, deployed);

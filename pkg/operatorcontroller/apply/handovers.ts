@@ -20,8 +20,11 @@ export interface Need {
 
 /**
  * The progress of the target release of an extension:
- * blocked: it cannot be applied for another reason than objects of other extensions, or it is still being checked;
- * ready: it only waits for objects of other extensions; writing: it has begun; settled: it is deployed.
+ *
+ * | blocked | it is still being checked, or cannot be applied for another reason than objects of other extensions |
+ * | ready   | it only waits for objects of other extensions                                                       |
+ * | writing | it has begun                                                                                        |
+ * | settled | it is deployed                                                                                      |
  */
 type Progress = "blocked" | "ready" | "writing" | "settled";
 
@@ -189,8 +192,8 @@ export class HandoverPending extends WaitingError {
 export class ObjectsLocked extends RetryableError {}
 
 /**
- * Locks objects while an extension writes them. Without locks, two extensions with the same object, reconciled in parallel, would both see that it
- * does not exist yet, and the second would take over what the first has just created.
+ * Locks objects while an extension writes them. Otherwise two extensions that are reconciled in parallel could both see that an object does not
+ * exist yet. The second one would then take over the object that the first one has just created.
  */
 export class ObjectLocks {
   readonly #held = new Map<string, string>();

@@ -19,7 +19,7 @@ import type { ActingPhase } from "../state/phases.ts";
 import { ApplyContext, type ApplyServices } from "./applyContext.ts";
 import { requireApproval } from "./approval.ts";
 import { ExtensionCertificates } from "./certificates.ts";
-import { followRelease, maintain } from "./drift.ts";
+import { followRelease, reconcileDrift } from "./drift.ts";
 import { HandoverPending, type Need, ObjectsLocked } from "./handovers.ts";
 import { isKept } from "./keptCrds.ts";
 import { pruneLeft, watchLeft } from "./leftObjects.ts";
@@ -129,7 +129,7 @@ export class ObjectReconciler {
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     await this.#permissions.warn(() => this.#permissionSubject(deployed));
-    const objects = maintain(deployed, this.#context);
+    const objects = reconcileDrift(deployed, this.#context);
     await objects.catch(() => undefined);
     this.#context.step.signal.throwIfAborted();
     const outcomes = await Promise.allSettled([
@@ -306,7 +306,7 @@ export class ObjectReconciler {
     const { extension, changes } = this.#phase;
     if (!changes.deployed) return;
     delete this.#deps.memory.of(extension).checkedAt;
-    await maintain(changes.deployed, this.#context);
+    await reconcileDrift(changes.deployed, this.#context);
   }
 
   /** Returns the objects of a deployed release whose kinds are served, to check the permissions for them. */

@@ -46,7 +46,7 @@ export class PermissionCheck {
     const pruned = listRemovals({ history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
     const request = { extension, config: configOf(phase), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await findMissingPermissions(client, request, signal);
-    if (!lacking?.doubtful) events.permissions(lacking !== undefined);
+    if (!lacking?.uncertain) events.permissions(lacking !== undefined);
     return lacking;
   }
 

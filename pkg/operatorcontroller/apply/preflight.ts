@@ -22,7 +22,7 @@ const permissionsCheck: Check = {
     const lacking = await permissions?.();
     if (!lacking) return undefined;
     if (extension.spec.install?.permissions === "Warn") checked.tolerated = lacking;
-    else if (lacking.doubtful) checked.doubtful = lacking;
+    else if (lacking.uncertain) checked.uncertain = lacking;
     else return { findings: [newPermissionsFinding(lacking)], error: newPermissionsError(lacking) };
     return undefined;
   },
@@ -150,8 +150,8 @@ function addProblems(error: unknown, findings: readonly PreflightFinding[]): unk
 
 /** Adds permissions that may be missing in front of the denial that they may have caused. */
 function addUncertainPermissions({ findings, error }: Refusal, checked: Checked): Refusal {
-  const { doubtful } = checked;
-  if (!doubtful || !(error instanceof DeniedError || !waitingIn(error))) return { findings, error };
-  checked.doubtful = undefined;
-  return { findings: [newPermissionsFinding(doubtful), ...findings], error: withMissingPermissions(error, doubtful) };
+  const { uncertain } = checked;
+  if (!uncertain || !(error instanceof DeniedError || !waitingIn(error))) return { findings, error };
+  checked.uncertain = undefined;
+  return { findings: [newPermissionsFinding(uncertain), ...findings], error: withMissingPermissions(error, uncertain) };
 }

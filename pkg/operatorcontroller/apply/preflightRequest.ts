@@ -14,12 +14,18 @@ import type { ServedKinds } from "./preparedObjects.ts";
 import type { PruneRequest } from "./prune.ts";
 
 /**
- * The kinds of findings.
- * kindNotServed: the cluster does not serve kinds; permissions: the ServiceAccount lacks permissions; read: an object cannot be read;
- * ownership: an object belongs to another owner; kindConflict: another CustomResourceDefinition defines a kind already;
- * crdUpgrade: CustomResourceDefinitions cannot replace the existing ones; namespace: a namespace does not exist;
- * dryRun: the API server denies an object; quota: a ResourceQuota does not allow all objects together;
- * conversion: custom resources of a definition that stays need a conversion webhook that the release removes.
+ * The kinds of findings:
+ *
+ * | kindNotServed | the cluster does not serve a kind                                                                       |
+ * | permissions   | the ServiceAccount lacks permissions                                                                    |
+ * | read          | an object cannot be read                                                                                |
+ * | ownership     | an object belongs to another owner                                                                      |
+ * | kindConflict  | another CustomResourceDefinition already defines a kind                                                 |
+ * | crdUpgrade    | a CustomResourceDefinition cannot replace the existing one                                              |
+ * | namespace     | a namespace does not exist                                                                              |
+ * | dryRun        | the API server denies an object                                                                         |
+ * | quota         | a ResourceQuota does not allow all objects together                                                     |
+ * | conversion    | custom resources of a definition that stays need a conversion webhook that the release removes          |
  */
 export type FindingKind =
   | "kindNotServed"
@@ -119,7 +125,7 @@ export interface Checked {
   /** Missing permissions that `spec.install.permissions: Warn` tolerates. */
   tolerated?: MissingPermissions | undefined;
   /** Permissions that may be missing: the checks that follow decide. */
-  doubtful?: MissingPermissions | undefined;
+  uncertain?: MissingPermissions | undefined;
 }
 
 /** The reason why a check denies the release. */

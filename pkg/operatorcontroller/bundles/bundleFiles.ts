@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { ANNOTATIONS_FILE, foldersToRead } from "../../bundle/annotations.ts";
+import { ANNOTATIONS_FILE, listFolders } from "../../bundle/annotations.ts";
 import { BUNDLE_LIMITS, bundleTooLarge } from "../../bundle/limits.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { RetryableError, undefinedIfMissing } from "../../errors/errors.ts";
@@ -18,8 +18,8 @@ import { excerpt } from "../../text/truncate.ts";
  */
 export async function readBundleFiles(dir: string): Promise<BundleFiles> {
   const reader = new FolderReader(await realpath(dir));
-  for (const folder of foldersToRead(undefined)) await reader.read(folder);
-  for (const folder of foldersToRead(reader.files.get(ANNOTATIONS_FILE))) await reader.read(folder);
+  for (const folder of listFolders(undefined)) await reader.read(folder);
+  for (const folder of listFolders(reader.files.get(ANNOTATIONS_FILE))) await reader.read(folder);
   return reader.files;
 }
 

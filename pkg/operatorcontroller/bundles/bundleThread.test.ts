@@ -73,7 +73,7 @@ describe("BundleThread", () => {
     const large = thread.load("b", bundleFiles({ "manifests/maps.yaml": `kind: A\nl: [${"{},".repeat(300_000)}]\n` }), never);
     const good = thread.load("c", bundleFiles({}), never);
     await expect(broken).rejects.toSatisfy(isRetryable);
-    await expect(large).rejects.toThrow(/^bundle is too large: file "manifests\/maps.yaml" holds 60000\d lines, list items and members/);
+    await expect(large).rejects.toThrow(/^bundle is too large: file "manifests\/maps.yaml" contains 60000\d lines, list items and members/);
     await expect(large).rejects.not.toSatisfy(isRetryable);
     expect((await good).name).toBe("a.v1.0.0");
   });

@@ -6,7 +6,7 @@ import { eventually } from "../../../test/support/eventually.ts";
 import { type Answer, LoopbackApi } from "../../../test/support/loopbackApi.ts";
 import { serverCertificate } from "../../../test/support/serverCertificate.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
-import { maxVersionOf } from "../../bundle/maxOpenShiftVersion.ts";
+import { readMaxVersion } from "../../bundle/maxOpenShiftVersion.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { tlsProfile, tlsSettings } from "../../serving/tlsProfile.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
@@ -135,7 +135,7 @@ test("CatalogClient keeps the text of a maximum that is a number", async () => {
   const line = `${JSON.stringify({ ...BUNDLE, properties: [{ type: "olm.maxOpenShiftVersion", value: 4.1 }] })}\n`;
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: { text: line.replace("4.1}", "4.10}") } });
   const [bundle] = (await read())?.bundles ?? [];
-  expect(bundle && maxVersionOf(bundle)).toEqual({ kind: "stated", max: { major: 4, minor: 10 } });
+  expect(bundle && readMaxVersion(bundle)).toEqual({ kind: "stated", max: { major: 4, minor: 10 } });
 });
 
 test.for<[why: string, responses: Record<string, Answer>, message: string | RegExp]>([

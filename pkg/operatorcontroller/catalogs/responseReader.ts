@@ -22,8 +22,8 @@ const ENTRY_MEMBERS = ["name", "replaces", "skips", "skiprange"];
 const DEPRECATION_MEMBERS = ["reference", "message"];
 
 /**
- * Returns `meta` with only the members that resolution reads of packages, channels, bundles and deprecations, only the properties of bundles that
- * it reads, and no members for other schemas. Keeps a member with a wrong type, so that a later error reports it.
+ * Returns `meta` with only the members that resolution reads of packages, channels, bundles and deprecations; for other schemas, without members.
+ * Bundles keep only the properties that resolution reads. A member with a wrong type stays, so that a later error reports it.
  */
 function trimMeta(meta: Meta): Meta {
   return { ...meta, blob: trimBlob(meta) };

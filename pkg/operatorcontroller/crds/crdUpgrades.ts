@@ -52,8 +52,8 @@ interface CheckedUpgrades {
 /**
  * Removes versions from status.storedVersions of a CRD, which the API server requires before an upgrade may remove them. Only for a CRD without
  * custom resources, and for versions that are not the storage version: then no object can be stored in them.
- * @returns a sentence about the change. If it fails, a refusal with WaitingError Retrying that names the missing permission, or with RetryableError
- * Retrying if the CRD has changed since it was read or cannot be written now.
+ * @returns a sentence about the change, or a refusal if it fails. Its error is WaitingError Retrying if the permission is missing, and
+ * RetryableError Retrying if the CRD has changed since it was read or cannot be written now.
  */
 async function dropStoredVersions(
   client: Pick<Client, "patch" | "raw">,

@@ -92,7 +92,7 @@ export interface MissingPermissions {
   /** All of them, as rules. */
   missing: RequiredRules;
   /** Only a dry run can decide: only `bind` on foreign roles is missing, and the ServiceAccount may hold the rules of these roles itself. */
-  doubtful: boolean;
+  uncertain: boolean;
   isOver: IsOver;
 }
 
@@ -137,7 +137,7 @@ export async function findMissingPermissions(
     text: formatCondition(missing, own),
     problem: newPermissionProblem(missing, request),
     missing,
-    doubtful: isDoubtful(essential, desired),
+    uncertain: isUncertain(essential, desired),
     isOver: newChangeCheck(client, essential, own),
   };
 }
@@ -206,7 +206,7 @@ async function findAllowed(client: Pick<Client, "raw">, rules: RequiredRules, si
 }
 
 /** Reports whether only `bind` on roles outside of the set is missing. */
-function isDoubtful(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
+function isUncertain(missing: RequiredRules, desired: readonly KubeObject[]): boolean {
   const isOfSet = ({ resource, name }: Grant): boolean =>
     desired.some(({ kind, metadata }) => `${kind.toLowerCase()}s` === resource && metadata.name === name);
   return listGrants(missing).every(({ grant }) => grant.verb === "bind" && !isOfSet(grant));

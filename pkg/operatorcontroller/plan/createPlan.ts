@@ -120,7 +120,7 @@ async function compare(
     },
     { mode: "collect" },
   );
-  const { live, after, refused, tolerated, doubtful } = checked;
+  const { live, after, refused, tolerated, uncertain } = checked;
   request.seen?.({ live, after });
   const findings = checked.findings.map(toPlanFinding);
   const leaving = await listLeavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
@@ -130,7 +130,7 @@ async function compare(
     return [];
   });
   const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
-  const notes = [...checked.notes, ...[tolerated, doubtful].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : []))];
+  const notes = [...checked.notes, ...[tolerated, uncertain].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : []))];
   return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
 }
 

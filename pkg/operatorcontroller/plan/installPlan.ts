@@ -5,11 +5,8 @@ import type { FieldChange } from "../../release/diff.ts";
 /** A reason why operator-controller would deny the release, or why that cannot be determined. */
 export interface PlanFinding {
   /**
-   * namespace: a namespace does not exist; kindNotServed: the cluster does not serve a kind; read: an object cannot be read;
-   * ownership: an object belongs to another owner; crdUpgrade: a CustomResourceDefinition cannot replace the existing one;
-   * conversion: custom resources of a definition that stays need a conversion webhook that the release removes;
-   * requirements: the cluster does not meet the requirements of the bundle; permissions: the ServiceAccount lacks permissions;
-   * dryRun: the API server denies an object; quota: a ResourceQuota does not allow all objects together.
+   * As `FindingKind` of the preflight, where `ownership` includes `kindConflict`; and `requirements`: the cluster does not meet the requirements
+   * of the bundle.
    */
   readonly kind:
     | "namespace"

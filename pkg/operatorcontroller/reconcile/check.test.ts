@@ -4,7 +4,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { loadBundle } from "../../bundle/load.ts";
-import { type BundleRequirements, requirementsOf } from "../../bundle/requirements.ts";
+import { type BundleRequirements, readRequirements } from "../../bundle/requirements.ts";
 import { sampleBundles } from "../../devcluster/sample/sample.ts";
 import { problemsIn } from "../../errors/errors.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
@@ -19,8 +19,8 @@ const OLDER: ResolvedBundle = { ...BUNDLE, name: "p.v1.0.0", version: "1.0.0" };
 const NEWER: BundleRequirements = { minKubeVersion: "1.40.0" };
 const THINGS: BundleRequirements = { definitions: [{ name: "things.g.io", version: "v1" }] };
 const THING: ServedResource = { group: "g.io", version: "v1", resource: "things", kind: "Thing" };
-const TOO_OLD = "its minKubeVersion is 1.40.0 and the API server's version v1.36.3";
-const NO_THINGS = 'CustomResourceDefinition "things.g.io" is required and not served';
+const TOO_OLD = "its minKubeVersion is 1.40.0, but the API server has version v1.36.3";
+const NO_THINGS = 'CustomResourceDefinition "things.g.io" is required, but not served';
 const note = (findings: string): string => `bundle "p.v1.1.0" may not work: the cluster does not meet its requirements: ${findings}`;
 
 interface Given {
@@ -50,7 +50,7 @@ class RequirementsFixture {
       const { minKubeVersion, definitions = [] } = bundle;
       content.csv.spec.customresourcedefinitions.required = definitions.map((one) => ({ ...one, kind: "Thing" }));
       content.csv.spec.minKubeVersion = minKubeVersion ?? "";
-      expect(requirementsOf(content)).toEqual(bundle);
+      expect(readRequirements(content)).toEqual(bundle);
       phase = { ...phase, content: contentOf(content) };
     }
     const { releases } = phase;
@@ -136,5 +136,5 @@ test("checkRequirements records one Event until the unmet requirements change", 
 test("checkRequirements reports twenty findings and the number of the others", async () => {
   const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
   const { phase } = await new RequirementsFixture().pass({ bundle: { definitions } });
-  expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required and not served, and 10 more');
+  expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required, but not served, and 10 more');
 });

@@ -1,16 +1,16 @@
 import { ANNOTATION_PROPERTIES, Reason } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
-import { type BundleSummary, bundleFlaws } from "../../bundle/bundleSummary.ts";
-import { legacyCrdFaults } from "../../bundle/legacyCrds.ts";
+import { type BundleSummary, findBundleFlaws } from "../../bundle/bundleSummary.ts";
+import { explainLegacyCrds } from "../../bundle/legacyCrds.ts";
 import {
   findClusterVersionConflict,
   formatClusterVersionConflict,
   formatClusterVersionWarning,
   type MaxVersion,
-  maxVersionIn,
+  parseMaxVersion,
 } from "../../bundle/maxOpenShiftVersion.ts";
-import { rawProperties } from "../../bundle/properties.ts";
-import { type BundleRequirements, unmetRequirements } from "../../bundle/requirements.ts";
+import { parseRawProperties } from "../../bundle/properties.ts";
+import { type BundleRequirements, findUnmetRequirements } from "../../bundle/requirements.ts";
 import { fail, stop } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -87,7 +87,7 @@ export function checkBundle({ events, memory }: Pick<Services, "events" | "memor
     run(unpacked) {
       const { extension, bundle, content, releases, report } = unpacked;
       if (keepsEarlierRelease(unpacked)) return Promise.resolve(unpacked);
-      const flaws = content ? bundleFlaws(content, bundle) : (lastDeployed(releases.history.current)?.flaws ?? []);
+      const flaws = content ? findBundleFlaws(content, bundle) : (lastDeployed(releases.history.current)?.flaws ?? []);
       const phase: Unpacked = { ...unpacked, flaws };
       const remembered = memory.of(extension);
       if (flaws.length === 0) {
@@ -112,7 +112,7 @@ const MAX_LEGACY_CRDS = 3;
  * @throws TerminalError Blocked that names each definition and the change that its author must make.
  */
 export function requireCurrentCrds(name: string, bundle: Pick<BundleSummary, "legacyCrds">): void {
-  const faults = legacyCrdFaults(bundle);
+  const faults = explainLegacyCrds(bundle);
   if (faults.length === 0) return;
   const more = faults.length > MAX_LEGACY_CRDS ? [`${faults.length - MAX_LEGACY_CRDS} more (run olmv1 bundle validate to list them)`] : [];
   const findings = [...faults.slice(0, MAX_LEGACY_CRDS), ...more].join("; ");
@@ -156,7 +156,7 @@ function statedMax({ content, releases }: WithContent): MaxVersion {
   const properties = annotations?.[ANNOTATION_PROPERTIES];
   if (properties === undefined) return { kind: "none" };
   try {
-    return maxVersionIn(rawProperties(properties));
+    return parseMaxVersion(parseRawProperties(properties));
   } catch (err) {
     return { kind: "invalid", errors: [messageOf(err)] };
   }
@@ -223,7 +223,7 @@ async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]
     Object.keys(kinds).length > 0 ? apis.resources() : [],
     minKubeVersion === undefined ? "" : apis.version(),
   ]);
-  return unmetRequirements(requirements, { served, kubeVersion });
+  return findUnmetRequirements(requirements, { served, kubeVersion });
 }
 
 /** Returns the requirements of the bundle, or of the release if an installed bundle was not pulled. */

@@ -11,7 +11,7 @@ import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { checkBundle } from "./check.ts";
 
 const BUNDLE: ResolvedBundle = { packageName: "p", name: "a.v1.0.0", version: "1.0.0", image: "i", explanation: "" };
-const FLAW = 'its ClusterServiceVersion has version "1.0.0", the catalog says "1.0.1"';
+const FLAW = 'its ClusterServiceVersion has version "1.0.0", but the catalog has "1.0.1"';
 const WARNING = `bundle "a.v1.0.0" has mistakes that its author must fix: ${FLAW}`;
 
 /** One extension and its Events. */

@@ -49,13 +49,13 @@ test.for<[why: string, given: Given, notes: string[]]>([
     "the maximum is malformed",
     { cluster: "4.18.0", bundle: max("4.0e1") },
     [
-      'bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion cannot be read (error converting to semver for version 4.0e1: invalid semver format "4.0e1": expected <major>.<minor>)',
+      'bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion is invalid (error converting to semver for version 4.0e1: invalid semver format "4.0e1": expected <major>.<minor>)',
     ],
   ],
   [
     "the properties of an adopted release are malformed",
     { cluster: "4.18.0", installed: BUNDLE, release: "" },
-    ['bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion cannot be read (unexpected end of JSON input)'],
+    ['bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion is invalid (unexpected end of JSON input)'],
   ],
   ["the cluster's version is supported", { policy: "Enforce", cluster: "4.10.0", bundle: max("4.10") }, []],
   ["the cluster's version is unknown", { cluster: { unknown: "why" }, bundle: max('"4.17"') }, []],
@@ -80,12 +80,12 @@ test.for<[why: string, given: Given, because: string]>([
   [
     "its maximum is malformed",
     { cluster: "4.18.0", installed: OLDER, bundle: max("null") },
-    "its olm.maxOpenShiftVersion cannot be read (error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null)",
+    "its olm.maxOpenShiftVersion is invalid (error converting to semver for version null: invalid type <nil> for olm.maxOpenshiftVersion: null)",
   ],
   [
     "the cluster's version is unknown",
     { cluster: { unknown: "forbidden" }, installed: OLDER, bundle: max('"4.17"') },
-    "its olm.maxOpenShiftVersion 4.17 cannot be compared, since the cluster's version is not known (forbidden)",
+    "its olm.maxOpenShiftVersion 4.17 cannot be compared, because the cluster's version is unknown (forbidden)",
   ],
 ])("checkClusterVersion rejects a bundle under Enforce when %s", async ([, given, because]) => {
   const { error } = await pass({ ...given, policy: "Enforce" });

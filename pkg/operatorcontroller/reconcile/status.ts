@@ -4,7 +4,7 @@ import { boundMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
 import { type Condition, groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
 import { boundProblems, filterProblems } from "../../api/problems.ts";
-import { type AggregatedApi, aggregatedApis } from "../../bundle/apiServices.ts";
+import { type AggregatedApi, listAggregatedApis } from "../../bundle/apiServices.ts";
 import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
@@ -48,7 +48,7 @@ export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
     return typeof group === "string" && typeof names?.kind === "string" ? [{ group, kind: names.kind, versions: versionNames }] : [];
   });
   const key = ({ group, kind }: { group: string; kind: string }): string => `${group}/${kind}`;
-  const aggregated = [...Map.groupBy(aggregatedApis(objects), key).values()].map((apis) => {
+  const aggregated = [...Map.groupBy(listAggregatedApis(objects), key).values()].map((apis) => {
     const [{ group, kind }] = apis as [AggregatedApi];
     return { group, kind, versions: [...new Set(apis.map(({ version }) => version))] };
   });

@@ -4,7 +4,7 @@ import type { ObjectMeta } from "../../api/k8s.ts";
 import { Backoff } from "../../async/backoff.ts";
 import { type Clock, Deadline } from "../../async/clock.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
-import { rawProperties } from "../../bundle/properties.ts";
+import { parseRawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { type ProvidedBundle, providedBundle } from "../../release/providedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -46,7 +46,7 @@ export function extractReleaseFacts(release: NotedRelease): ReleaseFacts {
 function keepMaximums(text: string): string {
   let kept: string;
   try {
-    const stated = rawProperties(text).filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
+    const stated = parseRawProperties(text).filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
     const members = stated.slice(0, 2).map(({ value }) => `{"type":"${MAX_OPENSHIFT_VERSION}"${value === "" ? "" : `,"value":${value}`}}`);
     kept = `[${members.join(",")}]`;
   } catch (err) {

@@ -1,5 +1,5 @@
 import { readProxyVariables } from "../../api/proxy.ts";
-import { requirementsFrom } from "../../bundle/requirements.ts";
+import { parseRequirements } from "../../bundle/requirements.ts";
 import { isObject } from "../../golang/members.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";
 import { type LeftObject, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "../record.ts";
@@ -128,7 +128,7 @@ export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<
   const [version, pinnedTo, generation] = ["version", "pinnedTo", "generation"].map((name) => release.get(name));
   const changedBy = release.get("changedBy");
   const left = release.get("left");
-  const requirements = requirementsFrom(release.get("requirements"));
+  const requirements = parseRequirements(release.get("requirements"));
   const proxy = readProxyVariables(release.get("proxy"));
   const rolledBack = rolledBackFrom(release.get("rolledBack"));
   return {

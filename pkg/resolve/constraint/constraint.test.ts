@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
-import { dependenciesIn } from "../../bundle/properties.ts";
+import { readDependencies } from "../../bundle/properties.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
@@ -62,7 +62,7 @@ interface DependencyCase extends CaseHead {
 test.for(loadCases<DependencyCase>("bundle-dependencies").filter(({ described: texts }) => texts))(
   "$name, and can be read as constraints",
   ({ files, described: texts }) => {
-    const { properties } = dependenciesIn(bundleFiles(files));
+    const { properties } = readDependencies(bundleFiles(files));
     const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties }, cel);
     expect([constraints.map(described), faults]).toEqual([texts, []]);
   },
@@ -91,7 +91,7 @@ test("constraintsOf reads the examples of the documentation", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/how-to/declare-constraints.md"), "utf8");
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
   const read = examples.map((text) => {
-    const { properties = dependenciesIn(bundleFiles({ "metadata/dependencies.yaml": text })).properties } = load(text) as {
+    const { properties = readDependencies(bundleFiles({ "metadata/dependencies.yaml": text })).properties } = load(text) as {
       properties?: Property[];
     };
     return constraintsOf({ name: "red.v1.0.0", properties }, cel);

@@ -7,9 +7,9 @@ import { hideInError, revealNamespaces } from "../../../../pkg/operatorcontrolle
 import { HiddenTexts } from "../../../../pkg/render/redaction.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
-import { configFile } from "../../cli/inputFiles.ts";
+import { readConfigFile } from "../../cli/inputFiles.ts";
 import type { ProxyOptions } from "../../cli/options.ts";
-import { proxySettingsOf } from "../../cli/proxySettings.ts";
+import { parseProxySettings } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** How `olmv1 bundle render` can be asked. */
@@ -25,8 +25,8 @@ export interface BundleRenderOptions extends ReaderOptions, ProxyOptions {
 /** `olmv1 bundle render`. */
 export async function printRenderedBundle(terminal: Terminal, source: string, options: BundleRenderOptions): Promise<void> {
   const { namespace, certProvider, aggregateUserRoles = false, output } = options;
-  const proxy = readProxyVariables(proxySettingsOf(options).given);
-  const inline = options.config === undefined ? undefined : await configFile(options.config, terminal);
+  const proxy = readProxyVariables(parseProxySettings(options).given);
+  const inline = options.config === undefined ? undefined : await readConfigFile(options.config, terminal);
   const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });

@@ -8,7 +8,7 @@ import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
-import { type SarifFinding, sarifLog, sarifPath } from "../../cli/sarif.ts";
+import { type SarifFinding, createSarifLog, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** What operator-sdk says where there is nothing to tell. */
@@ -77,8 +77,8 @@ export async function validateBundles(terminal: Terminal, sources: readonly stri
     data: buildBundleReport(checked),
     text: () => formatBundleReport(checked),
     sarif: () =>
-      sarifLog(
-        sarifFindings(checked, (source, file) => sarifPath(source, file, process.cwd())),
+      createSarifLog(
+        sarifFindings(checked, (source, file) => toSarifPath(source, file, process.cwd())),
         BUNDLE_RULES,
       ),
   });

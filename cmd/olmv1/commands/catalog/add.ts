@@ -5,7 +5,7 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { buildClusterCatalog, catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
-import { catalogFault, catalogState, isServed } from "../../cli/catalogState.ts";
+import { findCatalogFailure, describeCatalogState, isServed } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
@@ -76,16 +76,16 @@ export async function waitUntilServed(
     let told: string | undefined;
     for (let catalog = created; ; ) {
       if (isServed(catalog)) return { catalog };
-      const fault = catalogFault(catalog);
+      const fault = findCatalogFailure(catalog);
       if (fault?.isFinal)
         return { catalog, because: `${fault.because}${fault.remedy === undefined ? "" : `. ${capitalized(fault.remedy)}`}` };
       if (Date.now() > deadline) {
         const seconds = Math.round(timeoutMs / 1_000);
-        return { catalog, because: fault?.because ?? `it is still ${catalogState(catalog).text} after ${seconds} s; is catalogd running?` };
+        return { catalog, because: fault?.because ?? `it is still ${describeCatalogState(catalog).text} after ${seconds} s; is catalogd running?` };
       }
       if (fault && fault.because !== told) progress.say(`catalog ${name}: catalogd retries: ${fault.because}`);
       told = fault?.because;
-      progress.now(`catalog ${name}: ${catalogState(catalog).text}`);
+      progress.now(`catalog ${name}: ${describeCatalogState(catalog).text}`);
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
       const now = await client.get<ClusterCatalog>(catalogRef(name), { signal: terminal.signal });
       if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "somebody has removed it" };

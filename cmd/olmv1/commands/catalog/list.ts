@@ -5,7 +5,7 @@ import { ageText } from "../../../../pkg/golang/time.ts";
 import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { compareText, similarName } from "../../../../pkg/text/compare.ts";
-import { catalogState } from "../../cli/catalogState.ts";
+import { describeCatalogState } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
 import { type ObjectOutputOptions, print, printableObject } from "../../cli/output.ts";
@@ -31,7 +31,7 @@ export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog
     const { metadata, spec, status } = catalog;
     return [
       { text: metadata.name, mood: "strong" },
-      catalogState(catalog),
+      describeCatalogState(catalog),
       String(spec.priority ?? 0),
       spec.source.image?.ref ?? "",
       ...(isWide ? wideCells(catalog, now) : []),
@@ -46,7 +46,7 @@ export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, 
   const { metadata, spec, status } = catalog;
   return details(terminal, [
     ["Name", { text: metadata.name, mood: "strong" }],
-    ["State", catalogState(catalog)],
+    ["State", describeCatalogState(catalog)],
     ["Image", spec.source.image?.ref],
     ["Serves", status?.resolvedSource?.image?.ref],
     ["Unpacked", status?.lastUnpacked === undefined ? undefined : unpackedText(status.lastUnpacked, now)],

@@ -20,7 +20,7 @@ import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { type SarifFinding, sarifLog, sarifPath } from "../../cli/sarif.ts";
+import { type SarifFinding, createSarifLog, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** What is told of a catalog that was checked. */
@@ -153,8 +153,8 @@ export async function validateCatalog(terminal: Terminal, source: string, option
       data: buildCatalogReport(report),
       text: () => formatCatalogReport(report),
       sarif: () =>
-        sarifLog(
-          sarifFindings(report, (file) => (folder === source ? sarifPath(folder, file, process.cwd()) : file)),
+        createSarifLog(
+          sarifFindings(report, (file) => (folder === source ? toSarifPath(folder, file, process.cwd()) : file)),
           CATALOG_RULES,
         ),
     });

@@ -25,7 +25,7 @@ import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { type Progress, withProgress } from "../../cli/progress.ts";
-import { proxySettingsOf } from "../../cli/proxySettings.ts";
+import { parseProxySettings } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
 import { checkText } from "./check.ts";
@@ -95,7 +95,7 @@ function settingsOf(
     webhookCertProvider,
     createsServiceAccount,
     signal: terminal.signal,
-    proxy: proxySettingsOf(options),
+    proxy: parseProxySettings(options),
   };
 }
 
