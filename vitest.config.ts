@@ -18,7 +18,7 @@ const LONG = [
   "catalogdKilled",
   "drift",
   "recovery",
-  "tutorial",
+  "firstHour",
   "realBundles",
   "metrics",
   "apiServices",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ANNOTATION_API_KINDS } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { listAggregatedApis, apiKindsAnnotation } from "./apiServices.ts";
+import { apiKindsAnnotation, listAggregatedApis } from "./apiServices.ts";
 
 const apiService = (annotations: Record<string, string>, spec: object = { group: "g.io", version: "v1" }): KubeObject => ({
   apiVersion: "apiregistration.k8s.io/v1",
@@ -15,7 +15,9 @@ test("what is noted on an APIService is read back", () => {
     { kind: "A", name: "as" },
     { kind: "B", name: "bs" },
   ];
-  expect(listAggregatedApis([apiService(apiKindsAnnotation(kinds))])).toEqual(kinds.map((api) => ({ group: "g.io", version: "v1", ...api })));
+  expect(listAggregatedApis([apiService(apiKindsAnnotation(kinds))])).toEqual(
+    kinds.map((api) => ({ group: "g.io", version: "v1", ...api })),
+  );
 });
 
 test.for<[why: string, object: KubeObject]>([

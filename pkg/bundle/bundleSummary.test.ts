@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { findBundleFlaws, type CatalogEntry, summarizeBundle } from "./bundleSummary.ts";
+import { type CatalogEntry, findBundleFlaws, summarizeBundle } from "./bundleSummary.ts";
 import { loadBundle } from "./load.ts";
 
 interface FlawCase extends CaseHead {

@@ -8,7 +8,7 @@ import { GoTypeError, goKindOf, jsonMismatch } from "../golang/types.ts";
 import { eachMember, type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
 import { formatList } from "../text/lists.ts";
 import { excerpt, truncateMessage } from "../text/truncate.ts";
-import { ANNOTATIONS_FILE, readAnnotationsFile, chooseFolders } from "./annotations.ts";
+import { ANNOTATIONS_FILE, chooseFolders, readAnnotationsFile } from "./annotations.ts";
 import { checkObjectMeta, MANIFEST_TYPES, sortKeys } from "./goTypes.ts";
 import { readLegacyCrd } from "./legacyCrds.ts";
 import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, checkMetadata, NameCount, ValueCount } from "./limits.ts";

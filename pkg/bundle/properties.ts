@@ -57,8 +57,7 @@ function itemsIn(content: Uint8Array, onMember: OnMember): readonly unknown[] {
   const items = isObject(document) ? memberOf(document, "dependencies") : undefined;
   if (items === undefined || items === null) return [];
   if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${describeKind(items)}`);
-  if (items.length > MAX_DEPENDENCIES)
-    throw new Error(`dependencies: ${items.length} items, more than the limit of ${MAX_DEPENDENCIES}`);
+  if (items.length > MAX_DEPENDENCIES) throw new Error(`dependencies: ${items.length} items, more than the limit of ${MAX_DEPENDENCIES}`);
   return items;
 }
 

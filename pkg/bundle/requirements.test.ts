@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { thingDefinition } from "../../test/support/definitions.ts";
-import { type BundleRequirements, parseRequirements, readRequirements, findUnmetRequirements } from "./requirements.ts";
+import { type BundleRequirements, findUnmetRequirements, parseRequirements, readRequirements } from "./requirements.ts";
 import type { ApiServiceDescription, Crd, Csv } from "./types.ts";
 
 interface RequirementsCase extends CaseHead {

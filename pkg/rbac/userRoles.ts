@@ -42,7 +42,9 @@ export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
     };
     return [...rolesOn(prefix, group, resource), clusterRole(prefix, ON_DEFINITION, definition)];
   });
-  const ofApiServices = listAggregatedApis(objects).flatMap(({ group, version, name }) => rolesOn(`${name}.${group}-${version}`, group, name));
+  const ofApiServices = listAggregatedApis(objects).flatMap(({ group, version, name }) =>
+    rolesOn(`${name}.${group}-${version}`, group, name),
+  );
   return [...ofDefinitions, ...ofApiServices];
 }
 

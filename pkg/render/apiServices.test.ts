@@ -82,7 +82,12 @@ describeWithData("a real bundle that brings API services", (folder) => {
       expect(named("APIService")).toEqual(["v1beta1.enmasse.io", "v1beta1.user.enmasse.io"]);
       expect(named("Service")).toEqual(expect.arrayContaining(["api-server-service", "user-api-server-service"]));
       expect(named("RoleBinding")).toEqual(expect.arrayContaining(["ns:api-server-service:auth-reader"]));
-      expect(listAggregatedApis(objects).map(({ kind }) => kind)).toEqual(["AddressSpace", "Address", "AddressSpaceSchema", "MessagingUser"]);
+      expect(listAggregatedApis(objects).map(({ kind }) => kind)).toEqual([
+        "AddressSpace",
+        "Address",
+        "AddressSpaceSchema",
+        "MessagingUser",
+      ]);
       const server = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "api-server");
       expect(JSON.stringify(server?.["spec"])).toContain('{"name":"apiservice-cert","readOnly":true,"mountPath":"/api-server-cert"}');
       expect(providerOf(objects)).toBe(certProvider);

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { apiKindsAnnotation, listOwnedApiServices, effectivePort, listServingDeployments } from "../bundle/apiServices.ts";
+import { apiKindsAnnotation, effectivePort, listOwnedApiServices, listServingDeployments } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
 import type { Csv, RegistryV1Bundle, WebhookDescription } from "../bundle/types.ts";
 import { certificateNames } from "../certificates/providers.ts";

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PackageView } from "../../../pkg/browse/packageView.ts";
@@ -225,4 +225,10 @@ describeWithData("of real catalogs", (data) => {
     const svg = (await runCli(["graph", "rhtas-operator", "-o", "svg", ...rhtas], { env })).out;
     expect(svg.match(/data-name=/g)).toHaveLength(graph.channels.reduce((sum, { nodes }) => sum + nodes.length, 0));
   });
+});
+
+test("docs/graph.svg is the drawing of the sample package", async () => {
+  const root = join(import.meta.dirname, "../../..");
+  const { out } = await runCli(["graph", "hello-operator", "--catalog-dir", join(root, "pkg/devcluster/sample/catalog"), "-o", "svg"]);
+  expect(readFileSync(join(root, "docs/graph.svg"), "utf8")).toBe(out);
 });

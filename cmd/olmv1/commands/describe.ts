@@ -21,7 +21,7 @@ import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type InventoryObjectHealth, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { findCatalogFailure, describeCatalogState, isServed } from "../cli/catalogState.ts";
+import { describeCatalogState, findCatalogFailure, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
 import { describeCatalogs, describeExtensionState, GENERAL_REASONS, getConditionMood, rangeCommands } from "../cli/extensionState.ts";

@@ -10,7 +10,7 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
-import { measureWidth, cutTo } from "../cli/columns.ts";
+import { cutTo, measureWidth } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";

@@ -8,7 +8,7 @@ import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { measureWidth } from "../cli/columns.ts";
-import { describeCatalogs, describeExtensionState, findHolds, isOutdated, describeUpdate } from "../cli/extensionState.ts";
+import { describeCatalogs, describeExtensionState, describeUpdate, findHolds, isOutdated } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type ObjectOutputOptions, print, printableObject } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";

@@ -1,5 +1,5 @@
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
-import { ANNOTATIONS_FILE, type BundleFolders, readAnnotationsFile, chooseFolders } from "../../bundle/annotations.ts";
+import { ANNOTATIONS_FILE, type BundleFolders, chooseFolders, readAnnotationsFile } from "../../bundle/annotations.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import { loadBundle, readManifestObjects } from "../../bundle/load.ts";
 import { readDependencies } from "../../bundle/properties.ts";

@@ -1,6 +1,6 @@
 import { groupOf, type KubeObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, UnsupportedMediaTypeError } from "../../bundle/annotations.ts";
-import { readLegacyCrd, explainLegacyCrds } from "../../bundle/legacyCrds.ts";
+import { explainLegacyCrds, readLegacyCrd } from "../../bundle/legacyCrds.ts";
 import { readCrdKind } from "../../crdsafety/crdParts.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";

@@ -1,8 +1,8 @@
 import { YAMLException } from "js-yaml";
 import type { JsonObject } from "../../api/k8s.ts";
-import { ANNOTATIONS_FILE, type BundleFolders, readAnnotationsFile, chooseFolders } from "../../bundle/annotations.ts";
+import { ANNOTATIONS_FILE, type BundleFolders, chooseFolders, readAnnotationsFile } from "../../bundle/annotations.ts";
 import { sortKeys } from "../../bundle/goTypes.ts";
-import { readDependencies, parseRawProperties, unwrapProperty } from "../../bundle/properties.ts";
+import { parseRawProperties, readDependencies, unwrapProperty } from "../../bundle/properties.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";

@@ -8,7 +8,7 @@ import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
-import { type SarifFinding, createSarifLog, toSarifPath } from "../../cli/sarif.ts";
+import { createSarifLog, type SarifFinding, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** What operator-sdk says where there is nothing to tell. */

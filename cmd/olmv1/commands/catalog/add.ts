@@ -5,7 +5,7 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { buildClusterCatalog, catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
-import { findCatalogFailure, describeCatalogState, isServed } from "../../cli/catalogState.ts";
+import { describeCatalogState, findCatalogFailure, isServed } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
@@ -81,7 +81,10 @@ export async function waitUntilServed(
         return { catalog, because: `${fault.because}${fault.remedy === undefined ? "" : `. ${capitalized(fault.remedy)}`}` };
       if (Date.now() > deadline) {
         const seconds = Math.round(timeoutMs / 1_000);
-        return { catalog, because: fault?.because ?? `it is still ${describeCatalogState(catalog).text} after ${seconds} s; is catalogd running?` };
+        return {
+          catalog,
+          because: fault?.because ?? `it is still ${describeCatalogState(catalog).text} after ${seconds} s; is catalogd running?`,
+        };
       }
       if (fault && fault.because !== told) progress.say(`catalog ${name}: catalogd retries: ${fault.because}`);
       told = fault?.because;

@@ -20,7 +20,7 @@ import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { type SarifFinding, createSarifLog, toSarifPath } from "../../cli/sarif.ts";
+import { createSarifLog, type SarifFinding, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** What is told of a catalog that was checked. */
