@@ -28,7 +28,11 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   const unpin = (extension: ClusterExtension): Promise<KubeObject> =>
-    cluster.client.patch({ ...extension, name: extension.metadata.name }, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });
+    cluster.client.patch(
+      { ...extension, name: extension.metadata.name },
+      { spec: { source: { catalog: { version: null } } } },
+      { type: "merge" },
+    );
 
   test("operator-controller continues an install after being killed", async () => {
     const made = await sample.extension("install", { version: "1.0.0" });

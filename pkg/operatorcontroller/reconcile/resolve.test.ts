@@ -161,9 +161,9 @@ test("resolveBundle truncates a problem to 2,000 characters and names the comman
   expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
   const [problem] = problemsIn(error);
   expect(problem?.message.length).toBe(2_000);
-  expect(problem?.message.endsWith("(truncated; full text: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)")).toBe(
-    true,
-  );
+  expect(
+    problem?.message.endsWith("(truncated; full text: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)"),
+  ).toBe(true);
 });
 
 const NEEDY = contentFrom(
