@@ -20,8 +20,8 @@ import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
-import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { determineOwnership, type ExtensionExists } from "../../release/ownership.ts";
+import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -104,7 +104,7 @@ export class CertificateKeeper {
   async #ownSecret(ref: ObjectRef): Promise<KubeObject | undefined> {
     const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
     const secret = await client.get(ref, { signal });
-    const ownership = ownershipOf(secret, { ...owner, installNamespace }, extensionExists);
+    const ownership = determineOwnership(secret, { ...owner, installNamespace }, extensionExists);
     if (ownership.kind === "foreign" && !replaced.has(objectKey(ref))) throw new RetryableError("Retrying", ownership.message);
     return secret;
   }
@@ -270,7 +270,7 @@ export class ExtensionCertificates {
       owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
       installNamespace: extension.spec.namespace,
       extensionExists,
-      replaced: listReplacedSecrets(lastDeployed(releases.history.current)?.objects ?? []),
+      replaced: listReplacedSecrets(findLastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,
       record: (reason, message) => events.record(extension, "Normal", reason, message),
       signal: this.#context.signal,
