@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { measureWidth, cutTo, wrapText } from "./columns.ts";
+import { cutTo, measureWidth, wrapText } from "./columns.ts";
 
 test.for([
   ["fits", "one two", 20, "", ["one two"]],

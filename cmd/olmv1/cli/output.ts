@@ -67,8 +67,8 @@ export async function print(terminal: Pick<Terminal, "out">, output: Output, pri
 
 async function formatOutput(output: Output, printed: Printed): Promise<string> {
   if (isTemplate(output)) {
-    const { jsonPathText } = await import("./jsonPath.ts");
-    return jsonPathText(output.slice(JSON_PATH.length), printed.data);
+    const { formatJsonPath } = await import("./jsonPath.ts");
+    return formatJsonPath(output.slice(JSON_PATH.length), printed.data);
   }
   switch (output) {
     case "json":

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type SarifFinding, createSarifLog, toSarifPath } from "./sarif.ts";
+import { createSarifLog, type SarifFinding, toSarifPath } from "./sarif.ts";
 
 const RULES = { "a-rule": { severity: "warning", rule: "It holds." } } as const;
 const FINDING: SarifFinding = {

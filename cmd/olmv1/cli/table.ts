@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { measureWidth, cutTo, wrapText } from "./columns.ts";
+import { cutTo, measureWidth, wrapText } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The meaning of a cell. A terminal with colors shows it as a color, in addition to the text. */

@@ -187,8 +187,8 @@ export function addImages(catalog: Command, terminal: Terminal): void {
   addRegistryOptions(outputOption(command, ["text", "name", "json", "yaml"]))
     .addHelpText("after", IMAGES_HELP)
     .action(async (source: string, options: ImagesOptions) => {
-      const { listImages } = await import("../commands/catalog/images.ts");
-      await listImages(terminal, source, options);
+      const { printImages } = await import("../commands/catalog/images.ts");
+      await printImages(terminal, source, options);
     });
 }
 

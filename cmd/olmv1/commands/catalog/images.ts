@@ -6,7 +6,7 @@ import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { compareKnownVersions } from "../../../../pkg/fbc/bundleOrder.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
@@ -32,9 +32,9 @@ interface BundleImages {
 }
 
 /** `olmv1 catalog images`. @throws Error where nothing is chosen. */
-export async function listImages(terminal: Terminal, source: string, options: ImagesOptions): Promise<void> {
+export async function printImages(terminal: Terminal, source: string, options: ImagesOptions): Promise<void> {
   const catalog = await withReader(options, (reader) =>
-    withProgress(terminal, `reading ${source}`, async () => catalogIn(await catalogFolder(source, reader))),
+    withProgress(terminal, `reading ${source}`, async () => catalogIn(await findCatalogFolder(source, reader))),
   );
   const found = chosen(catalog, options);
   const all = [...new Set(found.flatMap(({ image, relatedImages }) => [image, ...relatedImages]))].sort();
