@@ -189,7 +189,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     await eventually(async () => expect(await cluster.client.get(DEFINITION)).toBeUndefined());
     expect(await olmv1("describe", "story")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("there is no ClusterExtension") as string,
+      err: expect.stringContaining('ClusterExtension "story" not found') as string,
     });
   });
 
@@ -253,7 +253,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     // olmv1 reads this from the Deployment of operator-controller, or else tries it.
     const tried = await olmv1(...alone, "--timeout", "20s");
     expect(tried).toMatchObject({ code: 1 });
-    expect(tried.err).toContain("The extension names no ServiceAccount, and this controller installs nothing without one.");
+    expect(tried.err).toContain("The extension has no ServiceAccount, which this controller requires.");
     expect(await olmv1("uninstall", "alone", "--yes")).toMatchObject({ code: 0 });
     const controller = deploymentOf("operator-controller-controller-manager", "olmv1-system");
     await cluster.client.create(controller);
