@@ -90,7 +90,7 @@ function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | und
 }
 
 /** Adds to each package the reasons why it cannot be installed. */
-export function withHindrances(all: readonly Ranked[], where: ClusterCapabilities): Ranked[] {
+export function addHindrances(all: readonly Ranked[], where: ClusterCapabilities): Ranked[] {
   return all.map((one) => {
     const head = one.entry.head?.bundle === one.found.bundle ? one.entry.head : undefined;
     const against = hindrances(one.found, head, where);

@@ -7,8 +7,8 @@ import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { listCandidates } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
-import { constraintsOf } from "../resolve/constraint/parse.ts";
-import { type BundleMetadata, destinationsFrom, SearchBudget } from "../resolve/successors.ts";
+import { parseConstraints } from "../resolve/constraint/parse.ts";
+import { type BundleMetadata, findDestinations, SearchBudget } from "../resolve/successors.ts";
 import { findCandidates } from "../resolve/whyNot.ts";
 import { compareText } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
@@ -30,7 +30,7 @@ export interface PackageIn {
 const MAX_SHOWN = 5;
 
 /** Finds the bundle for a text: a version, with or without release, or a bundle name. @throws Error that lists available versions */
-export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleData {
+export function findBundleByText({ name, bundles, content, catalog }: PackageIn, text: string): BundleData {
   const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
   if (found) return found;
@@ -46,7 +46,7 @@ function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleDat
   const found = facts.channels.find((one) => one.name === channel);
   if (!found)
     throw new Error(
-      noChannel(
+      formatMissingChannel(
         name,
         channel,
         facts.channels.map((one) => one.name),
@@ -57,12 +57,12 @@ function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleDat
 }
 
 /** Formats the error for a channel that does not exist. */
-export function noChannel(packageName: string, channel: string, channels: readonly string[]): string {
+export function formatMissingChannel(packageName: string, channel: string, channels: readonly string[]): string {
   return `package ${goQuote(packageName)} has no channel ${goQuote(channel)}; available: ${channels.toSorted(compareText).join(", ")}`;
 }
 
 /** Returns the result for the first catalog for which `ask` does not throw. @throws the error for the first catalog if it throws for all */
-export function firstWith<T>(all: readonly [PackageIn, ...PackageIn[]], ask: (one: PackageIn) => T): { found: PackageIn; asked: T } {
+export function findFirst<T>(all: readonly [PackageIn, ...PackageIn[]], ask: (one: PackageIn) => T): { found: PackageIn; asked: T } {
   for (const found of all) {
     try {
       return { found, asked: ask(found) };
@@ -121,10 +121,10 @@ export interface VersionAsked {
 }
 
 /** Returns the requested bundle with its meta. @throws Error if it does not exist */
-export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleData {
+export function findRequestedBundle(found: PackageIn, { version, channel }: VersionAsked): BundleData {
   const bundle =
     version !== undefined
-      ? bundleMeant(found, version)
+      ? findBundleByText(found, version)
       : channel !== undefined
         ? headOf(found, channel)
         : findRepresentative(found.facts)?.bundle;
@@ -136,7 +136,7 @@ export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked
 }
 
 /** Returns the description of a package and one of its versions. @param others the package in other catalogs */
-export function packageView(found: PackageIn, bundle: BundleData, others: readonly PackageIn[]): PackageView {
+export function buildPackageView(found: PackageIn, bundle: BundleData, others: readonly PackageIn[]): PackageView {
   const { facts, content, metas, catalog } = found;
   const summary = summarizePackage(facts);
   const meta = metas.find(({ schema, name }) => schema === "olm.bundle" && name === bundle.name) ?? {
@@ -191,8 +191,8 @@ function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleD
 }
 
 /** Describes constraints, including invalid ones. */
-function requirementsOf(bundle: Parameters<typeof constraintsOf>[0]): string[] {
-  const { constraints, faults } = constraintsOf(bundle, { compile: () => () => false });
+function requirementsOf(bundle: Parameters<typeof parseConstraints>[0]): string[] {
+  const { constraints, faults } = parseConstraints(bundle, { compile: () => () => false });
   return [...constraints.map(describeConstraint), ...faults.map(({ type, reason }) => `invalid ${type}: ${reason}`)];
 }
 
@@ -229,7 +229,7 @@ export interface Start {
 }
 
 /** Lists the versions of a package in its catalogs, highest first. @param channels channels to include; empty for all */
-export function versionRows(all: readonly PackageIn[], channels: readonly string[], starts: readonly Start[]): VersionRow[] {
+export function listVersionRows(all: readonly PackageIn[], channels: readonly string[], starts: readonly Start[]): VersionRow[] {
   const maps = all.map(({ catalog, content }) => ({
     catalog,
     channels: content.channels.filter(({ name }) => channels.length === 0 || channels.includes(name)),
@@ -238,7 +238,7 @@ export function versionRows(all: readonly PackageIn[], channels: readonly string
   const budget = new SearchBudget();
   const ways = starts.map((start) => ({
     start,
-    to: new Map(destinationsFrom(maps, start.bundle, budget).map((way) => [way.candidate.bundle.name, way])),
+    to: new Map(findDestinations(maps, start.bundle, budget).map((way) => [way.candidate.bundle.name, way])),
   }));
   const rows = all.flatMap((found, at) =>
     (maps[at]?.candidates ?? []).flatMap((candidate) => {

@@ -51,7 +51,7 @@ export interface SearchRequest {
 }
 
 /** Returns the packages of a catalog with a version that matches the whole query, in any order. */
-export function foundIn(
+export function searchCatalog(
   catalog: { name: string; priority: number },
   packages: readonly PackageEntry[],
   { words, query }: SearchRequest,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { minorText } from "../version/clusterVersion.ts";
+import { formatMinorVersion } from "../version/clusterVersion.ts";
 import { MAX_OPENSHIFT_VERSION, parseMaxVersion } from "./maxOpenShiftVersion.ts";
 
 interface GrammarCase extends CaseHead {
@@ -15,7 +15,7 @@ test.for(values)("the value $value", ({ value, max, error }) => {
   const found = parseMaxVersion([{ type, value }]);
   if (error !== undefined)
     expect(found).toEqual({ kind: "invalid", errors: [`error converting to semver for version ${value}: ${error}`] });
-  else expect(found.kind === "stated" && minorText(found.max)).toBe(max);
+  else expect(found.kind === "stated" && formatMinorVersion(found.max)).toBe(max);
 });
 
 test("only the property of that very type counts", () => {
@@ -52,7 +52,7 @@ test("every version can be written as a number from 1.0 on, and as a string", ()
     fc.property(fc.bigInt(1n, 2n ** 64n - 1n), fc.bigInt(0n, 2n ** 64n - 1n), (major, minor) => {
       for (const value of [`${major}.${minor}`, `"${major}.${minor}"`]) {
         const found = parseMaxVersion([{ type, value }]);
-        expect(found.kind === "stated" && minorText(found.max)).toBe(`${major}.${minor}`);
+        expect(found.kind === "stated" && formatMinorVersion(found.max)).toBe(`${major}.${minor}`);
       }
     }),
   );

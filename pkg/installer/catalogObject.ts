@@ -31,12 +31,12 @@ export function buildClusterCatalog({ name, image, pollInterval, priority, label
 }
 
 /** Returns a reference to a ClusterCatalog. */
-export function catalogRef(name: string): ObjectRef {
+export function getCatalogRef(name: string): ObjectRef {
   return { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name };
 }
 
 /** Formats the name as kubectl does: clustercatalog.olm.operatorframework.io/NAME. */
-export function catalogName(name: string): string {
+export function formatCatalogName(name: string): string {
   return `${CLUSTER_CATALOG.toLowerCase()}.${GROUP}/${name}`;
 }
 

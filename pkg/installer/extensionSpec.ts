@@ -23,7 +23,7 @@ export interface Said {
 }
 
 /** Returns the desired extension. */
-export function extensionWanted(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
+export function buildDesiredExtension(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
   const { namespace = "", approval } = said;
   const { serviceAccount: before, ...others } = existing ?? {};
   const serviceAccount = said.serviceAccount === undefined ? before?.name : said.serviceAccount;
@@ -65,12 +65,12 @@ function configFrom({ config, watchNamespace }: Said, existing: JsonObject | und
 }
 
 /** Returns the paths of changes to an existing extension, such as `source.catalog.version`; sorted. */
-export function changedPaths(before: unknown, after: unknown, path = ""): string[] {
+export function findChangedPaths(before: unknown, after: unknown, path = ""): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [path];
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-  return members.flatMap((member) => changedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
+  return members.flatMap((member) => findChangedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
 }
 
 /** The changes that `olmv1 upgrade` can make to an extension. */
@@ -86,7 +86,10 @@ export interface UpgradeChange {
  * Returns the desired extension, without server-side fields.
  * @throws Error if the change would have no effect, with the required action
  */
-export function upgradeWanted(extension: ClusterExtension, { version, anyVersion = false, channel }: UpgradeChange): ClusterExtension {
+export function buildUpgradedExtension(
+  extension: ClusterExtension,
+  { version, anyVersion = false, channel }: UpgradeChange,
+): ClusterExtension {
   const { apiVersion, kind, metadata, spec } = extension;
   const { name } = metadata;
   if (metadata.deletionTimestamp !== undefined) throw new Error(`ClusterExtension ${goQuote(name)} is being deleted`);

@@ -14,10 +14,10 @@ import { objectAt, textsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
-import { backupRef } from "./backup.ts";
+import { getBackupRef } from "./backup.ts";
 import type { Migrated } from "./migratedExtensions.ts";
-import { CSV, labelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
-import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "./subscription.ts";
+import { CSV, listLabelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
+import { parseSubscription, SUBSCRIPTION_VERSIONS } from "./subscription.ts";
 
 /** An object that a cleanup deletes. */
 export interface Leftover {
@@ -46,9 +46,9 @@ export async function findLeftovers(migrated: Migrated, { client, operatorGroup,
       `the conversion of ${CLUSTER_EXTENSION} "${name}" stopped after step ${step}: run olmv1 migrate convert again before you delete its backups`,
     );
   if (!subscription || !backup) return [];
-  const { namespace, packageName } = subscriptionFrom(subscription);
+  const { namespace, packageName } = parseSubscription(subscription);
   const kinds = backup.marks.map(({ ref }) => ref);
-  const marked = await labelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
+  const marked = await listLabelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
   const copies = (await listOrNone(client, CSV, { labelSelector: `olm.copiedFrom=${namespace}`, metadataOnly: true, signal })) ?? [];
   const csv = backup.csv.metadata.name;
   const plans = await installPlans(client, { namespace, csv, packageName }, signal);
@@ -67,7 +67,7 @@ export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { 
     });
   }
   const { extension, ref } = migrated;
-  await client.delete(backupRef(extension.metadata.name, extension.spec.namespace));
+  await client.delete(getBackupRef(extension.metadata.name, extension.spec.namespace));
   const gone = {
     [ANNOTATION_STEP]: null,
     [ANNOTATION_BACKUP_DIGEST]: null,

@@ -1,16 +1,16 @@
 import { compareText } from "../text/compare.ts";
-import { type BundleOffer, type KnownExtension, type Surroundings, sameBundles } from "./eligibilityInput.ts";
+import { type BundleOffer, findSameBundles, type KnownExtension, type Surroundings } from "./eligibilityInput.ts";
 import {
   CATALOG_BLOCKS,
   type CatalogBlock,
   CONFLICTS,
   type Conflict,
   type EligibilityFinding,
-  heldOf,
   OPERATOR_BLOCKS,
   type OperatorBlock,
   REMARKS,
   type Remark,
+  runChecks,
   SUBSCRIPTION_BLOCKS,
   type SubscriptionBlock,
 } from "./eligibilityRules.ts";
@@ -22,7 +22,7 @@ import { getSubscriptionKey, type Subscription } from "./subscription.ts";
  */
 function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {
   const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
-  const bundles = csv ? sameBundles(offers, csv) : [];
+  const bundles = csv ? findSameBundles(offers, csv) : [];
   const fitting = bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
   return fitting.toSorted(
     (a, b) =>
@@ -38,10 +38,10 @@ const BLOCKS = { ...SUBSCRIPTION_BLOCKS, ...OPERATOR_BLOCKS, ...CATALOG_BLOCKS }
 
 /** Determines the state of a Subscription. A conflict takes precedence. */
 export function decideEligibility(subscription: Subscription, around: Surroundings): EligibilityVerdict {
-  const remarks = heldOf(REMARKS, subscription, around);
-  const [conflict] = heldOf(CONFLICTS, subscription, around);
+  const remarks = runChecks(REMARKS, subscription, around);
+  const [conflict] = runChecks(CONFLICTS, subscription, around);
   if (conflict) return { state: "Conflict", reasons: [conflict], remarks };
-  const blocks = heldOf(BLOCKS, subscription, around);
+  const blocks = runChecks(BLOCKS, subscription, around);
   if (blocks.length > 0) return { state: "Ineligible", reasons: blocks, remarks };
   return { state: "Eligible", reasons: [], remarks, offer: chosenOffer(subscription, around) };
 }

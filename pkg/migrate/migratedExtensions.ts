@@ -13,9 +13,9 @@ import {
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { compareText } from "../text/compare.ts";
-import { type Backup, backupRef, readBackup } from "./backup.ts";
-import { backupFrom } from "./objectBackup.ts";
-import { subscriptionFrom } from "./subscription.ts";
+import { type Backup, getBackupRef, readBackup } from "./backup.ts";
+import { parseBackup } from "./objectBackup.ts";
+import { parseSubscription } from "./subscription.ts";
 
 /** An extension from a complete or interrupted conversion, and the backups of the old objects. */
 export interface Migrated {
@@ -92,20 +92,20 @@ async function migratedFrom(client: Client, extension: ClusterExtension): Promis
   const { [ANNOTATION_MIGRATED_FROM]: from = "", [ANNOTATION_BACKUP_DIGEST]: digest } = annotations;
   const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
   try {
-    const subscription = backupFrom(annotations[ANNOTATION_SUBSCRIPTION_BACKUP], {
+    const subscription = parseBackup(annotations[ANNOTATION_SUBSCRIPTION_BACKUP], {
       kind: "Subscription",
       namespace,
       name: from.slice(from.indexOf("/") + 1),
     });
-    const csv = subscription && subscriptionFrom(subscription).installedCsv;
+    const csv = subscription && parseSubscription(subscription).installedCsv;
     return {
       extension,
       ref,
       from,
       step: parseConversionStep(annotations[ANNOTATION_STEP]),
       subscription,
-      group: backupFrom(annotations[ANNOTATION_OPERATOR_GROUP_BACKUP], { kind: "OperatorGroup", namespace }),
-      backup: digest === undefined ? undefined : await readBackup(client, backupRef(name, namespace), digest, { namespace, name: csv }),
+      group: parseBackup(annotations[ANNOTATION_OPERATOR_GROUP_BACKUP], { kind: "OperatorGroup", namespace }),
+      backup: digest === undefined ? undefined : await readBackup(client, getBackupRef(name, namespace), digest, { namespace, name: csv }),
     };
   } catch (err) {
     throw wrapError(`the backups of ClusterExtension "${name}": `, err);

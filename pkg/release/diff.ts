@@ -46,7 +46,7 @@ const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
  * status and fields that only the API server writes. Masks values of Secrets.
  * @param before current state; undefined if the object does not exist @param after new state @param hidden redacts paths and values
  */
-export function changedFields(
+export function findChangedFields(
   before: KubeObject | undefined,
   after: KubeObject,
   hidden?: Hidden,

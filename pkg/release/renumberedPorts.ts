@@ -30,7 +30,7 @@ interface Found {
  * are none, or we never applied the object.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
-export function supplantedPorts(wanted: KubeObject, live: KubeObject): Supplanted | undefined {
+export function findRenumberedPorts(wanted: KubeObject, live: KubeObject): Supplanted | undefined {
   const found: Found[] = [];
   const { managedFields: before = [], ...metadata } = live.metadata;
   const after = mended(wanted, { ...live, metadata }, [], found) as KubeObject;

@@ -9,7 +9,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
-import { CERTIFICATE_PROVIDERS, providerOf, withOwnMountsKept } from "../certificates/providers.ts";
+import { CERTIFICATE_PROVIDERS, findProvider, withOwnMountsKept } from "../certificates/providers.ts";
 import { renderBundle } from "./render.ts";
 
 interface ApiServicesCase extends CaseHead {
@@ -28,7 +28,7 @@ test.for(CASES)("$title", ({ given, provider: name, want, mounts }) => {
   const certProvider = CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
   const objects = renderBundle(bundleOf(given), { installNamespace: "ns", certProvider });
   expect(objects.filter(({ kind }) => kind !== "Deployment")).toEqual(want);
-  expect(providerOf(objects)?.name).toBe(name);
+  expect(findProvider(objects)?.name).toBe(name);
   if (mounts) {
     const deployment = objects.find(({ kind }) => kind === "Deployment");
     const { template } = (deployment?.["spec"] ?? {}) as { template?: { spec: { containers: { volumeMounts?: unknown }[] } } };
@@ -82,10 +82,15 @@ describeWithData("a real bundle that brings API services", (folder) => {
       expect(named("APIService")).toEqual(["v1beta1.enmasse.io", "v1beta1.user.enmasse.io"]);
       expect(named("Service")).toEqual(expect.arrayContaining(["api-server-service", "user-api-server-service"]));
       expect(named("RoleBinding")).toEqual(expect.arrayContaining(["ns:api-server-service:auth-reader"]));
-      expect(listAggregatedApis(objects).map(({ kind }) => kind)).toEqual(["AddressSpace", "Address", "AddressSpaceSchema", "MessagingUser"]);
+      expect(listAggregatedApis(objects).map(({ kind }) => kind)).toEqual([
+        "AddressSpace",
+        "Address",
+        "AddressSpaceSchema",
+        "MessagingUser",
+      ]);
       const server = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "api-server");
       expect(JSON.stringify(server?.["spec"])).toContain('{"name":"apiservice-cert","readOnly":true,"mountPath":"/api-server-cert"}');
-      expect(providerOf(objects)).toBe(certProvider);
+      expect(findProvider(objects)).toBe(certProvider);
     }
   });
 });

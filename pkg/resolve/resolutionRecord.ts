@@ -3,7 +3,7 @@ import { compareText } from "../text/compare.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease, compareVersions } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { type FilterStep, filterSteps } from "./filterSteps.ts";
+import { type FilterStep, listFilterSteps } from "./filterSteps.ts";
 import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage, FilteredCatalogs, Resolution, UnresolvedReason } from "./resolution.ts";
 import { explainUnavailable } from "./unresolved.ts";
@@ -236,7 +236,7 @@ function catalogRecord(catalog: CatalogPackage, { results, query }: FilteredCata
 }
 
 function untilEmpty(result: FilterResult, query: ResolutionQuery): { steps: readonly FilterStep[]; emptied: FilterStep | undefined } {
-  const steps = filterSteps(result, query);
+  const steps = listFilterSteps(result, query);
   const at = result.all.length === 0 ? 0 : steps.findIndex(({ left }) => left.length === 0);
   return at === -1
     ? { steps, emptied: undefined }

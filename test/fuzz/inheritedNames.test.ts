@@ -166,7 +166,7 @@ test("mergedConfig merges members with any names, and null removes them", () => 
   );
 });
 
-test("findDifferences and driftIn find differences in members with any names", () => {
+test("findDifferences and findFieldDrift find differences in members with any names", () => {
   fc.assert(
     fc.property(mapOf(), mapOf(), (before, after) => {
       const both = Object.keys({ ...before, ...after });

@@ -12,7 +12,7 @@ import type { Condition } from "../../../pkg/api/k8s.ts";
 import type { ProblemData } from "../../../pkg/api/problemSchema.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
@@ -21,7 +21,7 @@ import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type InventoryObjectHealth, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { findCatalogFailure, describeCatalogState, isServed } from "../cli/catalogState.ts";
+import { describeCatalogState, findCatalogFailure, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
 import { describeCatalogs, describeExtensionState, GENERAL_REASONS, getConditionMood, rangeCommands } from "../cli/extensionState.ts";
@@ -106,7 +106,7 @@ function summary(screen: Screen, described: Described, now: number): string[] {
     ["Pinned", pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${metadata.name} --cancel`],
     ["Drift", driftText(described, now)],
     ["Uninstall", `crdPolicy ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
-    ["Age", ageText(metadata.creationTimestamp, now)],
+    ["Age", formatAge(metadata.creationTimestamp, now)],
   ];
   return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));
 }
@@ -172,7 +172,7 @@ function driftText({ extension: { spec }, events }: Described, now: number): str
   const last =
     typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
   if (!last) return `${policy}; no recent drift`;
-  return `${policy}; ${last.reason} ${ageText(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
+  return `${policy}; ${last.reason} ${formatAge(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
 }
 
 function conditionLines(screen: Screen, extension: ClusterExtension): string[] {

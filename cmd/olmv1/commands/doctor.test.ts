@@ -7,11 +7,11 @@ import { certificateHostNames } from "../../../pkg/certificates/servingCertifica
 import {
   type ClusterSnapshot,
   type DoctorFinding,
+  formatPolicyKey,
   POLICIES,
   PROGRAMS,
   type ProgramName,
   type ProgramSnapshot,
-  policyKey,
 } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -114,7 +114,7 @@ function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
     catalogs: {
       value: [catalogOf("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
     },
-    policies: new Map(POLICIES.map((ref) => [policyKey(ref), { value: bound }])),
+    policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), { value: bound }])),
     monitors: { value: undefined },
     ...parts,
   };
@@ -262,7 +262,7 @@ describe("one thing is wrong", () => {
       definitions: new Map([...factsOf().definitions.keys()].map((name) => [name, refused])),
       programs: PROGRAMS.map(({ program }) => ({ ...programOf(program), deployment: refused, lease: refused })),
       catalogs: refused,
-      policies: new Map(POLICIES.map((ref) => [policyKey(ref), refused])),
+      policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), refused])),
       monitors: refused,
     });
     const exits = [none, factsOf({ catalogs: refused }), factsOf({ catalogs: { value: [] } }), withCatalogd({ ready: 0 })];

@@ -1,6 +1,6 @@
 import { CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isExpired, isForbidden } from "../../../pkg/kube/errors.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -56,7 +56,7 @@ function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
 /** Formats Events as a table. @param now milliseconds since the epoch. */
 export function eventsText(terminal: Pick<Terminal, "width" | "colour">, events: readonly EventRecord[], now: number): string {
   const rows = events.map((event): Cell[] => [
-    ageText(lastSeen(event), now),
+    formatAge(lastSeen(event), now),
     event.type === "Warning" ? { text: "Warning", mood: "warning" } : (event.type ?? ""),
     event.reason ?? "",
     `${event.message ?? ""}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ""}`,

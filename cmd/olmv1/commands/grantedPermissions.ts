@@ -1,15 +1,21 @@
 import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { type BundleRights, bundleRights, type RightsDiff, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
+import {
+  type BundleRights,
+  computeBundlePermissions,
+  diffPermissions,
+  mergeRules,
+  type RightsDiff,
+} from "../../../pkg/installer/bundlePermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { formatRbacCommand, type MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
-import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
-import { lastDeployed } from "../../../pkg/release/record.ts";
+import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
+import { findLastDeployed } from "../../../pkg/release/record.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatList } from "../../../pkg/text/lists.ts";
@@ -97,7 +103,7 @@ export async function rightsFor(
     valuesFrom: config?.valuesFrom ?? [],
   };
   return withProgress(terminal, `pulling ${images.join(", ")}`, () =>
-    withReader(options, (reader) => bundleRights(terminal, images, bundleOptions, reader)),
+    withReader(options, (reader) => computeBundlePermissions(terminal, images, bundleOptions, reader)),
   );
 }
 
@@ -132,15 +138,15 @@ export async function newRights(
   if (name === undefined) return undefined;
   const history = await new ReleaseStore(client, options.systemNamespace).history({ name: metadata.name, uid: metadata.uid ?? "" });
   requireReadable(history, "cannot upgrade: ");
-  const installed = lastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
+  const installed = findLastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
   const request = { ...spec, serviceAccount: name };
   const to = await rightsFor(terminal, [image], request, options);
   const from = installed === undefined ? [] : await orNone(terminal, () => rightsFor(terminal, [installed], request, options));
   return {
     installer: { namespace: spec.namespace, name },
     isOurs: await isInstallerOurs(client, extension),
-    rules: rulesFor([...from, ...to]),
-    diff: rightsDiff(from, to),
+    rules: mergeRules([...from, ...to]),
+    diff: diffPermissions(from, to),
     command: formatRbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
   };
 }
@@ -164,21 +170,21 @@ async function orNone(terminal: Terminal, read: () => Promise<BundleRights[]>): 
 
 /** Whether the upgrade needs new permissions. */
 export function grantsMore({ diff }: NewRights): boolean {
-  return !isNothing(diff.installer.added) || !isNothing(diff.operator.added);
+  return !isEmptyRules(diff.installer.added) || !isEmptyRules(diff.operator.added);
 }
 
 /** Formats the permissions that an upgrade needs, for the user who must agree to them. */
 export function newRightsText(terminal: Pick<Terminal, "width">, rights: NewRights, account: AccountPermissions): string {
   const { isOurs, diff, command } = rights;
   const parts = [isOurs ? grantedText(terminal, rights) : lackingText(terminal, rights, account)];
-  if (!isNothing(diff.operator.added))
+  if (!isEmptyRules(diff.operator.added))
     parts.push("The roles of the bundle give its own ServiceAccounts in addition:\n", grantsText(terminal, diff.operator.added, command));
   return `${parts.join("")}\n`;
 }
 
 /** Formats the new permissions of a ServiceAccount that `olmv1 install` created. */
 function grantedText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights): string {
-  if (isNothing(diff.installer.added)) return `${accountText(installer)} needs no new permissions\n`;
+  if (isEmptyRules(diff.installer.added)) return `${accountText(installer)} needs no new permissions\n`;
   const head = `${accountText(installer)} gets these permissions in addition ("manage" is create, get, list, watch, patch and delete):\n`;
   return `${head}${grantsText(terminal, diff.installer.added, command)}`;
 }
@@ -188,7 +194,7 @@ function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, comma
   const who = accountText(installer);
   const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
   if ("unknown" in account) {
-    if (isNothing(diff.installer.added)) return `${who} needs no new permissions\n`;
+    if (isEmptyRules(diff.installer.added)) return `${who} needs no new permissions\n`;
     const head = `cannot check the permissions of ${who}: ${escapeControlCharacters(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
     return `${head}${grantsText(terminal, diff.installer.added, command)}${howTo}`;
   }

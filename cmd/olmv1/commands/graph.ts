@@ -1,4 +1,4 @@
-import { bundleMeant, firstWith, noChannel, type PackageIn } from "../../../pkg/browse/packageView.ts";
+import { findBundleByText, findFirst, formatMissingChannel, type PackageIn } from "../../../pkg/browse/packageView.ts";
 import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
@@ -10,7 +10,7 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
-import { measureWidth, cutTo } from "../cli/columns.ts";
+import { cutTo, measureWidth } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -30,7 +30,7 @@ export interface GraphOptions extends CatalogReadOptions {
 export async function graph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     const meant = options.from ?? options.installed;
-    const { found } = firstWith(all, (one) => (meant === undefined ? undefined : bundleMeant(one, meant)));
+    const { found } = findFirst(all, (one) => (meant === undefined ? undefined : findBundleByText(one, meant)));
     const others = all.filter((one) => one !== found);
     const installed = await installedNames(found, options, listInstalledExtensions(client, signal));
     const source = sourceOf(found, options, installed);
@@ -53,7 +53,7 @@ async function installedNames(
   { installed }: GraphOptions,
   reading: ReturnType<typeof listInstalledExtensions>,
 ): Promise<Map<string, string[]>> {
-  if (installed !== undefined) return new Map([[bundleMeant(found, installed).name, []]]);
+  if (installed !== undefined) return new Map([[findBundleByText(found, installed).name, []]]);
   const names = new Map<string, string[]>();
   for (const one of (await reading) ?? []) {
     if (one.package === found.name) names.set(one.bundle, [...(names.get(one.bundle) ?? []), one.extension]);
@@ -69,7 +69,7 @@ function sourceOf(
   const unknown = channel.find((one) => !content.channels.some((own) => own.name === one));
   if (unknown !== undefined)
     throw new Error(
-      noChannel(
+      formatMissingChannel(
         name,
         unknown,
         content.channels.map((one) => one.name),
@@ -89,7 +89,7 @@ function sourceOf(
 }
 
 function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
-  const { name } = bundleMeant(found, version);
+  const { name } = findBundleByText(found, version);
   const onwards = selectReachable(source, name);
   if (onwards.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
   return onwards;

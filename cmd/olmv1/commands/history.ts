@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { lastDeployed, newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
-import { unreadableText } from "../../../pkg/release/storage/decode.ts";
+import { findLastDeployed, type ReleaseRecord, sortNewestFirst } from "../../../pkg/release/record.ts";
+import { formatUnreadable } from "../../../pkg/release/storage/decode.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
@@ -44,9 +44,9 @@ export async function releaseRows(client: Client, { metadata }: ClusterExtension
   const before = await mapInParallel(older, PARALLEL, ({ version }) => store.read(name, version));
   const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
   const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
-  const texts = [...new Set(damaged.map(unreadableText))];
-  const sorted = newestFirst(records);
-  const state = { current: lastDeployed(records)?.version, pinned: annotations[ANNOTATION_ROLLBACK_TO] };
+  const texts = [...new Set(damaged.map(formatUnreadable))];
+  const sorted = sortNewestFirst(records);
+  const state = { current: findLastDeployed(records)?.version, pinned: annotations[ANNOTATION_ROLLBACK_TO] };
   return [...texts.map(unreadableRow), ...sorted.map((record, i) => toRow(record, sorted[i + 1], state))];
 }
 
@@ -117,7 +117,7 @@ export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows:
     { text: status, ...moodOf(status) },
     version,
     ...(isRoomy ? [bundle] : []),
-    ageText(deployed, now),
+    formatAge(deployed, now),
     cause,
     description,
   ]);

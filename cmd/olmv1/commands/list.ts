@@ -1,14 +1,14 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { CLUSTER_EXTENSION, GROUP } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
 import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { measureWidth } from "../cli/columns.ts";
-import { describeCatalogs, describeExtensionState, findHolds, isOutdated, describeUpdate } from "../cli/extensionState.ts";
+import { describeCatalogs, describeExtensionState, describeUpdate, findHolds, isOutdated } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type ObjectOutputOptions, print, printableObject } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
@@ -150,7 +150,7 @@ function rowOf(extension: ClusterExtension, now: number): Cell[] {
     spec.namespace,
     describeExtensionState(extension),
     { text: findHolds(extension).join(", "), mood: "warning" },
-    ageText(metadata.creationTimestamp, now),
+    formatAge(metadata.creationTimestamp, now),
   ];
 }
 

@@ -3,7 +3,7 @@ import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
+import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
@@ -17,7 +17,7 @@ import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogsOfCluster, contentsFrom, createClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
+import { createCatalogReader, createClusterCatalogs, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters, escapeLines } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -192,7 +192,7 @@ export async function showPlan(terminal: Terminal, name: string | undefined, opt
   await withReader(options, (reader) =>
     withCluster(options, async (client) => {
       const extension = given ?? (await readExtension(client, name ?? ""));
-      return run(terminal, isChanged ? upgradeWanted(extension, options) : extension, options, client, reader);
+      return run(terminal, isChanged ? buildUpgradedExtension(extension, options) : extension, options, client, reader);
     }),
   );
 }
@@ -204,7 +204,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const wanted = await previewExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace
-  const catalogs = sources ? createClusterCatalogs(sources) : await catalogsOfCluster(client, signal);
+  const catalogs = sources ? createClusterCatalogs(sources) : await listClusterCatalogs(client, signal);
   const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
@@ -216,7 +216,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     scoped,
     isServiceAccount,
     reader,
-    contents: contentsFrom(reader),
+    contents: createCatalogReader(reader),
     systemNamespace,
     log,
     signal,

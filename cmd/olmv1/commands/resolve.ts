@@ -1,4 +1,4 @@
-import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type {
   AskedRecord,
   CatalogRecord,
@@ -127,7 +127,7 @@ export async function showResolution(terminal: Terminal, name: string | undefine
         const { request, subject } = question;
         const checked = await resolveWithDependencies(question);
         const record = recordChecked(request.source.packageName, checked);
-        const text = resolutionText(record, subject, options.explain ?? false, terminal.width) + (await nearPackages(question, record));
+        const text = resolutionText(record, subject, options.explain ?? false, terminal.width) + (await suggestPackages(question, record));
         return { data: record, text, isYes: checked.resolution.kind === "resolved" };
       }),
     options.output,

@@ -1,4 +1,4 @@
-import { type Found, foundIn, type Ranked, rankResults } from "../../../pkg/browse/searchResults.ts";
+import { type Found, type Ranked, rankResults, searchCatalog } from "../../../pkg/browse/searchResults.ts";
 import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
@@ -44,7 +44,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
   await withCatalogs(terminal, options, async ({ catalogs, leftOut, client, signal }) => {
     if (options.installable && !client) throw new Error("--installable needs a cluster: use it without --catalog-dir and --catalog-image");
     const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
-    const all = looked.flatMap(({ catalog, packages }) => foundIn(catalog, packages, { words, query }));
+    const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
     const judged = isJudged ? await judgedHere(all, client, signal) : all;
     const wanted = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
@@ -71,8 +71,8 @@ export async function search(terminal: Terminal, text: readonly string[], option
 
 /** Adds what prevents the installation of each package on the cluster. */
 async function judgedHere(all: readonly Ranked[], client: Client, signal: AbortSignal): Promise<readonly Ranked[]> {
-  const { readClusterCapabilities, withHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
-  return withHindrances(all, await readClusterCapabilities(client, signal));
+  const { readClusterCapabilities, addHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
+  return addHindrances(all, await readClusterCapabilities(client, signal));
 }
 
 function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof searchQuery> {

@@ -2,9 +2,9 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
-import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
-import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
-import { installerObjects, madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
+import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
+import { buildInstallerObjects, listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
@@ -17,7 +17,7 @@ import { objectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogsOfCluster, contentsFrom } from "../../../pkg/sources/clusterCatalogs.ts";
+import { createCatalogReader, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -49,7 +49,7 @@ const ANSWERS: ReadonlySet<UnresolvedReason> = new Set(["NoMatchingBundle", "Amb
 export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
-    const wanted = upgradeWanted(extension, options);
+    const wanted = buildUpgradedExtension(extension, options);
     const planned = await planFor(terminal, client, wanted, options);
     if (!planned) return terminal.exit(EXIT.no);
     const { plan, account } = planned;
@@ -90,13 +90,13 @@ async function carryOut(
 ): Promise<void> {
   const { name } = extension.metadata;
   const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not validated"): void => {
-    if (verb !== "unchanged") terminal.out(`${appliedLine({ object, verb })}\n`);
+    if (verb !== "unchanged") terminal.out(`${formatApplied({ object, verb })}\n`);
   };
-  const own = rights?.isOurs ? installerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
+  const own = rights?.isOurs ? buildInstallerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
   try {
     await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
   } catch (err) {
-    if (err instanceof ApplyFailed) throw new Error(unfinishedText(err, "the ClusterExtension was not changed"), { cause: err });
+    if (err instanceof ApplyFailed) throw new Error(formatUnfinished(err, "the ClusterExtension was not changed"), { cause: err });
     throw err;
   }
   const changed = await change(client, extension, wanted, plan);
@@ -129,7 +129,7 @@ async function change(client: Client, extension: ClusterExtension, wanted: Clust
 /** Deletes roles that olmv1 install created for earlier bundles and that neither bundle needs. */
 async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
   const wanted = new Set(own.map(objectKey));
-  const made = await madeObjects(client, name);
+  const made = await listInstallObjects(client, name);
   const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
   await removeObjects(client, left, (object) =>
     terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
@@ -152,13 +152,13 @@ async function planFor(
       withReader(options, async (reader) =>
         createPlan({
           wanted: await previewExtension(client, wanted),
-          catalogs: await catalogsOfCluster(client, signal),
+          catalogs: await listClusterCatalogs(client, signal),
           client,
           scoped: client,
           isServiceAccount: false,
           account: "unknown" in identity ? undefined : { client: identity, report },
           reader,
-          contents: contentsFrom(reader),
+          contents: createCatalogReader(reader),
           providers: new CertificateProviders(client, "auto"),
           clusterProxy: await readClusterProxy(client, parseProxySettings({ operatorProxy: "auto" })),
           systemNamespace: options.systemNamespace,

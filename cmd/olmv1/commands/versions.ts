@@ -1,11 +1,11 @@
 import {
-  bundleMeant,
-  firstWith,
-  noChannel,
+  findBundleByText,
+  findFirst,
+  formatMissingChannel,
+  listVersionRows,
   type PackageIn,
   type Start,
   type VersionRow,
-  versionRows,
 } from "../../../pkg/browse/packageView.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
@@ -33,7 +33,7 @@ export async function versions(terminal: Terminal, name: string, options: Versio
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     checkChannels(name, all, channel);
     const starts = installed === undefined ? await startsOf(name, listInstalledExtensions(client, signal)) : [startNamed(all, installed)];
-    const rows = versionRows(all, channel, starts);
+    const rows = listVersionRows(all, channel, starts);
     const isCut = options.all !== true && rows.length > MAX_ROWS;
     const shown = isCut ? shownOf(rows) : rows;
     await print(terminal, output, {
@@ -55,7 +55,7 @@ function shownOf(rows: readonly VersionRow[]): VersionRow[] {
 function checkChannels(name: string, all: readonly PackageIn[], wanted: readonly string[]): void {
   const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
   const unknown = wanted.find((one) => !names.includes(one));
-  if (unknown !== undefined) throw new Error(noChannel(name, unknown, names));
+  if (unknown !== undefined) throw new Error(formatMissingChannel(name, unknown, names));
 }
 
 async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<Start[]> {
@@ -68,7 +68,7 @@ async function startsOf(name: string, reading: ReturnType<typeof listInstalledEx
 
 /** @throws Error if no catalog contains it. */
 function startNamed(all: readonly [PackageIn, ...PackageIn[]], text: string): Start {
-  const { name, version = "", release } = firstWith(all, (one) => bundleMeant(one, text)).asked;
+  const { name, version = "", release } = findFirst(all, (one) => findBundleByText(one, text)).asked;
   return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
 }
 

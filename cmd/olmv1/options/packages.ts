@@ -87,11 +87,11 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
   addRegistryOptions(addClusterOptions(addSearchOptions(command)))
     .addHelpText("after", CATALOG_SEARCH_HELP)
     .action(async (name: string, words: string[], options: Omit<SearchOptions, "catalog" | "catalogDir" | "catalogImage">) => {
-      const [{ search }, { sourceNamed }] = await Promise.all([
+      const [{ search }, { parseSource }] = await Promise.all([
         import("../commands/search.ts"),
         import("../../../pkg/sources/catalogNames.ts"),
       ]);
-      await search(terminal, words, { ...options, ...(await sourceNamed(name)) });
+      await search(terminal, words, { ...options, ...(await parseSource(name)) });
     });
 }
 

@@ -1,5 +1,5 @@
 import type { GroupVersionKind, JsonObject, KubeObject } from "../../api/k8s.ts";
-import { ANNOTATIONS_FILE, type BundleFolders, readAnnotationsFile, chooseFolders } from "../../bundle/annotations.ts";
+import { ANNOTATIONS_FILE, type BundleFolders, chooseFolders, readAnnotationsFile } from "../../bundle/annotations.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import { loadBundle, readManifestObjects } from "../../bundle/load.ts";
 import { readDependencies } from "../../bundle/properties.ts";
@@ -11,8 +11,8 @@ import { messageOf } from "../../errors/errors.ts";
 import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
-import { yamlDocument } from "../../golang/yamlDocument.ts";
-import { knownResource } from "../../rbac/resources.ts";
+import { parseYamlDocument } from "../../golang/yamlDocument.ts";
+import { findKnownResource } from "../../rbac/resources.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { Adjusted } from "../../release/workloads.ts";
 import { renderBundle } from "../../render/render.ts";
@@ -55,7 +55,7 @@ function renderAll(bundle: RegistryV1Bundle): Rendering[] {
 }
 
 function isNamespaced(gvk: GroupVersionKind): boolean | undefined {
-  return knownResource(gvk)?.namespaced;
+  return findKnownResource(gvk)?.namespaced;
 }
 
 const CSV_KIND = "ClusterServiceVersion";
@@ -204,7 +204,7 @@ function tryLoad(files: BundleFiles): RegistryV1Bundle | Error {
 
 function readAnnotations(files: BundleFiles): JsonObject {
   try {
-    const document = yamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
+    const document = parseYamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
     return isObject(document) ? { ...objectAt(document, "annotations") } : {};
   } catch {
     return {}; // rule "unreadable" reports the error

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { findMember, objectAt, objectsAt } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { isName, MAX_TEXT, readBoundedText } from "../boundedTexts.ts";
@@ -156,9 +156,9 @@ export class PackageData {
   #addChannel({ name, blob }: Meta): void {
     if (!this.#accept(isName(name) && this.channels.length < this.#limits.channels)) return;
     const graph = objectsAt(blob, "entries").flatMap((entry) => {
-      const own = memberOf(entry, "name");
-      const replaces = memberOf(entry, "replaces");
-      const skips = memberOf(entry, "skips");
+      const own = findMember(entry, "name");
+      const replaces = findMember(entry, "replaces");
+      const skips = findMember(entry, "skips");
       if (!isName(own)) return [];
       return [{ name: own, replaces: isName(replaces) ? replaces : undefined, skips: Array.isArray(skips) ? skips.filter(isName) : [] }];
     });

@@ -1,6 +1,6 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
-import { providerOf } from "../../certificates/providers.ts";
+import { findProvider } from "../../certificates/providers.ts";
 import type { StepContext } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isForbidden } from "../../kube/errors.ts";
@@ -240,7 +240,7 @@ export class ObjectReconciler {
       client,
       discovery: this.#deps.discovery,
       permissions: () => this.#permissions.find({ desired, images, kinds }),
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, configOf(this.#phase))}`,
       pruning: this.#context.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: step.signal,

@@ -13,23 +13,23 @@ import {
 import { checkImages, lintFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { formatSubject } from "../../../../pkg/fbc/validate/finding.ts";
-import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
 import type { FindingOptions } from "../../cli/options.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { type SarifFinding, createSarifLog, toSarifPath } from "../../cli/sarif.ts";
+import { createSarifLog, type SarifFinding, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** What is told of a catalog that was checked. */
+/** The result of a catalog check. */
 export interface CatalogReport {
   readonly checked: CheckedCatalog;
-  /** Those that are told, in order. */
+  /** Findings to print, in order. */
   readonly findings: readonly CatalogFinding[];
-  /** Images that registries were asked for; undefined where none was to be. */
-  readonly asked?: number | undefined;
+  /** Number of images that were looked up in registries; undefined without --check-images. */
+  readonly checkedImages?: number | undefined;
 }
 
 /** What opm and the format have against a catalog, without lints. */
@@ -49,14 +49,14 @@ const MAX_OF_RULE = 50;
  * @see operator-registry cmd/opm/validate
  */
 export function buildCatalogReport(report: CatalogReport): object {
-  const { checked, findings, asked } = report;
+  const { checked, findings, checkedImages } = report;
   const { refusal, counts } = checked;
   return {
     passed: isValid(report),
     ...(refusal === undefined ? {} : { error: { message: refusal } }),
     ...totals(report),
     counts,
-    ...(asked === undefined ? {} : { imagesAsked: asked }),
+    ...(checkedImages === undefined ? {} : { imagesAsked: checkedImages }),
     findings: findings.map(({ rule, severity, message, place, subject }) => ({
       rule,
       severity,
@@ -98,7 +98,7 @@ export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string
   }));
 }
 
-/** Whether opm takes the catalog, and every image that was asked for is there. */
+/** Whether opm takes the catalog, and every image that was checkedImages for is there. */
 function isValid({ checked, findings }: CatalogReport): boolean {
   return checked.refusal === undefined && countSeverity(findings, "error") === 0;
 }
@@ -109,8 +109,8 @@ function verdict(report: CatalogReport): string {
   const found = [formatCount(errors, "error"), ...(infos > 0 ? [formatCount(warnings, "warning")] : [])].join(", ");
   const last = infos > 0 ? formatCount(infos, "remark") : formatCount(warnings, "warning");
   const held = `${formatCount(packages, "package")}, ${formatCount(channels, "channel")}, ${formatCount(bundles, "bundle")}`;
-  const asked = report.asked === undefined ? "" : `; ${formatCount(report.asked, "image")} asked for`;
-  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}${asked}`;
+  const checkedImages = report.checkedImages === undefined ? "" : `; ${formatCount(report.checkedImages, "image")} checkedImages for`;
+  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}${checkedImages}`;
 }
 
 function totals({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {
@@ -126,7 +126,7 @@ function dropped({ findings, errors, warnings }: CheckedCatalog, severity: "erro
   return (severity === "error" ? errors : warnings) - countSeverity(findings, severity);
 }
 
-/** How `olmv1 catalog validate` can be asked. */
+/** Options of `olmv1 catalog validate`. */
 export interface CatalogValidateOptions extends FindingOptions, ReaderOptions {
   checkImages?: boolean;
 }
@@ -136,19 +136,19 @@ export async function validateCatalog(terminal: Terminal, source: string, option
   const { output, failOn, severity, ignore } = options;
   requireIgnorable(ignore, CATALOG_RULES, "opm refuses a catalog that breaks it");
   await withReader(options, async (reader) => {
-    const folder = await catalogFolder(source, reader);
-    let asked: number | undefined;
+    const folder = await findCatalogFolder(source, reader);
+    let checkedImages: number | undefined;
     const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
       const more: MoreFindings | undefined = options.checkImages
         ? (lint) => {
             const images = lint.images();
-            asked = images.length;
+            checkedImages = images.length;
             return checkImages(images, options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`));
           }
         : undefined;
       return lintFolder(folder, ignore, more);
     });
-    const report = { checked, findings: selectFindings(findings, { severity, ignore }), asked };
+    const report = { checked, findings: selectFindings(findings, { severity, ignore }), checkedImages };
     await print(terminal, output, {
       data: buildCatalogReport(report),
       text: () => formatCatalogReport(report),

@@ -1,5 +1,5 @@
-import { CatalogCache, cacheFolder, filesKey, imageKey } from "../../../../pkg/catalogcache/catalogCache.ts";
-import { filesDigest } from "../../../../pkg/sources/catalogContent.ts";
+import { CatalogCache, getCacheFolder, getFilesKey, getImageKey } from "../../../../pkg/catalogcache/catalogCache.ts";
+import { digestFiles } from "../../../../pkg/sources/catalogContent.ts";
 import { listNamedCatalogs, type NamedCatalog } from "../../../../pkg/sources/catalogNames.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -18,7 +18,7 @@ const DIGEST = /@([a-z0-9]+:[0-9a-f]+)$/;
 
 /** Names of the packages of the catalogs that were read before, in order: nobody waits for a pull to have a name proposed. */
 export async function listCachedPackageNames(env: Terminal["env"], { kubeconfig, context, catalogDir }: PackagesOf): Promise<string[]> {
-  const shelf = new CatalogCache(cacheFolder(env));
+  const shelf = new CatalogCache(getCacheFolder(env));
   const names = new Set<string>();
   try {
     const options = { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
@@ -36,15 +36,15 @@ export async function listCachedPackageNames(env: Terminal["env"], { kubeconfig,
 }
 
 async function served(options: { kubeconfig?: string; context?: string }): Promise<NamedCatalog[]> {
-  const [{ withCluster }, { catalogsServed }] = await Promise.all([
+  const [{ withCluster }, { listServedCatalogs }] = await Promise.all([
     import("../../cli/cluster.ts"),
     import("../../../../pkg/sources/clusterCatalogs.ts"),
   ]);
-  return withCluster(options, (client) => catalogsServed(client, AbortSignal.timeout(TIMEOUT_MS)));
+  return withCluster(options, (client) => listServedCatalogs(client, AbortSignal.timeout(TIMEOUT_MS)));
 }
 
 async function keyOf({ path, image = "" }: NamedCatalog): Promise<string | undefined> {
-  if (path !== undefined) return filesKey(await filesDigest(path));
+  if (path !== undefined) return getFilesKey(await digestFiles(path));
   const digest = DIGEST.exec(image)?.[1];
-  return digest === undefined ? undefined : imageKey(digest);
+  return digest === undefined ? undefined : getImageKey(digest);
 }

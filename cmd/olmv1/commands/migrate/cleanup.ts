@@ -1,4 +1,4 @@
-import { backupRef } from "../../../../pkg/migrate/backup.ts";
+import { getBackupRef } from "../../../../pkg/migrate/backup.ts";
 import { type CleanupRequest, cleanUp, findLeftovers } from "../../../../pkg/migrate/cleanup.ts";
 import { listMigrated, type MigratedRef, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
@@ -22,7 +22,7 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
     const found = await withProgress(terminal, "looking for what is left of OLM v0", () => findLeftovers(migrated, request));
     const hasBackup = migrated.subscription !== undefined;
     if (yes && hasBackup) await withProgress(terminal, "removing what is left of OLM v0", () => cleanUp(migrated, found, request));
-    const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [backupRef(metadata.name, spec.namespace)] : [])];
+    const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [getBackupRef(metadata.name, spec.namespace)] : [])];
     const lines = deleted.map((ref) => `  ${describeObject(ref)}\n`).join("");
     const [title, next] = yes
       ? ["removed", `\nSubscription ${migrated.from} cannot be brought back any more\n`]

@@ -1,7 +1,7 @@
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../../pkg/golang/yaml.ts";
-import { backupRef } from "../../../../pkg/migrate/backup.ts";
+import { getBackupRef } from "../../../../pkg/migrate/backup.ts";
 import type { ConvertedObject } from "../../../../pkg/migrate/objectConversion.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
@@ -61,7 +61,7 @@ function stepLines({ source, rights, objects }: Conversion): string[] {
       ? `make ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""} and ${rights.length - 1} roles and bindings for it`
       : `use ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""}`,
     `make ${CLUSTER_EXTENSION} ${metadata.name}, suspended, with ${describeObject(subscription)}${group ? ` and ${describeObject(group)}` : ""} in its annotations`,
-    `keep ${describeObject(csv)} in ${describeObject(backupRef(metadata.name, spec.namespace))}`,
+    `keep ${describeObject(csv)} in ${describeObject(getBackupRef(metadata.name, spec.namespace))}`,
     `delete ${describeObject(subscription)}, and nothing that belongs to it`,
     `give ${marked} objects to the extension${left > 0 ? `, and mark ${left} as left over` : ""}: labels of OLM v0 and references to the ClusterServiceVersion go`,
     `delete ${describeObject(csv)}, and nothing that belongs to it`,

@@ -4,7 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts
 import { ANNOTATION_MIGRATED_FROM, type ConversionStep, LABEL_MIGRATION } from "../../../../pkg/api/migration.ts";
 import { messageOf } from "../../../../pkg/errors/errors.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
-import { backupFile } from "../../../../pkg/migrate/backup.ts";
+import { formatBackupFile } from "../../../../pkg/migrate/backup.ts";
 import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
 import { findMigrated, type Migrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
@@ -12,12 +12,12 @@ import {
   type Conversion,
   type ConversionSettings,
   type ConversionSource,
-  markedBy,
+  getMarkIdentity,
   planConversion,
 } from "../../../../pkg/migrate/planConversion.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
 import { runConversion } from "../../../../pkg/migrate/runConversion.ts";
-import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
+import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
 import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
 import { type BundleReader, withReader } from "../../../../pkg/sources/bundleReader.ts";
@@ -35,7 +35,7 @@ import type { MigrateConvertOptions } from "./migrateOptions.ts";
 /** Keeps the objects of OLM v0 in a file where one is asked for. @param flag wx for a new file, a to append. */
 async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {
   const { subscription, csv, group } = source;
-  if (path !== undefined) await writeFile(path, backupFile([group, csv, subscription]), { flag, mode: 0o600 });
+  if (path !== undefined) await writeFile(path, formatBackupFile([group, csv, subscription]), { flag, mode: 0o600 });
 }
 
 /** Carries a conversion out. @param done called with each step once it is done. @throws DidNotCome where something did not come in time. */
@@ -149,8 +149,8 @@ async function resumedConversion(session: Session, begun: Migrated): Promise<Con
   const { terminal, options, client, reader, progress } = session;
   const source = await sourceOf(client, begun);
   const { backup } = begun;
-  if (backup) return { source, csv: markedBy(source), rights: [], objects: [], findings: [], notes: [], marks: backup.marks };
-  const { packageName } = subscriptionFrom(source.subscription);
+  if (backup) return { source, csv: getMarkIdentity(source), rights: [], objects: [], findings: [], notes: [], marks: backup.marks };
+  const { packageName } = parseSubscription(source.subscription);
   const offers = await CatalogOffers.read(client, {
     given: options.catalogDir,
     packages: new Set([packageName]),
@@ -165,7 +165,7 @@ async function resumedConversion(session: Session, begun: Migrated): Promise<Con
 
 async function sourceOf(client: Client, { extension, subscription, group, backup }: Migrated): Promise<ConversionSource> {
   if (!subscription) throw new Error(`ClusterExtension "${extension.metadata.name}" keeps no backup of its Subscription`);
-  const { namespace, installedCsv = "" } = subscriptionFrom(subscription);
+  const { namespace, installedCsv = "" } = parseSubscription(subscription);
   const csv = backup?.csv ?? (await readOrNone(client, { ...CSV, namespace, name: installedCsv }));
   if (!csv) throw new Error(`${describeObject({ ...CSV, namespace, name: installedCsv })} does not exist, and there is no backup of it`);
   return { subscription, csv, group, extension: { ...extension, apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, offer: { image: "" } };

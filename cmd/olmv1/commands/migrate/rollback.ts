@@ -1,7 +1,7 @@
 import { messageOf } from "../../../../pkg/errors/errors.ts";
 import { listMigrated, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
-import { rollBackConversion, rollbackSteps } from "../../../../pkg/migrate/rollback.ts";
+import { listRollbackSteps, rollBackConversion } from "../../../../pkg/migrate/rollback.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
@@ -18,7 +18,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
   const { signal } = terminal;
   await withCluster(options, async (client) => {
     const migrated = await requireMigrated(client, name, namespace, signal);
-    const steps = rollbackSteps(migrated);
+    const steps = listRollbackSteps(migrated);
     const extension = migrated.extension.metadata.name;
     if (!yes) {
       const text = `ClusterExtension ${extension} goes back to Subscription ${migrated.from}; what runs is not touched. In this order:\n`;
@@ -70,7 +70,7 @@ async function rollbackAll(terminal: Terminal, options: MigrateRollbackOptions):
           const { name } = migrated.extension.metadata;
           if (!migrated.subscription)
             return { result: "CleanedUp", detail: `ClusterExtension ${name} has no backup any more`, kind: "left" };
-          rollbackSteps(migrated);
+          listRollbackSteps(migrated);
           if (!yes) return { result: "Possible", detail: `ClusterExtension ${name} goes back to it`, kind: "ready" };
           const tell = (what: string): void => progress.now(`${one.namespace}/${one.name}: ${what}`);
           await rollBackConversion(migrated, { client, timeoutMs: timeout, signal, tell, done: tell });

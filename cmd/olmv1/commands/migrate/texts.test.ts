@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
-import { installedCsvFrom } from "../../../../pkg/migrate/clusterServiceVersion.ts";
+import { parseInstalledCsv } from "../../../../pkg/migrate/clusterServiceVersion.ts";
 import { decideEligibility, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
 import type { Surroundings } from "../../../../pkg/migrate/eligibilityInput.ts";
-import { extensionFor } from "../../../../pkg/migrate/extensionManifest.ts";
-import { convertedObject, leftBehind } from "../../../../pkg/migrate/objectConversion.ts";
-import { operatorGroupFrom } from "../../../../pkg/migrate/operatorGroup.ts";
+import { buildExtension } from "../../../../pkg/migrate/extensionManifest.ts";
+import { describeConvertedObject, describeLeftover } from "../../../../pkg/migrate/objectConversion.ts";
+import { parseOperatorGroup } from "../../../../pkg/migrate/operatorGroup.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
-import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
+import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
 import type { Surveyed } from "../../../../pkg/migrate/survey.ts";
 import { checkText } from "./check.ts";
 import { conversionText } from "./conversionText.ts";
@@ -53,11 +53,11 @@ const offerOf = (name: string) => ({
 
 function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<Surroundings> } = {}): Surveyed {
   const [subscription, csv] = [subscriptionOf(name, given.spec), csvOf(name, given.csv)];
-  const read = subscriptionFrom(subscription);
-  const group = operatorGroupFrom(GROUP);
+  const read = parseSubscription(subscription);
+  const group = parseOperatorGroup(GROUP);
   const offer = offerOf(name);
   const verdict = decideEligibility(read, {
-    csv: installedCsvFrom(csv),
+    csv: parseInstalledCsv(csv),
     groups: [group],
     subscriptions: [read],
     csvs: [],
@@ -66,7 +66,7 @@ function surveyed(name: string, given: { spec?: object; csv?: object; around?: P
     extensionName: name,
     ...given.around,
   });
-  const extension = extensionFor({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
+  const extension = buildExtension({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
   const eligible = verdict.offer ? { eligible: { subscription, csv, group: GROUP, offer, extension } } : {};
   return { namespace: NAMESPACE, name, packageName: read.packageName, version: "1.2.0", approval: read.approval, verdict, ...eligible };
 }
@@ -107,14 +107,14 @@ test("a plan tells its order, every object, every field that changes, and what i
     csv: { namespace: NAMESPACE, name: "argocd-operator.v1.2.0", definitions: [], packageName: "argocd-operator" },
     rights: [account],
     objects: [
-      convertedObject(
+      describeConvertedObject(
         deployment,
         [{ path: "spec.template.spec.containers[name=manager].env[name=LOG].value", before: '"info"', after: '"debug"' }],
         "other",
       ),
-      convertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, [], "none"),
-      convertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
-      leftBehind(role),
+      describeConvertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, [], "none"),
+      describeConvertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
+      describeLeftover(role),
     ],
     findings: [],
     notes: ["the API server warns about Deployment operators/argocd-operator: would violate PodSecurity"],
