@@ -62,10 +62,7 @@ function listConversionSteps(spec: JsonObject): string[] {
     [all.some(hasJsonPath), "rename JSONPath of additionalPrinterColumns to jsonPath"],
     ["webhookClientConfig" in conversion, "move webhookClientConfig of spec.conversion to webhook.clientConfig"],
     ["conversionReviewVersions" in conversion, "move conversionReviewVersions of spec.conversion to webhook"],
-    [
-      spec["preserveUnknownFields"] !== false,
-      "make schemas structural, with x-kubernetes-preserve-unknown-fields to keep unknown fields",
-    ],
+    [spec["preserveUnknownFields"] !== false, "make schemas structural, with x-kubernetes-preserve-unknown-fields to keep unknown fields"],
   ];
   return steps.flatMap(([isNeeded, step]) => (isNeeded ? [step] : []));
 }

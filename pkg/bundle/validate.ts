@@ -3,7 +3,7 @@ import { validateLabel1035, validateSubdomain } from "../api/names.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { findDuplicates } from "../text/lists.ts";
-import { listOwnedApiServices, effectivePort } from "./apiServices.ts";
+import { effectivePort, listOwnedApiServices } from "./apiServices.ts";
 import type { ApiServiceDescription, Csv, InstallModeType, RegistryV1Bundle, StrategyDeployment, WebhookDescription } from "./types.ts";
 
 /** The scope of each kind that a bundle can contain, including CSV and CRDs. By kind only, like in operator-registry. */
