@@ -93,7 +93,7 @@ function updateStatus(phase: Phase): UpdateStatus {
 
 /**
  * Applies the filters of this reconcile, such as dependencies, to the candidates after an upgrade. They are still valid
- * as far as known.
+ * to the extent known.
  */
 function withLaterFilters(considered: FilteredCatalogs, before: FilteredCatalogs | undefined): FilteredCatalogs {
   const results = considered.results.map((found) => {
