@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { type BundleRights, diffPermissions, formatPermissionsDiff, mergeRules } from "./bundlePermissions.ts";
+import { type BundlePermissions, diffPermissions, formatPermissionsDiff, mergeRules } from "./bundlePermissions.ts";
 
 const NOTHING = { clusterRules: [], namespaceRules: new Map<string, never>(), unknownKinds: [] };
 
 /** Returns the permissions for a bundle with one CRD of these versions, of which the last is stored. */
-function rights(version: string, ...versions: string[]): BundleRights {
+function rights(version: string, ...versions: string[]): BundlePermissions {
   const crd: KubeObject = {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

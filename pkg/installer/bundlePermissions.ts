@@ -39,7 +39,7 @@ export interface BundleOptions {
 }
 
 /** The permissions of one bundle. */
-export interface BundleRights {
+export interface BundlePermissions {
   /** Name of the ClusterServiceVersion. */
   name: string;
   installer: Installer;
@@ -68,8 +68,8 @@ export async function computeBundlePermissions(
   options: BundleOptions,
   reader: Pick<BundleReader, "bundle">,
   installer?: Installer,
-): Promise<BundleRights[]> {
-  const found: BundleRights[] = [];
+): Promise<BundlePermissions[]> {
+  const found: BundlePermissions[] = [];
   for (const source of sources) {
     try {
       const bundle = await reader.bundle(source);
@@ -85,12 +85,12 @@ export async function computeBundlePermissions(
 }
 
 /** Returns the rules for installing all of these bundles and for upgrades from each to the later ones. */
-export function mergeRules(rights: readonly BundleRights[]): RequiredRules {
+export function mergeRules(rights: readonly BundlePermissions[]): RequiredRules {
   return mergeRequiredRules([...rights.map(({ needed }) => needed), upgradeRules(rights)]);
 }
 
 /** Returns the additional rules for upgrades from each of these bundles to the later ones. */
-function upgradeRules(rights: readonly BundleRights[]): RequiredRules {
+function upgradeRules(rights: readonly BundlePermissions[]): RequiredRules {
   const ordered = rights.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
   return computeStoredVersionRules(ordered.map(({ objects }) => objects));
 }
@@ -102,7 +102,7 @@ export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObje
   return [...distinct.values()];
 }
 
-function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
+function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
@@ -143,7 +143,7 @@ export function chooseNamespace({ csv, packageName }: RegistryV1Bundle): string 
 }
 
 /** The difference between two sets of bundles. */
-export interface RightsDiff {
+export interface PermissionsDiff {
   from: string[];
   to: string[];
   account: Installer | undefined;
@@ -154,8 +154,8 @@ export interface RightsDiff {
 }
 
 /** Compares the unions of both sides. The added permissions include those for the upgrade itself. */
-export function diffPermissions(from: readonly BundleRights[], to: readonly BundleRights[]): RightsDiff {
-  const given = (side: readonly BundleRights[]): RequiredRules => mergeRequiredRules(side.map((rights) => rights.given));
+export function diffPermissions(from: readonly BundlePermissions[], to: readonly BundlePermissions[]): PermissionsDiff {
+  const given = (side: readonly BundlePermissions[]): RequiredRules => mergeRequiredRules(side.map((rights) => rights.given));
   return {
     from: from.map(({ name }) => name),
     to: to.map(({ name }) => name),
@@ -166,7 +166,7 @@ export function diffPermissions(from: readonly BundleRights[], to: readonly Bund
 }
 
 /** Formats the comparison. */
-export function formatPermissionsDiff({ from, to, account, installer, operator }: RightsDiff): string {
+export function formatPermissionsDiff({ from, to, account, installer, operator }: PermissionsDiff): string {
   return [
     `from ${from.join(", ")} to ${to.join(", ")}`,
     "",

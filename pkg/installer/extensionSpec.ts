@@ -6,7 +6,7 @@ import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 
 /** The options of the command line for an extension; omitted ones keep the value of the existing extension. */
-export interface Said {
+export interface ExtensionOptions {
   readonly version?: string;
   readonly channel: string[];
   readonly catalog: string[];
@@ -23,7 +23,7 @@ export interface Said {
 }
 
 /** Returns the desired extension. */
-export function buildDesiredExtension(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
+export function buildDesiredExtension(name: string, said: ExtensionOptions, existing?: ClusterExtensionSpec): ClusterExtension {
   const { namespace = "", approval } = said;
   const { serviceAccount: before, ...others } = existing ?? {};
   const serviceAccount = said.serviceAccount === undefined ? before?.name : said.serviceAccount;
@@ -40,7 +40,10 @@ export function buildDesiredExtension(name: string, said: Said, existing?: Clust
   return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, metadata: { name }, spec };
 }
 
-function sourceFrom({ packageName, version, channel, catalog, upgradeConstraintPolicy }: Said, existing?: CatalogSource): CatalogSource {
+function sourceFrom(
+  { packageName, version, channel, catalog, upgradeConstraintPolicy }: ExtensionOptions,
+  existing?: CatalogSource,
+): CatalogSource {
   return {
     ...existing,
     packageName,
@@ -58,7 +61,7 @@ function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["sel
   return { matchExpressions: [{ key: LABEL_METADATA_NAME, operator: "In", values: [...catalogs] }] };
 }
 
-function configFrom({ config, watchNamespace }: Said, existing: JsonObject | undefined): JsonObject | undefined {
+function configFrom({ config, watchNamespace }: ExtensionOptions, existing: JsonObject | undefined): JsonObject | undefined {
   if (config === undefined && watchNamespace.length === 0) return existing;
   const watched = watchNamespace.length > 1 ? { watchNamespaces: watchNamespace } : { watchNamespace: watchNamespace[0] };
   return { ...(config ?? existing), ...(watchNamespace.length > 0 ? watched : {}) };

@@ -15,8 +15,8 @@ import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { getBackupRef } from "./backup.ts";
-import type { Migrated } from "./migratedExtensions.ts";
-import { CSV, listLabelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
+import type { MigratedExtension } from "./migratedExtensions.ts";
+import { CSV, listLabelledObjects, listOrNone, readOlmV0Cluster, readOrNone } from "./olmV0Cluster.ts";
 import { parseSubscription, SUBSCRIPTION_VERSIONS } from "./subscription.ts";
 
 /** An object that a cleanup deletes. */
@@ -38,7 +38,7 @@ export interface CleanupRequest {
  * ClusterServiceVersion, InstallPlans, and the Operator object.
  * @throws Error if the conversion is not complete, or others need the OperatorGroup
  */
-export async function findLeftovers(migrated: Migrated, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
+export async function findLeftovers(migrated: MigratedExtension, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
   const { extension, step, subscription, backup, group } = migrated;
   const { name } = extension.metadata;
   if (step !== undefined && step !== "Installed")
@@ -59,7 +59,7 @@ export async function findLeftovers(migrated: Migrated, { client, operatorGroup,
 }
 
 /** Deletes the leftovers, then the backups. Keeps the annotation with the Subscription that the extension came from. */
-export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
+export async function cleanUp(migrated: MigratedExtension, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
   for (const { ref, uid } of found) {
     signal.throwIfAborted();
     await client.delete(ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
@@ -106,7 +106,7 @@ function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: str
 async function unneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
   const live = await readOrNone(client, refOf(group));
   if (!live) return [];
-  const { subscriptions, csvs } = await readClassicCluster(client, signal);
+  const { subscriptions, csvs } = await readOlmV0Cluster(client, signal);
   const others = [...subscriptions, ...csvs].filter(({ metadata }) => metadata.namespace === group.metadata.namespace);
   if (others.length === 0) return [live];
   const named = others.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");

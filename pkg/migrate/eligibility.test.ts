@@ -3,8 +3,8 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { parseInstalledCsv } from "./clusterServiceVersion.ts";
-import { decideEligibility, type EligibilityVerdict, judgeMigrated, type MigrationReason } from "./eligibility.ts";
-import type { BundleOffer, KnownExtension, Surroundings } from "./eligibilityInput.ts";
+import { checkMigrated, decideEligibility, type EligibilityVerdict, type MigrationReason } from "./eligibility.ts";
+import type { BundleOffer, EligibilityInput, KnownExtension } from "./eligibilityInput.ts";
 import { buildExtension } from "./extensionManifest.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
 import { parseSubscription, type Subscription } from "./subscription.ts";
@@ -80,7 +80,7 @@ function surroundings({
   catalogs,
   unread = [],
   ...given
-}: StateCase["given"]): Surroundings {
+}: StateCase["given"]): EligibilityInput {
   const installed = csv === null ? undefined : parseInstalledCsv(merged(CSV, csv ?? {}));
   const offers = Object.entries(catalogs ?? { community: { channels: ["stable"] } });
   return {
@@ -116,7 +116,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
     return;
   }
   expect(want.error).toBeUndefined();
-  const verdict = given.subscription === null ? judgeMigrated(around.extensions[0]!, []) : decideEligibility(subscription, around);
+  const verdict = given.subscription === null ? checkMigrated(around.extensions[0]!, []) : decideEligibility(subscription, around);
   expect(verdict).toMatchObject({ state: want.state });
   expect(codes(verdict!.reasons)).toEqual(want.reasons ?? []);
   if (want.remarks) expect(codes(verdict!.remarks)).toEqual(want.remarks);
@@ -137,6 +137,6 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
 
 test("judgeMigrated returns nothing when an extension came from no Subscription, or from an existing one", () => {
   const subscription = parseSubscription(SUBSCRIPTION);
-  expect(judgeMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
-  expect(judgeMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();
+  expect(checkMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
+  expect(checkMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();
 });

@@ -14,7 +14,7 @@ export interface KnownExtension {
 }
 
 /** The state of the cluster around a Subscription. */
-export interface Surroundings {
+export interface EligibilityInput {
   /** The installed one; absent if it does not exist in the Subscription's namespace. */
   readonly csv?: InstalledCsv | undefined;
   /** The OperatorGroups of the Subscription's namespace. */

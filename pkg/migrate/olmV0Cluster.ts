@@ -12,7 +12,7 @@ import { belongsToCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
 /** Objects of OLM v0 and v1 on a cluster. */
-export interface ClassicCluster {
+export interface OlmV0Cluster {
   readonly subscriptions: readonly KubeObject[];
   /** Without the copies in other namespaces. */
   readonly csvs: readonly KubeObject[];
@@ -30,7 +30,7 @@ const CONDITIONS = ["v2", "v1"];
  * Reads the input of migration decisions.
  * @throws Error if the cluster does not have OLM v0, or listing a kind is forbidden
  */
-export async function readClassicCluster(client: Client, signal: AbortSignal): Promise<ClassicCluster> {
+export async function readOlmV0Cluster(client: Client, signal: AbortSignal): Promise<OlmV0Cluster> {
   const subscriptions = await listAny(client, "Subscription", SUBSCRIPTION_VERSIONS, signal);
   const csvs = await listOrNone(client, { ...CSV }, { labelSelector: "!olm.copiedFrom", signal });
   const groups = (await listAny(client, "OperatorGroup", GROUPS, signal)) ?? [];

@@ -6,7 +6,7 @@ import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
 import { getBackupRef } from "./backup.ts";
-import type { Migrated } from "./migratedExtensions.ts";
+import type { MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
 import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
 import { buildRestoringPatch } from "./ownershipMarks.ts";
@@ -24,7 +24,7 @@ export interface ConversionRollbackOptions {
 }
 
 /** Lists the steps of a rollback, one sentence each. @throws Error with the reason if it is no longer possible */
-export function listRollbackSteps({ extension, from, step, subscription, group, backup }: Migrated): string[] {
+export function listRollbackSteps({ extension, from, step, subscription, group, backup }: MigratedExtension): string[] {
   const { name } = extension.metadata;
   if (!subscription)
     throw new Error(
@@ -55,7 +55,7 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
  * @throws Error with the step that failed
  */
 export async function rollBackConversion(
-  migrated: Migrated,
+  migrated: MigratedExtension,
   { client, timeoutMs, signal, tell, done }: ConversionRollbackOptions,
 ): Promise<void> {
   const { extension, ref, subscription, group, backup } = migrated;

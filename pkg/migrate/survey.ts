@@ -9,10 +9,10 @@ import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
 import { type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
-import { decideEligibility, type EligibilityVerdict, judgeMigrated, rejectUnreadable } from "./eligibility.ts";
+import { checkMigrated, decideEligibility, type EligibilityVerdict, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import { buildConfiguration, buildExtension } from "./extensionManifest.ts";
-import { type ClassicCluster, readClassicCluster, readPlanPhase, reportsConditions, toKnownExtension } from "./olmV0Cluster.ts";
+import { type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, reportsConditions, toKnownExtension } from "./olmV0Cluster.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
 import { getSubscriptionKey, parseSubscription, type Subscription } from "./subscription.ts";
 
@@ -55,7 +55,7 @@ export interface SurveyRequest {
 }
 
 /** A Subscription or a converted extension, with its verdict. */
-export interface Surveyed {
+export interface SurveyedSubscription {
   readonly namespace: string;
   readonly name: string;
   readonly packageName: string;
@@ -78,8 +78,8 @@ interface Eligible {
 
 /** The verdicts, in order of namespace and name, and the catalogs that were read. */
 export interface Survey {
-  readonly found: readonly Surveyed[];
-  readonly cluster: ClassicCluster;
+  readonly found: readonly SurveyedSubscription[];
+  readonly cluster: OlmV0Cluster;
   readonly offers: CatalogOffers;
 }
 
@@ -90,7 +90,7 @@ export interface Survey {
 export async function survey(request: SurveyRequest): Promise<Survey> {
   const { client, reader, names, namespace, catalogDir, signal, tell } = request;
   tell("reading Subscriptions");
-  const cluster = await readClassicCluster(client, signal);
+  const cluster = await readOlmV0Cluster(client, signal);
   const isMeant = (one: { namespace?: string; name: string }): boolean =>
     (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
   const readings = cluster.subscriptions.map(readingOf);
@@ -101,7 +101,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
   const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell }));
   const csvs = cluster.csvs.map(parseInstalledCsv);
-  const judged: Surveyed[] = [];
+  const judged: SurveyedSubscription[] = [];
   for (const { object, subscription, fault = "" } of meant) {
     const { name, namespace: where = "" } = object.metadata;
     if (subscription) judged.push(await surveyed(request, { object, subscription, known, csvs, cluster, offers }));
@@ -126,10 +126,10 @@ function readingOf(object: KubeObject): Reading {
 }
 
 /** Returns converted extensions whose Subscription no longer exists. */
-function migratedOf({ extensions }: ClassicCluster, known: readonly Subscription[]): Surveyed[] {
-  return extensions.flatMap((object): Surveyed[] => {
+function migratedOf({ extensions }: OlmV0Cluster, known: readonly Subscription[]): SurveyedSubscription[] {
+  return extensions.flatMap((object): SurveyedSubscription[] => {
     const extension = toKnownExtension(object);
-    const verdict = judgeMigrated(extension, known);
+    const verdict = checkMigrated(extension, known);
     const [namespace = "", name = ""] = extension.migratedFrom?.split("/") ?? [];
     const version = object.status?.install?.bundle.version ?? "";
     return verdict ? [{ namespace, name, packageName: extension.packageName, version, approval: undefined, verdict }] : [];
@@ -141,11 +141,14 @@ interface Judged {
   readonly subscription: Subscription;
   readonly known: readonly Subscription[];
   readonly csvs: readonly InstalledCsv[];
-  readonly cluster: ClassicCluster;
+  readonly cluster: OlmV0Cluster;
   readonly offers: CatalogOffers;
 }
 
-async function surveyed(request: SurveyRequest, { object, subscription, known, csvs, cluster, offers }: Judged): Promise<Surveyed> {
+async function surveyed(
+  request: SurveyRequest,
+  { object, subscription, known, csvs, cluster, offers }: Judged,
+): Promise<SurveyedSubscription> {
   const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
   const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);
   const [csv, csvObject] = [csvs[at], cluster.csvs[at]];

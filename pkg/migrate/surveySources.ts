@@ -8,7 +8,7 @@ import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
 import { findSourceFault, type OlmV0CatalogSource, parseCatalogSource, toClusterCatalog } from "./catalogSource.ts";
 import { parseInstalledCsv } from "./clusterServiceVersion.ts";
-import { type ClassicCluster, readClassicCluster } from "./olmV0Cluster.ts";
+import { type OlmV0Cluster, readOlmV0Cluster } from "./olmV0Cluster.ts";
 import { parseSubscription, type Subscription } from "./subscription.ts";
 
 /** The CatalogSources to check, and the input for that. */
@@ -53,7 +53,7 @@ export interface SurveyedSource {
 export async function surveySources(request: SourcesRequest): Promise<SurveyedSource[]> {
   const { client, names, namespace, signal, tell } = request;
   tell("reading CatalogSources");
-  const cluster = await readClassicCluster(client, signal);
+  const cluster = await readOlmV0Cluster(client, signal);
   const catalogs = await listClusterCatalogs(client, signal);
   const sources = cluster.sources
     .map(parseCatalogSource)
@@ -76,7 +76,7 @@ interface Looked {
   readonly source: OlmV0CatalogSource;
   /** Existing ones and those that other sources become. */
   readonly catalogs: readonly ClusterCatalog[];
-  readonly cluster: ClassicCluster;
+  readonly cluster: OlmV0Cluster;
 }
 
 async function surveyedSource(request: SourcesRequest, { source, catalogs, cluster }: Looked): Promise<SurveyedSource> {
@@ -117,7 +117,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
 }
 
 /** Returns installed bundles of a CatalogSource that its image no longer contains, one sentence each; or why this is unknown. */
-async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: ClassicCluster): Promise<string[]> {
+async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: OlmV0Cluster): Promise<string[]> {
   const { client, reader, signal, tell } = request;
   const from = cluster.subscriptions
     .flatMap(readable)
@@ -141,7 +141,7 @@ async function absences(request: SourcesRequest, source: OlmV0CatalogSource, ima
   });
 }
 
-function readable(object: ClassicCluster["subscriptions"][number]): Subscription[] {
+function readable(object: OlmV0Cluster["subscriptions"][number]): Subscription[] {
   try {
     return [parseSubscription(object)];
   } catch {

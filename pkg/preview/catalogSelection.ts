@@ -19,7 +19,7 @@ export interface Sources {
 }
 
 /** The selected catalogs and their content of a package. */
-export interface AskedCatalogs {
+export interface SelectedContents {
   readonly catalogs: readonly ClusterCatalog[];
   readonly contents: readonly CatalogPackage[];
   /** Set if `spec.source.catalog.selector` is invalid; no catalog is selected then. */
@@ -39,7 +39,7 @@ export async function selectCatalogContents(
   source: CatalogSource,
   options: { readonly catalog: readonly string[]; readonly catalogDir: readonly string[] },
   { client, reader, signal }: Sources,
-): Promise<AskedCatalogs> {
+): Promise<SelectedContents> {
   if (!client || options.catalogDir.length > 0) {
     const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName, reader)));
     const contents = named(given, ({ name }) => name, options.catalog);

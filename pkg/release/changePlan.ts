@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { type FieldChange, findChangedFields, type Hidden } from "./diff.ts";
+import { type FieldChange, findChangedFields, type Redaction } from "./diff.ts";
 import { digestObjects, objectKey } from "./identity.ts";
 import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./labels.ts";
 
@@ -41,7 +41,7 @@ export interface PlanInput {
   /** Reports whether an object grants permissions that its earlier state did not grant. */
   widens: (before: KubeObject | undefined, after: KubeObject) => boolean;
   /** Redacts paths and values. */
-  hidden?: Hidden;
+  hidden?: Redaction;
 }
 
 /**

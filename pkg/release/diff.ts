@@ -15,7 +15,7 @@ export interface FieldChange {
 }
 
 /** Redacts strings and JSON values. */
-export interface Hidden {
+export interface Redaction {
   hide(text: string): string;
   hideIn(value: unknown): unknown;
 }
@@ -49,7 +49,7 @@ const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
 export function findChangedFields(
   before: KubeObject | undefined,
   after: KubeObject,
-  hidden?: Hidden,
+  hidden?: Redaction,
 ): { changes: FieldChange[]; more: number } {
   const found = findDifferences(before, after).map((difference) => ({ difference, at: formatDiffPath(difference.path) }));
   found.sort((a, b) => compareText(a.at, b.at));
@@ -86,7 +86,7 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
   }
 }
 
-function fieldChange({ before, after }: Difference, path: string, hidden: Hidden | undefined): FieldChange {
+function fieldChange({ before, after }: Difference, path: string, hidden: Redaction | undefined): FieldChange {
   const [from, to] = [before, after].map((value) => textOf(hidden ? hidden.hideIn(value) : value));
   return {
     path: hidden ? hidden.hide(path) : path,

@@ -165,7 +165,7 @@ const OURS: ReadonlySet<string> = new Set([
 ]);
 
 /** A release that another program applied, and the cluster state by `objectKey`, without missing objects. */
-export interface TakenOver {
+export interface TakenOverRelease {
   recorded: readonly KubeObject[];
   /** With the fields of that program already transferred to us. */
   live: ReadonlyMap<string, KubeObject>;
@@ -177,7 +177,7 @@ export interface TakenOver {
  * Returns `objects` for taking over a release: drift from the recorded release is kept, while ownership marks and changes of the new rendering
  * are applied. Omits deleted objects. An object without drift is returned unchanged.
  */
-export function preserveDrift(objects: readonly KubeObject[], { recorded, live, after }: TakenOver): KubeObject[] {
+export function preserveDrift(objects: readonly KubeObject[], { recorded, live, after }: TakenOverRelease): KubeObject[] {
   const before = new Map(recorded.map((object) => [objectKey(object), object]));
   return objects.flatMap((object) => {
     const key = objectKey(object);

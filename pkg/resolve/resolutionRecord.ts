@@ -86,7 +86,7 @@ export type OutcomeRecord =
     };
 
 /** The request, as far as it was parsed. */
-export interface AskedRecord {
+export interface RequestRecord {
   /** At most ten. */
   readonly channels?: readonly string[];
   readonly version?: string;
@@ -101,7 +101,7 @@ export interface ResolutionRecord {
   readonly formatVersion: 1;
   readonly package: string;
   /** Absent if the selector or the version range is invalid. */
-  readonly asked?: AskedRecord;
+  readonly asked?: RequestRecord;
   /** The selected catalogs, highest priority first, then by name; at most 32, and the number of the others. */
   readonly catalogs: readonly CatalogRecord[];
   readonly moreCatalogs: number;
@@ -197,7 +197,7 @@ export function recordResolution(packageName: string, resolution: Resolution): R
   };
 }
 
-function askedOf({ query, installed }: FilteredCatalogs): AskedRecord {
+function askedOf({ query, installed }: FilteredCatalogs): RequestRecord {
   const { channels, range, enforceEdges, enforceClusterVersion, cluster } = query;
   return {
     ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),

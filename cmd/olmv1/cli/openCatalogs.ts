@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { PackageIn } from "../../../pkg/browse/packageView.ts";
+import type { PackageInCatalog } from "../../../pkg/browse/packageView.ts";
 import { type CachedCatalog, CatalogCache, getCacheFolder, getFilesKey, getImageKey } from "../../../pkg/catalogcache/catalogCache.ts";
 import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent } from "../../../pkg/fbc/content.ts";
@@ -26,7 +26,7 @@ export function withPackage<T>(
   terminal: Terminal,
   name: string,
   options: CatalogReadOptions,
-  work: (found: readonly [PackageIn, ...PackageIn[]], open: OpenCatalogs) => Promise<T>,
+  work: (found: readonly [PackageInCatalog, ...PackageInCatalog[]], open: OpenCatalogs) => Promise<T>,
 ): Promise<T> {
   return withCatalogs(terminal, options, async (open) => {
     const all = await Promise.all(open.catalogs.map((catalog) => packageIn(catalog, name)));
@@ -36,7 +36,7 @@ export function withPackage<T>(
   });
 }
 
-async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageIn | undefined> {
+async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageInCatalog | undefined> {
   const metas = await book.metasOf(name);
   if (metas.length === 0) return undefined;
   const facts = new PackageData(name);

@@ -2,11 +2,11 @@ import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/cl
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import { messageOf } from "../../../pkg/errors/errors.ts";
 import {
-  type BundleRights,
+  type BundlePermissions,
   computeBundlePermissions,
   diffPermissions,
   mergeRules,
-  type RightsDiff,
+  type PermissionsDiff,
 } from "../../../pkg/installer/bundlePermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { formatRbacCommand, type MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
@@ -91,7 +91,7 @@ export async function rightsFor(
   images: readonly string[],
   { namespace, serviceAccount, config, install, uninstall }: RightsRequest,
   options: ReaderOptions,
-): Promise<BundleRights[]> {
+): Promise<BundlePermissions[]> {
   const bundleOptions = {
     ...(namespace === undefined ? {} : { namespace }),
     serviceAccount,
@@ -114,7 +114,7 @@ export interface NewRights {
   readonly isOurs: boolean;
   /** The permissions for both bundles and the upgrade between them. */
   readonly rules: RequiredRules;
-  readonly diff: RightsDiff;
+  readonly diff: PermissionsDiff;
   /** The command that prints all permissions. */
   readonly command: string;
 }
@@ -159,7 +159,7 @@ export async function isInstallerOurs(client: Client, { metadata, spec }: Cluste
   return live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name;
 }
 
-async function orNone(terminal: Terminal, read: () => Promise<BundleRights[]>): Promise<BundleRights[]> {
+async function orNone(terminal: Terminal, read: () => Promise<BundlePermissions[]>): Promise<BundlePermissions[]> {
   try {
     return await read();
   } catch (err) {

@@ -1,4 +1,4 @@
-import { findBundleByText, findFirst, formatMissingChannel, type PackageIn } from "../../../pkg/browse/packageView.ts";
+import { findBundleByText, findFirst, formatMissingChannel, type PackageInCatalog } from "../../../pkg/browse/packageView.ts";
 import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
@@ -49,7 +49,7 @@ export async function graph(terminal: Terminal, name: string, options: GraphOpti
 
 /** Returns extensions by the name of their installed bundle; empty with --installed. */
 async function installedNames(
-  found: PackageIn,
+  found: PackageInCatalog,
   { installed }: GraphOptions,
   reading: ReturnType<typeof listInstalledExtensions>,
 ): Promise<Map<string, string[]>> {
@@ -62,7 +62,7 @@ async function installedNames(
 }
 
 function sourceOf(
-  { name, content, facts }: PackageIn,
+  { name, content, facts }: PackageInCatalog,
   { channel }: GraphOptions,
   installed: ReadonlyMap<string, readonly string[]>,
 ): GraphSource {
@@ -88,7 +88,7 @@ function sourceOf(
   };
 }
 
-function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
+function from(source: GraphSource, found: PackageInCatalog, version: string): GraphSource {
   const { name } = findBundleByText(found, version);
   const onwards = selectReachable(source, name);
   if (onwards.channels.length === 0) throw new Error(`no selected channel contains ${name}`);

@@ -4,8 +4,8 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
-import type { BundleRights } from "../../../pkg/installer/bundlePermissions.ts";
-import { buildDesiredExtension, findChangedPaths, type Said } from "../../../pkg/installer/extensionSpec.ts";
+import type { BundlePermissions } from "../../../pkg/installer/bundlePermissions.ts";
+import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "../../../pkg/installer/extensionSpec.ts";
 import {
   buildInstallerObjects,
   createNamespaceObject,
@@ -56,7 +56,7 @@ interface Preparation {
   readonly extension: ClusterExtension;
   readonly objects: readonly KubeObject[];
   /** The permissions to grant; undefined if there are none. */
-  readonly rights: BundleRights | undefined;
+  readonly rights: BundlePermissions | undefined;
   readonly image: string;
   readonly bundle: string;
 }
@@ -82,7 +82,7 @@ export async function install(terminal: Terminal, packageName: string, options: 
     }
     const { image, name: bundle } = found.resolved.bundle;
     if (options.output === "text") terminal.err(found.text);
-    const said: Said = {
+    const said: ExtensionOptions = {
       ...options,
       packageName,
       namespace: options.namespace ?? existing?.spec.namespace,
@@ -217,7 +217,7 @@ async function prepare(
   client: Client,
   request: {
     extension: ClusterExtension;
-    rights: BundleRights;
+    rights: BundlePermissions;
     image: string;
     bundle: string;
     options: InstallOptions;
@@ -251,7 +251,7 @@ async function prepare(
   return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], rights, image, bundle };
 }
 
-function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundleRights, image: string): string {
+function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundlePermissions, image: string): string {
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
   return [
     `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" is create, get, list, watch, patch and delete):\n`,

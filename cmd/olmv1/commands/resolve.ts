@@ -1,10 +1,10 @@
 import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type {
-  AskedRecord,
   CatalogRecord,
   FilterRecord,
   OutcomeRecord,
   RecordedBundle,
+  RequestRecord,
   ResolutionRecord,
 } from "../../../pkg/resolve/resolutionRecord.ts";
 import { escapeControlCharacters, oneLine } from "../../../pkg/text/escape.ts";
@@ -43,7 +43,7 @@ export function bundleText({ bundle, version, catalog, deprecated }: RecordedBun
   return `${bundle} (version ${version ?? "unknown"}${deprecated ? ", deprecated" : ""}) of catalog ${catalog}`;
 }
 
-function askedLines(subject: string, asked: AskedRecord | undefined): string[] {
+function askedLines(subject: string, asked: RequestRecord | undefined): string[] {
   if (!asked) return [subject];
   const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = asked;
   return [

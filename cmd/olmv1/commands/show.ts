@@ -1,4 +1,10 @@
-import { buildPackageView, findFirst, findRequestedBundle, type PackageIn, type PackageView } from "../../../pkg/browse/packageView.ts";
+import {
+  buildPackageView,
+  findFirst,
+  findRequestedBundle,
+  type PackageInCatalog,
+  type PackageView,
+} from "../../../pkg/browse/packageView.ts";
 import { readBundleDetails, readExampleKind } from "../../../pkg/fbc/summary/bundleDetails.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
@@ -203,7 +209,7 @@ function packageAndVersion(text: string): { name: string; version?: string } {
 }
 
 /** @throws Error if there is no example to print. */
-function examplesOf({ metas, name, catalog }: PackageIn, bundle: string, kind: string | undefined): readonly object[] {
+function examplesOf({ metas, name, catalog }: PackageInCatalog, bundle: string, kind: string | undefined): readonly object[] {
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
   const examples = meta && readBundleDetails(meta, { examples: true }).examples;
   if (examples === undefined)

@@ -2,9 +2,9 @@ import {
   findBundleByText,
   findFirst,
   formatMissingChannel,
+  type InstalledStart,
   listVersionRows,
-  type PackageIn,
-  type Start,
+  type PackageInCatalog,
   type VersionRow,
 } from "../../../pkg/browse/packageView.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
@@ -52,13 +52,13 @@ function shownOf(rows: readonly VersionRow[]): VersionRow[] {
   return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
 }
 
-function checkChannels(name: string, all: readonly PackageIn[], wanted: readonly string[]): void {
+function checkChannels(name: string, all: readonly PackageInCatalog[], wanted: readonly string[]): void {
   const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
   const unknown = wanted.find((one) => !names.includes(one));
   if (unknown !== undefined) throw new Error(formatMissingChannel(name, unknown, names));
 }
 
-async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<Start[]> {
+async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<InstalledStart[]> {
   return ((await reading) ?? [])
     .filter((one) => one.package === name)
     .map(({ extension, bundle, version, release }) => {
@@ -67,7 +67,7 @@ async function startsOf(name: string, reading: ReturnType<typeof listInstalledEx
 }
 
 /** @throws Error if no catalog contains it. */
-function startNamed(all: readonly [PackageIn, ...PackageIn[]], text: string): Start {
+function startNamed(all: readonly [PackageInCatalog, ...PackageInCatalog[]], text: string): InstalledStart {
   const { name, version = "", release } = findFirst(all, (one) => findBundleByText(one, text)).asked;
   return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
 }

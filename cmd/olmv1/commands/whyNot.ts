@@ -1,5 +1,5 @@
 import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { parseAskedVersion, type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
+import { type ExplainedBundle, parseAskedVersion, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -35,7 +35,7 @@ function headLine({ verdict, version, without, silent, package: packageName }: W
   return `${what} is not selected${forWhom}: ${silent.length > 0 ? "the selected catalogs are unavailable" : "no catalog is selected"}`;
 }
 
-function bundleLines({ exclusions, ...bundle }: QuestionedBundle): string[] {
+function bundleLines({ exclusions, ...bundle }: ExplainedBundle): string[] {
   return [
     `${bundleText(bundle)}, priority ${bundle.priority}${exclusions.length === 0 ? ": selected" : ":"}`,
     ...exclusions.flatMap(({ rule, text, remedy }) => [`  ${rule}: ${text}`, ...(remedy === "" ? [] : [`    ${remedy}`])]),

@@ -10,7 +10,7 @@ import {
   formatConjunction,
   formatPackageName,
   isOneInText,
-} from "./bundlesText.ts";
+} from "./bundleFormat.ts";
 import { type Fact, listFacts, listLeaves, offerKey, packageOfferKey, type Requirement, sentenceKey, unitKey } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
 import type { Offer } from "./offer.ts";

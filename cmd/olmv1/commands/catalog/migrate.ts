@@ -21,7 +21,7 @@ import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { parseLevelOptions, warn } from "./render.ts";
-import { formatCatalogReport, reportOf } from "./validate.ts";
+import { buildReport, formatCatalogReport } from "./validate.ts";
 
 /** Options of `olmv1 catalog migrate`. */
 export interface CatalogMigrateOptions extends ReaderOptions {
@@ -59,7 +59,7 @@ export async function migrate(terminal: Terminal, source: string, target: string
   if (checked === undefined || checked.refusal !== undefined) {
     terminal.err(
       errors.map((error) => `error: ${escapeControlCharacters(error)}\n`).join("") +
-        (checked ? formatCatalogReport(reportOf(checked)) : ""),
+        (checked ? formatCatalogReport(buildReport(checked)) : ""),
     );
     terminal.err("olmv1: no files were written\n");
     terminal.exit(EXIT.no);
@@ -93,14 +93,14 @@ async function migrateSource(
   return {
     metas: results.flatMap((result) => result.metas),
     bundles: new Map(results.flatMap(bundleFiles)),
-    errors: results.flatMap((result) => result.errors),
+    errors: results.flatMap((result) => result.faults),
     warnings,
   };
 }
 
 function withPathPrefix(path: string, result: MigratedPackage): MigratedPackage {
   const prefix = (text: string): string => `${path}: ${text}`;
-  return { ...result, errors: result.errors.map(prefix), warnings: result.warnings.map(prefix) };
+  return { ...result, faults: result.faults.map(prefix), warnings: result.warnings.map(prefix) };
 }
 
 /** Files such as `etcd/0.9.2/manifests/csv.yaml`. */

@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
 import { parseInstalledCsv } from "../../../../pkg/migrate/clusterServiceVersion.ts";
-import { decideEligibility, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
-import type { Surroundings } from "../../../../pkg/migrate/eligibilityInput.ts";
+import { checkMigrated, decideEligibility } from "../../../../pkg/migrate/eligibility.ts";
+import type { EligibilityInput } from "../../../../pkg/migrate/eligibilityInput.ts";
 import { buildExtension } from "../../../../pkg/migrate/extensionManifest.ts";
 import { describeConvertedObject, describeLeftover } from "../../../../pkg/migrate/objectConversion.ts";
 import { parseOperatorGroup } from "../../../../pkg/migrate/operatorGroup.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
 import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
-import type { Surveyed } from "../../../../pkg/migrate/survey.ts";
-import { checkText } from "./check.ts";
-import { conversionText } from "./conversionText.ts";
+import type { SurveyedSubscription } from "../../../../pkg/migrate/survey.ts";
+import { formatCheck } from "./check.ts";
+import { formatConversion } from "./conversionText.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const NAMESPACE = "operators";
@@ -51,7 +51,7 @@ const offerOf = (name: string) => ({
   channels: ["stable"],
 });
 
-function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<Surroundings> } = {}): Surveyed {
+function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<EligibilityInput> } = {}): SurveyedSubscription {
   const [subscription, csv] = [subscriptionOf(name, given.spec), csvOf(name, given.csv)];
   const read = parseSubscription(subscription);
   const group = parseOperatorGroup(GROUP);
@@ -71,8 +71,8 @@ function surveyed(name: string, given: { spec?: object; csv?: object; around?: P
   return { namespace: NAMESPACE, name, packageName: read.packageName, version: "1.2.0", approval: read.approval, verdict, ...eligible };
 }
 
-const migrated = judgeMigrated({ name: "quay", packageName: "quay", migratedFrom: "operators/quay", step: "Installed" }, []);
-const FOUND: Surveyed[] = [
+const migrated = checkMigrated({ name: "quay", packageName: "quay", migratedFrom: "operators/quay", step: "Installed" }, []);
+const FOUND: SurveyedSubscription[] = [
   surveyed("argocd-operator", { spec: { installPlanApproval: "Manual", config: { env: [{ name: "LOG", value: "debug" }] } } }),
   surveyed("keycloak-operator", {
     csv: { installModes: [{ type: "OwnNamespace", supported: true }] },
@@ -85,11 +85,11 @@ const FOUND: Surveyed[] = [
 ];
 
 test.for([80, 200])("every state is told in %i columns", async (width) => {
-  await expect(checkText({ width, colour: false }, FOUND)).toMatchFileSnapshot(join(GOLDENS, `migrate-check-${width}.txt`));
+  await expect(formatCheck({ width, colour: false }, FOUND)).toMatchFileSnapshot(join(GOLDENS, `migrate-check-${width}.txt`));
 });
 
 test("nothing is told as nothing", () => {
-  expect(checkText({ width: 80, colour: false }, [])).toBe("there are no Subscriptions\n");
+  expect(formatCheck({ width: 80, colour: false }, [])).toBe("no Subscriptions found\n");
 });
 
 test("a plan tells its order, every object, every field that changes, and what is written", async () => {
@@ -119,5 +119,5 @@ test("a plan tells its order, every object, every field that changes, and what i
     findings: [],
     notes: ["the API server warns about Deployment operators/argocd-operator: would violate PodSecurity"],
   };
-  await expect(conversionText(conversion)).toMatchFileSnapshot(join(GOLDENS, "migrate-convert.txt"));
+  await expect(formatConversion(conversion)).toMatchFileSnapshot(join(GOLDENS, "migrate-convert.txt"));
 });

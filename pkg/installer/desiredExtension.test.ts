@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_METADATA_NAME } from "../api/constants.ts";
-import { buildDesiredExtension, findChangedPaths, type Said } from "./extensionSpec.ts";
+import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "./extensionSpec.ts";
 
-const SAID: Said = {
+const SAID: ExtensionOptions = {
   packageName: "p",
   namespace: "ns",
   serviceAccount: "installer",
@@ -14,7 +14,7 @@ const SAID: Said = {
 };
 const PLAIN = { namespace: "ns", serviceAccount: { name: "installer" }, source: { sourceType: "Catalog", catalog: { packageName: "p" } } };
 
-test.for<[string, Partial<Said>, object]>([
+test.for<[string, Partial<ExtensionOptions>, object]>([
   ["nothing but a package", {}, PLAIN],
   ["no ServiceAccount", { serviceAccount: undefined }, { namespace: "ns", source: PLAIN.source }],
   [
