@@ -142,7 +142,7 @@ export interface CatalogBundleSummary extends StatedVersion {
 const MAX_VERSION = 256;
 
 /** Returns the summary of a bundle. Never throws. Invalid values are absent. */
-export function summarizeBundle(meta: Meta): CatalogBundleSummary {
+export function summarizeCatalogBundle(meta: Meta): CatalogBundleSummary {
   const properties = listProperties(meta);
   const csv = readCsvMetadata(properties);
   const annotations = csv?.annotations ?? {};

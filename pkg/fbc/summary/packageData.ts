@@ -7,7 +7,7 @@ import { channelHeads } from "../bundleOrder.ts";
 import { getPackageName, Schema } from "../content.ts";
 import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeBundle } from "./bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "./bundleSummary.ts";
 
 /** Limits for one package. Items beyond a limit are only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {
@@ -131,7 +131,7 @@ export class PackageData {
   #addBundle(meta: Meta): void {
     this.#bundles++;
     if (!this.#accept(isName(meta.name) && this.bundles.length < this.#limits.bundles)) return;
-    const { description, support, apis, version, release, containerImage, createdAt, relatedImages } = summarizeBundle(meta);
+    const { description, support, apis, version, release, containerImage, createdAt, relatedImages } = summarizeCatalogBundle(meta);
     this.bundles.push({
       name: this.#intern(meta.name),
       version: owned(version),
