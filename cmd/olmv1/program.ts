@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, Option } from "commander";
 import { PROGRAM_VERSION } from "../internal/program.ts";
-import { EXIT, parseErrorFormat, formatCommandError } from "./cli/errors.ts";
+import { EXIT, formatCommandError, parseErrorFormat } from "./cli/errors.ts";
 import type { CommandTerminal, Terminal } from "./cli/terminal.ts";
 import { addBundle, addRbac } from "./options/bundle.ts";
 import { addCatalog } from "./options/catalog.ts";

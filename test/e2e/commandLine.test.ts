@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -164,7 +164,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     });
     expect(await olmv1("catalog", "get", "stroy")).toMatchObject({
       code: 2,
-      err: 'olmv1: there is no ClusterCatalog "stroy"; did you mean "story"?\n',
+      err: 'olmv1: ClusterCatalog "stroy" not found; did you mean "story"?\n',
     });
     expect((await olmv1("history", "story")).out).toMatch(/^1 \(kept\) +superseded +1\.0\.0 /m);
     expect(await olmv1("upgrade", "story", "--yes")).toMatchObject({
@@ -262,7 +262,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
       out: "",
       err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account makes one") as string,
     });
-    await cluster.client.delete(refOf(controller));
+    await cluster.client.delete(toObjectRef(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
     expect(taken).toMatchObject({ code: 0 });
     // A role of another owner with the name of one that olmv1 would create.

@@ -37,7 +37,7 @@ describeWithPrivateCluster("the tutorial", (cluster) => {
     };
     const ended = await run(script, folder.write("work", {}), env);
     expect(ended.code, ended.output).toBe(0);
-    for (const text of ["2 differences, 0 of them breaking", "goes back to revision 1", "Namespace kitchen deleted"])
+    for (const text of ["2 differences, 0 breaking", "goes back to revision 1", "Namespace kitchen deleted"])
       expect(ended.output).toContain(text);
     await eventually(async () => {
       for (const kind of ["ClusterExtension", "ClusterCatalog"])

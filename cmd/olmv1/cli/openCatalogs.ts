@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { PackageInCatalog } from "../../../pkg/browse/packageView.ts";
 import { type CachedCatalog, CatalogCache, getCacheFolder, getFilesKey, getImageKey } from "../../../pkg/catalogcache/catalogCache.ts";
-import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent } from "../../../pkg/fbc/content.ts";
 import { PackageData, sortBundlesByVersion } from "../../../pkg/fbc/summary/packageData.ts";
 import { findSimilarNames } from "../../../pkg/fbc/summary/search.ts";
@@ -113,7 +113,7 @@ async function withSources<T>(
         } catch (err) {
           signal.throwIfAborted();
           if (!client) throw wrapError(`read catalog ${goQuote(one.name)}: `, err);
-          leftOut.push({ catalog: one.name, because: messageOf(err) });
+          leftOut.push({ catalog: one.name, because: getErrorMessage(err) });
         }
       }
     });

@@ -10,7 +10,7 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
-import { cutTo, measureWidth } from "../cli/columns.ts";
+import { measureWidth, truncateColumns } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -121,9 +121,9 @@ function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine):
   let room = terminal.width - measureWidth(start);
   const shown = marks.flatMap((mark) => {
     const whole = `  ${oneLine(mark.text)}`;
-    const cut = cutTo(whole, Math.max(room, 0));
+    const cut = truncateColumns(whole, Math.max(room, 0));
     room -= measureWidth(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [formatStyled(terminal, { text: cut, mood: mark.mood })];
   });
-  return `${first}${formatStyled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;
+  return `${first}${formatStyled(terminal, { text: truncateColumns(start, terminal.width), mood })}${shown.join("")}\n`;
 }

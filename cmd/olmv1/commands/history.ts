@@ -37,7 +37,7 @@ export interface ReleaseRow {
 const PARALLEL = 4;
 
 /** Returns the releases of an extension, unreadable ones first, then newest first. @throws KubeError if the Secrets of the system namespace cannot be read. */
-export async function releaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
+export async function readReleaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
   const { name, uid = "", annotations = {} } = metadata;
   const store = new ReleaseStore(client, systemNamespace);
   const { current, older, unreadable } = await store.history({ name, uid });
@@ -110,7 +110,7 @@ function moodOf(status: string): { mood?: "good" | "bad" } {
 const ROOMY_WIDTH = 140;
 
 /** Formats releases as a table. @param now milliseconds since the epoch. */
-export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
+export function formatReleases(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
   const isRoomy = terminal.width >= ROOMY_WIDTH;
   const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned, current, cause }): Cell[] => [
     revision === 0 ? "-" : `${revision}${formatMarks(current, pinned)}`,
@@ -133,9 +133,12 @@ function formatMarks(current: boolean, pinned: boolean): string {
 /** Runs `olmv1 history`. */
 export async function history(terminal: Terminal, name: string, options: ReleaseOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
-    const rows = await releaseRows(client, await readExtension(client, name), options.systemNamespace);
+    const rows = await readReleaseRows(client, await readExtension(client, name), options.systemNamespace);
     if (rows.length === 0)
       terminal.err(`ClusterExtension ${name} has no release in namespace ${options.systemNamespace}: no bundle has been installed yet\n`);
-    await print(terminal, options.output, { data: rows, text: () => (rows.length === 0 ? "" : releasesText(terminal, rows, Date.now())) });
+    await print(terminal, options.output, {
+      data: rows,
+      text: () => (rows.length === 0 ? "" : formatReleases(terminal, rows, Date.now())),
+    });
   });
 }

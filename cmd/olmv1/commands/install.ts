@@ -24,10 +24,10 @@ import type { InstallOptions } from "../cli/options.ts";
 import { print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
-import { grantsText, rightsFor } from "./grantedPermissions.ts";
+import { computeInstallerPermissions, formatGrants } from "./grantedPermissions.ts";
 import { formatResourceName } from "./list.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
-import { resolutionText } from "./resolve.ts";
+import { formatResolution } from "./resolve.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** The result of a resolution, with the text that `olmv1 resolve` prints. */
@@ -46,7 +46,7 @@ async function bundleToInstall(
   return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
     const checked = await resolveWithDependencies(question);
     const record = recordChecked(question.request.source.packageName, checked);
-    const text = resolutionText(record, question.subject, false, terminal.width) + (await suggestPackages(question, record));
+    const text = formatResolution(record, question.subject, false, terminal.width) + (await suggestPackages(question, record));
     return { resolved: checked.resolution.kind === "resolved" ? checked.resolution : undefined, text };
   });
 }
@@ -90,7 +90,12 @@ export async function install(terminal: Terminal, packageName: string, options: 
       config,
     };
     const request = { ...buildDesiredExtension(name, said, existing?.spec).spec, namespace: said.namespace };
-    const [rights] = await rightsFor(terminal, [image], { ...request, serviceAccount: said.serviceAccount ?? "" }, options);
+    const [rights] = await computeInstallerPermissions(
+      terminal,
+      [image],
+      { ...request, serviceAccount: said.serviceAccount ?? "" },
+      options,
+    );
     if (!rights) throw new Error(`cannot read bundle image ${goQuote(image)}`);
     const extension = buildDesiredExtension(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
     if (existing) refuseChanges(existing, extension);
@@ -255,9 +260,9 @@ function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
   return [
     `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" is create, get, list, watch, patch and delete):\n`,
-    grantsText(terminal, needed, more),
+    formatGrants(terminal, needed, more),
     "\nThe roles of the bundle give its own ServiceAccounts:\n",
-    grantsText(terminal, given, more),
+    formatGrants(terminal, given, more),
     "\n",
   ].join("");
 }

@@ -30,7 +30,7 @@ import { type Output, print, printLeftOutCatalogs } from "../cli/output.ts";
 import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled, type Mood, type Styled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
-import { grantsText } from "./grantedPermissions.ts";
+import { formatGrants } from "./grantedPermissions.ts";
 
 const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
   Create: { mark: "+", mood: "good" },
@@ -147,7 +147,7 @@ function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanS
   const more = grant ?? "";
   return [
     "Missing permissions; the controller would change nothing until they are granted:",
-    ...grantsText(screen, rulesFromDetails(permissions), more).trimEnd().split("\n"),
+    ...formatGrants(screen, rulesFromDetails(permissions), more).trimEnd().split("\n"),
     ...(grant === undefined ? [] : [`  grant them: ${grant}`]),
   ];
 }
@@ -232,14 +232,14 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
 
 async function asServiceAccount(extension: ClusterExtension, client: Client): Promise<Client> {
   try {
-    return await serviceAccountOf(extension, client);
+    return await createInstallerClient(extension, client);
   } catch (err) {
     throw wrapError("--as-service-account: ", err);
   }
 }
 
 /** Returns a client with the identity of the extension's ServiceAccount. @throws Error that says whose token could not be had. */
-export async function serviceAccountOf({ spec }: ClusterExtension, client: Client): Promise<Client> {
+export async function createInstallerClient({ spec }: ClusterExtension, client: Client): Promise<Client> {
   const name = spec.serviceAccount?.name;
   if (!name) throw new Error("spec.serviceAccount.name is empty");
   const source = new ServiceAccountTokens(client).tokenFor(spec.namespace, name);

@@ -1,6 +1,6 @@
 import type { CatalogSource, ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
@@ -157,6 +157,6 @@ async function clusterOf({ clusterVersion }: ResolutionOptions, client: Client |
   try {
     return await readClusterVersion(client);
   } catch (err) {
-    return { kind: "unknown", because: messageOf(err) };
+    return { kind: "unknown", because: getErrorMessage(err) };
   }
 }

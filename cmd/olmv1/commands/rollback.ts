@@ -6,7 +6,7 @@ import {
   LABEL_BUNDLE_NAME,
   LABEL_BUNDLE_REFERENCE,
 } from "../../../pkg/api/constants.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { type AppliedObject, applyObjects, formatApplied } from "../../../pkg/installer/applyObjects.ts";
 import { buildInstallerObjects } from "../../../pkg/installer/installerObjects.ts";
@@ -19,7 +19,7 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { isInstallerOurs, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
+import { computeNewPermissions, formatNewPermissions, isInstallerOurs, type NewRights } from "./grantedPermissions.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /**
@@ -37,12 +37,12 @@ async function grantBack(
 ): Promise<void> {
   if (!(await isInstallerOurs(client, extension))) return;
   try {
-    const rights = await newRights(terminal, client, extension, image, options);
+    const rights = await computeNewPermissions(terminal, client, extension, image, options);
     if (rights) await grant(terminal, client, extension, rights, options.systemNamespace);
   } catch (err) {
     terminal.signal.throwIfAborted();
     terminal.err(
-      `olmv1: cannot grant the permissions of that bundle; the rollback succeeds if the ServiceAccount has them: ${messageOf(err)}\n`,
+      `olmv1: cannot grant the permissions of that bundle; the rollback succeeds if the ServiceAccount has them: ${getErrorMessage(err)}\n`,
     );
   }
 }
@@ -53,7 +53,7 @@ async function grant(terminal: Terminal, client: Client, { metadata }: ClusterEx
     if (applied.verb !== "unchanged") terminal.out(`${formatApplied(applied)}\n`);
   };
   const done = await applyObjects(client, objects, { tell });
-  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(newRightsText(terminal, rights, { lacking: undefined }));
+  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(formatNewPermissions(terminal, rights, { lacking: undefined }));
 }
 
 /** Options of `olmv1 rollback`. */

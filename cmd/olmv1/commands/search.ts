@@ -1,5 +1,5 @@
 import { type PackageMatch, type RankedResult, rankResults, searchCatalog } from "../../../pkg/browse/searchResults.ts";
-import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
+import { parseApiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -78,7 +78,7 @@ async function judgedHere(all: readonly RankedResult[], client: Client, signal: 
 function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof searchQuery> {
   for (const one of kind)
     try {
-      apiPattern(one);
+      parseApiPattern(one);
     } catch {
       throw new Error(`--kind ${JSON.stringify(one)} is not Kind, Kind.group or group/version/Kind`);
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { CLI_MANAGER, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
-import { type Condition, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
 import { listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
@@ -15,7 +15,7 @@ import {
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type CrdPolicy, getCrdPolicy } from "../../../pkg/release/plan.ts";
-import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
+import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionRef, listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
@@ -187,7 +187,7 @@ async function removeMade(
 /** Waits until an object is gone. @returns the object if it still exists at `deadline`. */
 async function leftAfter(client: Client, object: KubeObject, deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
   for (;;) {
-    const left = await client.get(refOf(object), { signal });
+    const left = await client.get(toObjectRef(object), { signal });
     if (!left || left.metadata.uid !== object.metadata.uid) return undefined;
     if (Date.now() >= deadline) return left;
     await sleep(POLL_MS, undefined, { signal });
@@ -278,7 +278,7 @@ async function gone(
       if (left !== "later") {
         if (!left || left.metadata.uid !== uid) return undefined;
         if (isLate) return left;
-        const condition = mostRelevantCondition(left.status?.conditions);
+        const condition = findMostRelevantCondition(left.status?.conditions);
         progress.now(`ClusterExtension ${name}: ${condition?.reason ?? ""}: ${(condition?.message ?? "").split("\n")[0]}`);
       }
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
@@ -292,14 +292,14 @@ async function gone(
 
 function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: number): string {
   const { name } = extension.metadata;
-  const condition = mostRelevantCondition(extension.status?.conditions);
+  const condition = findMostRelevantCondition(extension.status?.conditions);
   const head = `ClusterExtension ${name} is not gone after ${Math.round(timeoutMs / 1_000)} s; its ServiceAccount and roles stay, because the deletion needs them\n`;
   if (!condition) return head;
   const { means, next } = explainCondition(extension, condition);
   const lines = [
     ...wrapText(escapeControlCharacters(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
     ...wrapText(means, terminal.width),
-    ...[...next, ...nextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
+    ...[...next, ...listNextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
   ];
   return `${head}${lines.join("\n")}\n`;
 }
@@ -307,7 +307,7 @@ function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: n
 /** Prints the CustomResourceDefinitions that still exist. */
 async function printKept(terminal: Terminal, client: Client, customResources: readonly CustomResources[]): Promise<void> {
   for (const { crd, names } of customResources) {
-    const left = await client.get(refOf(crd), { metadataOnly: true });
+    const left = await client.get(toObjectRef(crd), { metadataOnly: true });
     if (left && left.metadata.deletionTimestamp === undefined)
       terminal.out(
         `${escapeControlCharacters(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`,

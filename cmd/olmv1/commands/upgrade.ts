@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import { buildInstallerObjects, listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
@@ -22,14 +22,20 @@ import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
-import { rangeCommands } from "../cli/extensionState.ts";
+import { formatRangeCommands } from "../cli/extensionState.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { parseProxySettings } from "../cli/proxySettings.ts";
 import { type ColorMode, confirm, hasColourIn, suggestNext, type Terminal } from "../cli/terminal.ts";
-import { type AccountPermissions, grantsMore, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
-import { planText, serviceAccountOf } from "./plan.ts";
+import {
+  type AccountPermissions,
+  addsPermissions,
+  computeNewPermissions,
+  formatNewPermissions,
+  type NewRights,
+} from "./grantedPermissions.ts";
+import { createInstallerClient, planText } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 upgrade`. */
@@ -63,8 +69,8 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
-    const rights = await newRights(terminal, client, extension, plan.bundle.image, options);
-    if (rights) terminal.err(newRightsText(terminal, rights, account));
+    const rights = await computeNewPermissions(terminal, client, extension, plan.bundle.image, options);
+    if (rights) terminal.err(formatNewPermissions(terminal, rights, account));
     if (options.dryRun) return terminal.err("no changes were made: --dry-run\n");
     if (!(await confirm(terminal, questionFor(plan, rights), options.yes))) {
       terminal.err("no changes were made\n");
@@ -132,7 +138,7 @@ async function withdraw(terminal: Terminal, client: Client, name: string, own: r
   const made = await listInstallObjects(client, name);
   const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
   await removeObjects(client, left, (object) =>
-    terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
+    terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${toObjectRef(object).name}`)} deleted\n`),
   );
 }
 
@@ -144,7 +150,7 @@ async function planFor(
   options: UpgradeOptions,
 ): Promise<{ plan: InstallPlan; account: AccountPermissions } | undefined> {
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
-  const identity = await serviceAccountOf(wanted, client).catch((err: unknown) => ({ unknown: messageOf(err) }));
+  const identity = await createInstallerClient(wanted, client).catch((err: unknown) => ({ unknown: getErrorMessage(err) }));
   let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
   const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
@@ -171,7 +177,7 @@ async function planFor(
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.details.reason))) throw err;
     terminal.err(
-      `${escapeControlCharacters(messageOf(err))}\nno changes were made; olmv1 resolve ${wanted.metadata.name} --explain shows the reasons\n`,
+      `${escapeControlCharacters(getErrorMessage(err))}\nno changes were made; olmv1 resolve ${wanted.metadata.name} --explain shows the reasons\n`,
     );
     return undefined;
   }
@@ -186,7 +192,7 @@ function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boo
 
 function questionFor(plan: InstallPlan, rights: NewRights | undefined): string {
   const from = plan.installed ? ` from ${plan.installed.bundle}` : "";
-  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && grantsMore(rights) ? ", and grant these permissions" : ""}?`;
+  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && addsPermissions(rights) ? ", and grant these permissions" : ""}?`;
 }
 
 function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): string {
@@ -198,7 +204,7 @@ function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): s
     ...(blocked
       ? [
           `${blocked.version} is newer: ${escapeControlCharacters(blocked.message)}`,
-          ...rangeCommands(name, blocked).map((one) => `  ${one}`),
+          ...formatRangeCommands(name, blocked).map((one) => `  ${one}`),
         ]
       : []),
     "",

@@ -2,7 +2,7 @@ import { json } from "node:stream/consumers";
 import { ANNOTATION_PROGRAM_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { PROGRAMS } from "../../../pkg/doctor/clusterSnapshot.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -51,7 +51,7 @@ async function readVersions(terminal: Terminal, options: VersionOptions): Promis
     return found;
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { kubernetes: { unknown: messageOf(err) } };
+    return { kubernetes: { unknown: getErrorMessage(err) } };
   }
 }
 
@@ -83,7 +83,7 @@ async function readOrExplain(read: () => Promise<PartVersion>): Promise<PartVers
   try {
     return await read();
   } catch (err) {
-    return { unknown: messageOf(err) };
+    return { unknown: getErrorMessage(err) };
   }
 }
 

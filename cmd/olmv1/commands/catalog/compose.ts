@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { mapConcurrently, ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogText, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogFormat, formatCatalog, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import {
   type CatalogReference,
   type ComposedPart,
@@ -26,7 +26,7 @@ import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { parseLevelOptions, warn } from "./render.ts";
-import { formatCatalogReport, reportOf } from "./validate.ts";
+import { buildReport, formatCatalogReport } from "./validate.ts";
 
 /** Options of `olmv1 catalog compose`. */
 export interface ComposeOptions extends ReaderOptions {
@@ -62,7 +62,7 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
     terminal.signal,
   );
   const files = new Map(
-    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(sortMetas(metas), options.format)]),
+    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, formatCatalog(sortMetas(metas), options.format)]),
   );
   const others = await listKeptFiles(root, files, options.force === true);
   const shared = findSharedPackages(parts);
@@ -122,7 +122,7 @@ async function* readSources(
 
 function formatErrors(shared: readonly string[], checked: CheckedCatalog | undefined): string {
   const lines = shared.map((error) => `error: ${escapeControlCharacters(error)}\n`).join("");
-  return `${lines}${checked === undefined ? "" : formatCatalogReport(reportOf(checked))}olmv1: no files were written\n`;
+  return `${lines}${checked === undefined ? "" : formatCatalogReport(buildReport(checked))}olmv1: no files were written\n`;
 }
 
 async function printResult(

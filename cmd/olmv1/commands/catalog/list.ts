@@ -8,7 +8,7 @@ import { compareText, similarName } from "../../../../pkg/text/compare.ts";
 import { describeCatalogState } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
-import { type ObjectOutputOptions, print, printableObject } from "../../cli/output.ts";
+import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/output.ts";
 import { type Cell, details, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
@@ -18,7 +18,7 @@ const WIDE = 250;
 type Screen = Pick<Terminal, "width" | "colour">;
 
 /** Formats catalogs as a table. @param now milliseconds since the epoch. */
-export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
+export function formatCatalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
   const head = [
     "NAME",
     "STATE",
@@ -54,7 +54,7 @@ export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, 
     ["Priority", String(spec.priority ?? 0)],
     ["Labels", listLabels(catalog)],
     ["Address", status?.urls?.base],
-    ["Page", pageAddress(catalog)],
+    ["Page", getPageAddress(catalog)],
     ["Age", formatAge(metadata.creationTimestamp, now)],
     ...(status?.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} (${reason}): ${message}`] as const),
   ]);
@@ -67,13 +67,13 @@ function wideCells(catalog: ClusterCatalog, now: number): Cell[] {
     readDigest(catalog),
     formatPoll(catalog),
     formatUnpacked(status?.lastUnpacked, now),
-    pageAddress(catalog) ?? "",
+    getPageAddress(catalog) ?? "",
     listLabels(catalog).join(","),
   ];
 }
 
 /** Returns the address of the page on which catalogd shows its catalogs; undefined if the catalog is not served. */
-export function pageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
+export function getPageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
   const base = status?.urls?.base;
   return base !== undefined && URL.canParse(base) ? new URL("/ui", base).href : undefined;
 }
@@ -104,9 +104,9 @@ export async function listCatalogs(terminal: Terminal, options: ClusterOptions &
       (a, b) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || compareText(a.metadata.name, b.metadata.name),
     );
     if (catalogs.length === 0) terminal.err("the cluster has no ClusterCatalog; add one with olmv1 catalog add NAME IMAGE\n");
-    const text = (isWide: boolean) => () => (catalogs.length === 0 ? "" : catalogTable(terminal, catalogs, Date.now(), isWide));
+    const text = (isWide: boolean) => () => (catalogs.length === 0 ? "" : formatCatalogTable(terminal, catalogs, Date.now(), isWide));
     await print(terminal, options.output, {
-      data: { apiVersion: "v1", kind: "List", items: catalogs.map((one) => printableObject(one, options)) },
+      data: { apiVersion: "v1", kind: "List", items: catalogs.map((one) => toPrintableObject(one, options)) },
       text: text(false),
       wide: text(true),
       names: () => catalogs.map(({ metadata }) => formatCatalogName(metadata.name)),
@@ -119,9 +119,9 @@ export async function getCatalog(terminal: Terminal, name: string, options: Clus
   await withCluster(options, async (client) => {
     const catalog = await readCatalog(client, name, terminal.signal);
     await print(terminal, options.output, {
-      data: printableObject(catalog, options),
+      data: toPrintableObject(catalog, options),
       text: () => formatCatalogDetails(terminal, catalog, Date.now()),
-      wide: () => catalogTable(terminal, [catalog], Date.now(), true),
+      wide: () => formatCatalogTable(terminal, [catalog], Date.now(), true),
       names: () => [formatCatalogName(name)],
     });
   });

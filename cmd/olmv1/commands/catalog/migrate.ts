@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, formatCatalogFiles, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
 import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
-import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { parseImageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
-import { messageOf, undefinedIfMissing } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage, ignoreMissingFile } from "../../../../pkg/errors/errors.ts";
 import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
@@ -80,7 +80,7 @@ async function migrateSource(
   const isFolder = !(await layoutNamed(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const packages = isFolder ? await findPackageFolders(source) : new Map<string, never>();
   if (packages.size === 0) return readCatalogSource(source, level, options, signal);
-  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : imageTemplate(options.bundleImageTemplate);
+  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : parseImageTemplate(options.bundleImageTemplate);
   const results = [...packages].map(([path, folder]) => {
     const result = migratePackage(folder, { imageOf, level });
     return packages.size === 1 ? result : withPathPrefix(path, result);
@@ -125,12 +125,12 @@ async function readCatalogSource(
     );
     return { metas, bundles: new Map(), errors: [], warnings };
   } catch (err) {
-    throw new Error(`render catalog image: ${messageOf(err)}`, { cause: err });
+    throw new Error(`render catalog image: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
 async function checkEmpty(folder: string): Promise<void> {
-  const entries = (await readdir(folder).catch(undefinedIfMissing)) ?? [];
+  const entries = (await readdir(folder).catch(ignoreMissingFile)) ?? [];
   if (entries.length > 0) throw new Error(`output dir ${goQuote(folder)} must be empty`);
 }
 

@@ -1,4 +1,4 @@
-import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
@@ -67,7 +67,7 @@ async function findInstalledFrom(terminal: Terminal, client: Client, name: strin
     });
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { extensions, unknown: `of ${formatCount(unnamed.length, "extension")} whose status names no catalog: ${messageOf(err)}` };
+    return { extensions, unknown: `of ${formatCount(unnamed.length, "extension")} whose status names no catalog: ${getErrorMessage(err)}` };
   }
 }
 

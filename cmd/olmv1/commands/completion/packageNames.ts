@@ -4,38 +4,42 @@ import { listNamedCatalogs, type NamedCatalog } from "../../../../pkg/sources/ca
 import { compareText } from "../../../../pkg/text/compare.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** Which catalogs are meant. */
-export interface PackagesOf {
+/** Selects catalogs. */
+export interface CatalogSelection {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  /** As --catalog-dir names it. */
+  /** Value of --catalog-dir. */
   readonly catalogDir?: string | undefined;
 }
 
-/** Longer than that nobody waits for a proposal. */
+/** Maximum time to look up names. */
 const TIMEOUT_MS = 2_000;
 const DIGEST = /@([a-z0-9]+:[0-9a-f]+)$/;
 
-/** Names of the packages of the catalogs that were read before, in order: nobody waits for a pull to have a name proposed. */
-export async function listCachedPackageNames(env: Terminal["env"], { kubeconfig, context, catalogDir }: PackagesOf): Promise<string[]> {
-  const shelf = new CatalogCache(getCacheFolder(env));
+/** Returns the package names of cached catalogs, sorted. It pulls no images, because that would take too long. */
+export async function listCachedPackageNames(
+  env: Terminal["env"],
+  { kubeconfig, context, catalogDir }: CatalogSelection,
+): Promise<string[]> {
+  const cache = new CatalogCache(getCacheFolder(env));
   const names = new Set<string>();
   try {
     const options = { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
-    const catalogs = catalogDir === undefined ? await served(options) : listNamedCatalogs({ catalogDir: [catalogDir], catalogImage: [] });
+    const catalogs =
+      catalogDir === undefined ? await listServedCatalogs(options) : listNamedCatalogs({ catalogDir: [catalogDir], catalogImage: [] });
     for (const catalog of catalogs) {
-      const key = await keyOf(catalog);
-      const book = key === undefined ? undefined : await shelf.kept(key);
-      for (const name of book?.names() ?? []) names.add(name);
-      await book?.close();
+      const key = await getCacheKey(catalog);
+      const cached = key === undefined ? undefined : await cache.kept(key);
+      for (const name of cached?.names() ?? []) names.add(name);
+      await cached?.close();
     }
   } catch {
-    // what cannot be asked has no names
+    // no names without a cluster
   }
   return [...names].sort(compareText);
 }
 
-async function served(options: { kubeconfig?: string; context?: string }): Promise<NamedCatalog[]> {
+async function listServedCatalogs(options: { kubeconfig?: string; context?: string }): Promise<NamedCatalog[]> {
   const [{ withCluster }, { listServedCatalogs }] = await Promise.all([
     import("../../cli/cluster.ts"),
     import("../../../../pkg/sources/clusterCatalogs.ts"),
@@ -43,7 +47,7 @@ async function served(options: { kubeconfig?: string; context?: string }): Promi
   return withCluster(options, (client) => listServedCatalogs(client, AbortSignal.timeout(TIMEOUT_MS)));
 }
 
-async function keyOf({ path, image = "" }: NamedCatalog): Promise<string | undefined> {
+async function getCacheKey({ path, image = "" }: NamedCatalog): Promise<string | undefined> {
   if (path !== undefined) return getFilesKey(await digestFiles(path));
   const digest = DIGEST.exec(image)?.[1];
   return digest === undefined ? undefined : getImageKey(digest);

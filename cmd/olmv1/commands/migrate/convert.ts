@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import { ANNOTATION_MIGRATED_FROM, type ConversionStep, LABEL_MIGRATION } from "../../../../pkg/api/migration.ts";
-import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { formatBackupFile } from "../../../../pkg/migrate/backup.ts";
 import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
@@ -353,7 +353,7 @@ async function runConversionSteps(session: Session, conversion: Conversion): Pro
     });
   } catch (err) {
     if (!(err instanceof WaitTimeoutError)) throw err;
-    terminal.err(`olmv1: ${messageOf(err)}\n`);
+    terminal.err(`olmv1: ${getErrorMessage(err)}\n`);
     terminal.exit(EXIT.no);
   }
 }
