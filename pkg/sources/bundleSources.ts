@@ -41,7 +41,7 @@ export async function resolveSources(
       continue;
     }
     if (packages !== undefined && packageName === undefined)
-      throw new Error(`"${arg}" is not a folder or image, and no package is given of which it could be a version`);
+      throw new Error(`"${arg}" is not a folder or image, and a version needs a package`);
     const choice =
       packageName === undefined
         ? { packageName: arg, version: options.version, channels: options.channel ?? [] }

@@ -5,7 +5,7 @@ import { compareText } from "../../../../pkg/text/compare.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** Selects catalogs. */
-export interface CatalogSelection {
+export interface CompletionCatalogs {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
   /** Value of --catalog-dir. */
@@ -19,7 +19,7 @@ const DIGEST = /@([a-z0-9]+:[0-9a-f]+)$/;
 /** Returns the package names of cached catalogs, sorted. It pulls no images, because that would take too long. */
 export async function listCachedPackageNames(
   env: Terminal["env"],
-  { kubeconfig, context, catalogDir }: CatalogSelection,
+  { kubeconfig, context, catalogDir }: CompletionCatalogs,
 ): Promise<string[]> {
   const cache = new CatalogCache(getCacheFolder(env));
   const names = new Set<string>();
