@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { basename } from "node:path";
 import { EXIT } from "./cli/errors.ts";
-import { processTerminal } from "./cli/terminal.ts";
+import { createProcessTerminal } from "./cli/terminal.ts";
 import { runCommandLine } from "./program.ts";
 
 // Whoever reads the output may have seen enough of it, as `head` has.
@@ -11,7 +11,7 @@ process.stdout.on("error", (err: NodeJS.ErrnoException) => {
 });
 
 const stop = new AbortController();
-const terminal = processTerminal(stop.signal);
+const terminal = createProcessTerminal(stop.signal);
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => {
     if (stop.signal.aborted && !terminal.isPatient) process.exit(EXIT.interrupted);

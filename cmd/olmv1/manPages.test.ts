@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { Command } from "commander";
 import { expect, test } from "vitest";
 import { CommandTerminal } from "./cli/terminal.ts";
-import { manPages } from "./manPages.ts";
+import { renderManPages } from "./manPages.ts";
 import { olmv1 } from "./program.ts";
 
-const pages = manPages(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
+const pages = renderManPages(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
 
 test("manPages returns a page for the program and each command, except hidden commands", () => {
   expect([...pages.keys()]).toEqual(expect.arrayContaining(["olmv1.1", "olmv1-tree.1", "olmv1-catalog.1", "olmv1-catalog-validate.1"]));
@@ -23,7 +23,7 @@ test("a manual page contains the help in sections", () => {
 
 test("manPages escapes man(7) commands in texts", () => {
   const program = new Command("p").description("'quoted' \\n").addHelpText("after", "\n.so /etc/passwd\n\nExamples:\n  .x\n  p -a\n");
-  const page = manPages(program).get("p.1") ?? "";
+  const page = renderManPages(program).get("p.1") ?? "";
   expect(page).toContain("p \\- \\&'quoted' \\en\n");
   expect(page).toContain("\n\\&.so /etc/passwd\n");
   expect(page).toContain(".nf\n\\&.x\np \\-a\n.fi\n");

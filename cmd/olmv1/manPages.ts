@@ -8,7 +8,7 @@ const WIDTH = 10_000;
  * Returns manual pages of section 1 by file name, one for the program and one for each command, in the format man(7).
  * @param program the command line; no command runs.
  */
-export function manPages(program: Command): Map<string, string> {
+export function renderManPages(program: Command): Map<string, string> {
   const pages = new Map<string, string>();
   const add = (command: Command, path: readonly string[]): void => {
     const subs = command.commands.filter((one) => !one.name().startsWith("__"));

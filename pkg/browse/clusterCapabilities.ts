@@ -13,7 +13,7 @@ import { isForbidden } from "../kube/errors.ts";
 import { readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
-import type { Found, Hindrance, Ranked } from "./searchResults.ts";
+import type { InstallObstacle, PackageMatch, RankedResult } from "./searchResults.ts";
 
 /** The capabilities of a cluster, and the user's permissions. */
 export interface ClusterCapabilities {
@@ -72,7 +72,11 @@ async function architecturesOf(client: Client, signal: AbortSignal): Promise<str
  * Returns known reasons why a version of a package cannot be installed on the cluster, or would not work. Pure.
  * @param found the search result @param head more data, if the version is the head of the package
  */
-function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | undefined, where: ClusterCapabilities): Hindrance[] {
+function hindrances(
+  found: Pick<PackageMatch, "architectures">,
+  head: HeadSummary | undefined,
+  where: ClusterCapabilities,
+): InstallObstacle[] {
   const { mayCreate, kubeVersion, openShift, architectures } = where;
   const max = head?.maxOpenShiftVersion;
   const properties = max === undefined ? [] : [{ type: MAX_OPENSHIFT_VERSION, value: JSON.stringify(max) }];
@@ -90,7 +94,7 @@ function hindrances(found: Pick<Found, "architectures">, head: HeadSummary | und
 }
 
 /** Adds to each package the reasons why it cannot be installed. */
-export function withHindrances(all: readonly Ranked[], where: ClusterCapabilities): Ranked[] {
+export function addHindrances(all: readonly RankedResult[], where: ClusterCapabilities): RankedResult[] {
   return all.map((one) => {
     const head = one.entry.head?.bundle === one.found.bundle ? one.entry.head : undefined;
     const against = hindrances(one.found, head, where);

@@ -1,21 +1,21 @@
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { type BundleDetails, readBundleDetails, readExampleKind } from "../fbc/summary/bundleDetails.ts";
-import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeBundle } from "../fbc/summary/bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "../fbc/summary/bundleSummary.ts";
 import type { BundleData, PackageData } from "../fbc/summary/packageData.ts";
 import { type ChannelSummary, findDeprecationMessage, findRepresentative, summarizePackage } from "../fbc/summary/packageSummary.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { listCandidates } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
-import { constraintsOf } from "../resolve/constraint/parse.ts";
-import { type BundleMetadata, destinationsFrom, SearchBudget } from "../resolve/successors.ts";
+import { parseConstraints } from "../resolve/constraint/parse.ts";
+import { type BundleMetadata, findDestinations, SearchBudget } from "../resolve/successors.ts";
 import { findCandidates } from "../resolve/whyNot.ts";
 import { compareText } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
 import { formatVersionRelease } from "../version/version.ts";
 
 /** A package in one catalog. */
-export interface PackageIn {
+export interface PackageInCatalog {
   readonly catalog: string;
   readonly priority: number;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface PackageIn {
 const MAX_SHOWN = 5;
 
 /** Finds the bundle for a text: a version, with or without release, or a bundle name. @throws Error that lists available versions */
-export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text: string): BundleData {
+export function findBundleByText({ name, bundles, content, catalog }: PackageInCatalog, text: string): BundleData {
   const [meant] = findCandidates(listCandidates(content, new Set()), text).sort(compareNewestFirst);
   const found = bundles.find((bundle) => bundle.name === meant?.bundle.name);
   if (found) return found;
@@ -42,11 +42,11 @@ export function bundleMeant({ name, bundles, content, catalog }: PackageIn, text
 }
 
 /** Returns the head of a channel, the newest if there are several. @throws Error that lists the available channels if it does not exist */
-function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleData | undefined {
+function headOf({ name, facts, bundles }: PackageInCatalog, channel: string): BundleData | undefined {
   const found = facts.channels.find((one) => one.name === channel);
   if (!found)
     throw new Error(
-      noChannel(
+      formatMissingChannel(
         name,
         channel,
         facts.channels.map((one) => one.name),
@@ -57,12 +57,15 @@ function headOf({ name, facts, bundles }: PackageIn, channel: string): BundleDat
 }
 
 /** Formats the error for a channel that does not exist. */
-export function noChannel(packageName: string, channel: string, channels: readonly string[]): string {
+export function formatMissingChannel(packageName: string, channel: string, channels: readonly string[]): string {
   return `package ${goQuote(packageName)} has no channel ${goQuote(channel)}; available: ${channels.toSorted(compareText).join(", ")}`;
 }
 
 /** Returns the result for the first catalog for which `ask` does not throw. @throws the error for the first catalog if it throws for all */
-export function firstWith<T>(all: readonly [PackageIn, ...PackageIn[]], ask: (one: PackageIn) => T): { found: PackageIn; asked: T } {
+export function findFirst<T>(
+  all: readonly [PackageInCatalog, ...PackageInCatalog[]],
+  ask: (one: PackageInCatalog) => T,
+): { found: PackageInCatalog; asked: T } {
   for (const found of all) {
     try {
       return { found, asked: ask(found) };
@@ -115,16 +118,16 @@ export interface PackageView extends Omit<BundleDescription, "description">, Omi
 }
 
 /** The requested version of a package; without fields, the head of the package. */
-export interface VersionAsked {
+export interface RequestedVersion {
   readonly version?: string | undefined;
   readonly channel?: string | undefined;
 }
 
 /** Returns the requested bundle with its meta. @throws Error if it does not exist */
-export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked): BundleData {
+export function findRequestedBundle(found: PackageInCatalog, { version, channel }: RequestedVersion): BundleData {
   const bundle =
     version !== undefined
-      ? bundleMeant(found, version)
+      ? findBundleByText(found, version)
       : channel !== undefined
         ? headOf(found, channel)
         : findRepresentative(found.facts)?.bundle;
@@ -136,7 +139,7 @@ export function bundleAsked(found: PackageIn, { version, channel }: VersionAsked
 }
 
 /** Returns the description of a package and one of its versions. @param others the package in other catalogs */
-export function packageView(found: PackageIn, bundle: BundleData, others: readonly PackageIn[]): PackageView {
+export function buildPackageView(found: PackageInCatalog, bundle: BundleData, others: readonly PackageInCatalog[]): PackageView {
   const { facts, content, metas, catalog } = found;
   const summary = summarizePackage(facts);
   const meta = metas.find(({ schema, name }) => schema === "olm.bundle" && name === bundle.name) ?? {
@@ -145,7 +148,7 @@ export function packageView(found: PackageIn, bundle: BundleData, others: readon
     name: "",
     blob: {},
   };
-  const { description, support, apis } = summarizeBundle(meta);
+  const { description, support, apis } = summarizeCatalogBundle(meta);
   const { examples, ...details } = bundleDetailsOf(meta);
   const stated = content.bundles.find(({ name }) => name === bundle.name);
   return {
@@ -191,8 +194,8 @@ function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleD
 }
 
 /** Describes constraints, including invalid ones. */
-function requirementsOf(bundle: Parameters<typeof constraintsOf>[0]): string[] {
-  const { constraints, faults } = constraintsOf(bundle, { compile: () => () => false });
+function requirementsOf(bundle: Parameters<typeof parseConstraints>[0]): string[] {
+  const { constraints, faults } = parseConstraints(bundle, { compile: () => () => false });
   return [...constraints.map(describeConstraint), ...faults.map(({ type, reason }) => `invalid ${type}: ${reason}`)];
 }
 
@@ -223,13 +226,17 @@ export interface VersionRow {
 }
 
 /** An installed version to start from. */
-export interface Start {
+export interface InstalledStart {
   readonly extension?: string;
   readonly bundle: BundleMetadata;
 }
 
 /** Lists the versions of a package in its catalogs, highest first. @param channels channels to include; empty for all */
-export function versionRows(all: readonly PackageIn[], channels: readonly string[], starts: readonly Start[]): VersionRow[] {
+export function listVersionRows(
+  all: readonly PackageInCatalog[],
+  channels: readonly string[],
+  starts: readonly InstalledStart[],
+): VersionRow[] {
   const maps = all.map(({ catalog, content }) => ({
     catalog,
     channels: content.channels.filter(({ name }) => channels.length === 0 || channels.includes(name)),
@@ -238,7 +245,7 @@ export function versionRows(all: readonly PackageIn[], channels: readonly string
   const budget = new SearchBudget();
   const ways = starts.map((start) => ({
     start,
-    to: new Map(destinationsFrom(maps, start.bundle, budget).map((way) => [way.candidate.bundle.name, way])),
+    to: new Map(findDestinations(maps, start.bundle, budget).map((way) => [way.candidate.bundle.name, way])),
   }));
   const rows = all.flatMap((found, at) =>
     (maps[at]?.candidates ?? []).flatMap((candidate) => {
@@ -261,7 +268,11 @@ export function versionRows(all: readonly PackageIn[], channels: readonly string
     .map(({ row }) => row);
 }
 
-function rowOf({ catalog, facts }: PackageIn, bundle: BundleData, wanted: readonly string[]): Omit<VersionRow, "installedBy" | "reached"> {
+function rowOf(
+  { catalog, facts }: PackageInCatalog,
+  bundle: BundleData,
+  wanted: readonly string[],
+): Omit<VersionRow, "installedBy" | "reached"> {
   const own = facts.channels.filter(({ entries }) => entries.includes(bundle.name));
   const shown = own.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
   const byChannel = own.map(({ name }) => findDeprecationMessage(facts, "olm.channel", name));

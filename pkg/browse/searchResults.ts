@@ -4,10 +4,10 @@ import { type SearchedTexts, type SearchedVersion, type SearchRecord, scoreRelev
 import { compareText } from "../text/compare.ts";
 
 /** Why a user cannot install a package on the cluster, as a clause. */
-export type Hindrance = string;
+export type InstallObstacle = string;
 
 /** A package found by a search. */
-export interface Found {
+export interface PackageMatch {
   readonly package: string;
   readonly catalog: string;
   readonly displayName?: string | undefined;
@@ -33,12 +33,12 @@ export interface Found {
   /** Whether the user can install it on the cluster; absent without a cluster. */
   readonly installable?: boolean;
   /** Reasons if not. */
-  readonly hindrances?: readonly Hindrance[];
+  readonly hindrances?: readonly InstallObstacle[];
 }
 
 /** A search result with its sort keys. */
-export interface Ranked {
-  readonly found: Found;
+export interface RankedResult {
+  readonly found: PackageMatch;
   readonly entry: PackageEntry;
   readonly score: number;
   readonly priority: number;
@@ -51,11 +51,11 @@ export interface SearchRequest {
 }
 
 /** Returns the packages of a catalog with a version that matches the whole query, in any order. */
-export function foundIn(
+export function searchCatalog(
   catalog: { name: string; priority: number },
   packages: readonly PackageEntry[],
   { words, query }: SearchRequest,
-): Ranked[] {
+): RankedResult[] {
   return packages.flatMap((entry) => {
     const one = searchedPackage(entry.record);
     const versions = matchingVersions(one, query);
@@ -71,7 +71,7 @@ export function foundIn(
 }
 
 /** Sorts the best first, equal ones by name, and the same package by priority of the catalog, then in the given order. */
-export function rankResults(all: readonly Ranked[]): Ranked[] {
+export function rankResults(all: readonly RankedResult[]): RankedResult[] {
   return all.toSorted((a, b) => b.score - a.score || compareText(a.found.package, b.found.package) || b.priority - a.priority);
 }
 
@@ -79,8 +79,8 @@ function foundOf(
   catalog: string,
   { record, head }: PackageEntry,
   shown: SearchedVersion,
-  told: Pick<Found, "deprecated" | "matches">,
-): Found {
+  told: Pick<PackageMatch, "deprecated" | "matches">,
+): PackageMatch {
   const [bundle, version, , description, support, provided, , channels] = shown;
   const presented = record.descriptions[record.presented ?? description] ?? record.descriptions[description];
   const { capability, architectures = [], operatingSystems = [] } = record.supports[support] ?? {};

@@ -1,7 +1,7 @@
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { goKindOf, jsonMismatch } from "../golang/types.ts";
-import { yamlDocument } from "../golang/yamlDocument.ts";
+import { getGoKind, jsonMismatch } from "../golang/types.ts";
+import { parseYamlDocument } from "../golang/yamlDocument.ts";
 import { excerpt } from "../text/truncate.ts";
 import { checkAnnotations } from "./limits.ts";
 
@@ -108,7 +108,7 @@ export function chooseFolders(paths: Iterable<string>, stated: BundleFolders): B
 
 function annotationsIn(content: Uint8Array): unknown {
   checkAnnotations(ANNOTATIONS_FILE, content);
-  return memberIn(yamlDocument(new TextDecoder().decode(content)), "annotations");
+  return memberIn(parseYamlDocument(new TextDecoder().decode(content)), "annotations");
 }
 
 /** Reads a folder. @throws Error if it is not a valid path inside the image. */
@@ -140,7 +140,7 @@ function textIn(annotations: unknown, key: string): string | undefined {
 /** Returns a field of a map with case-insensitive key, like Go's decoder: the last one counts. */
 function memberIn(value: unknown, key: string): unknown {
   if (value === null || value === undefined) return undefined;
-  if (goKindOf(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");
+  if (getGoKind(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");
   return Object.entries(value).findLast(([name]) => name.toLowerCase() === key)?.[1];
 }
 

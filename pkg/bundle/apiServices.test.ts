@@ -10,7 +10,7 @@ const apiService = (annotations: Record<string, string>, spec: object = { group:
   spec,
 });
 
-test("what is noted on an APIService is read back", () => {
+test("listAggregatedApis reads the annotation of apiKindsAnnotation", () => {
   const kinds = [
     { kind: "A", name: "as" },
     { kind: "B", name: "bs" },
@@ -21,12 +21,12 @@ test("what is noted on an APIService is read back", () => {
 });
 
 test.for<[why: string, object: KubeObject]>([
-  ["nothing noted", apiService({})],
-  ["no JSON", apiService({ [ANNOTATION_API_KINDS]: "[" })],
-  ["no list", apiService({ [ANNOTATION_API_KINDS]: "{}" })],
+  ["no annotation", apiService({})],
+  ["invalid JSON", apiService({ [ANNOTATION_API_KINDS]: "[" })],
+  ["an annotation that is not a list", apiService({ [ANNOTATION_API_KINDS]: "{}" })],
   ["entries of another form", apiService({ [ANNOTATION_API_KINDS]: '[null,{"kind":""},{"kind":"A","name":1}]' })],
   ["no group", apiService(apiKindsAnnotation([{ kind: "A", name: "as" }]), { version: "v1" })],
   ["another kind of that name", { ...apiService(apiKindsAnnotation([{ kind: "A", name: "as" }])), apiVersion: "example.com/v1" }],
-])("%s tells of no API", ([, object]) => {
+])("listAggregatedApis returns nothing for an object with %s", ([, object]) => {
   expect(listAggregatedApis([object])).toEqual([]);
 });

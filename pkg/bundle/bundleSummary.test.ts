@@ -22,7 +22,7 @@ test.for(loadCases<FlawCase>("bundle-flaws"))("$name", ({ csv, more, packageName
   expect(findBundleFlaws(summarizeBundle(loadBundle(files)), entry)).toEqual(flaws);
 });
 
-test("what a bundle says is told in bounded length", () => {
+test("findBundleFlaws truncates long texts of a bundle", () => {
   const long = "x".repeat(10_000);
   const csvs = Array.from({ length: 50 }, () => ({
     kind: "ClusterServiceVersion",

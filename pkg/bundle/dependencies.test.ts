@@ -18,21 +18,21 @@ test.for(loadCases<DependencyCase>("bundle-dependencies"))("$name", ({ files, pr
   expect(readDependencies(bundleFiles(files))).toEqual({ properties, faults });
 });
 
-test("a loaded bundle has its dependencies", () => {
+test("loadBundle reads the dependencies", () => {
   const file = "dependencies: [{type: olm.gvk, value: {group: g, version: v1, kind: K}}, 5]";
   const { dependencies } = loadBundle(bundleFiles({ "metadata/dependencies.yaml": file }));
   expect(dependencies.properties).toEqual([{ type: "olm.gvk.required", value: { group: "g", version: "v1", kind: "K" } }]);
   expect(dependencies.faults).toHaveLength(1);
 });
 
-test("a file that is too large, holds too much or stands for too much", () => {
+test("readDependencies rejects a file that exceeds the limits", () => {
   const faultsOf = (file: string): string[] => readDependencies(bundleFiles({ "metadata/dependencies.yaml": file })).faults;
   const item = "{type: olm.label, value: 1}";
   const list = (count: number): string => `dependencies: [${Array.from({ length: count }, () => item).join(", ")}]`;
   expect(faultsOf(list(512))).toEqual([]);
-  expect(faultsOf(list(513))).toEqual(["metadata/dependencies.yaml: dependencies: 513 of them, more than the 512 that are read"]);
+  expect(faultsOf(list(513))).toEqual(["metadata/dependencies.yaml: dependencies: 513 items, more than the limit of 512"]);
   expect(faultsOf(" ".repeat(1024 * 1024 + 1))).toEqual([
-    "metadata/dependencies.yaml: the file has 1048577 bytes, more than the 1048576 that are read",
+    "metadata/dependencies.yaml: the file has 1048577 bytes, more than the limit of 1048576",
   ]);
   expect(faultsOf(`dependencies: [${"5, ".repeat(100)}]`)).toHaveLength(20);
   const levels = Array.from(
@@ -44,8 +44,8 @@ test("a file that is too large, holds too much or stands for too much", () => {
   ]);
 });
 
-describeWithData("dependencies of real bundles", (data) => {
-  test("are read, but where the YAML is none", () => {
+describeWithData("readDependencies on real bundles", (data) => {
+  test("readDependencies reads the dependencies of real bundles except for invalid YAML", () => {
     const read = globSync("bundles/*/*/metadata/dependencies.yaml", { cwd: data })
       .sort()
       .map((path) => {

@@ -1,7 +1,7 @@
 import { messageOf } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
-import { canonicalQuantity } from "../golang/quantity.ts";
-import { goTime } from "../golang/time.ts";
+import { normalizeQuantity } from "../golang/quantity.ts";
+import { normalizeTime } from "../golang/time.ts";
 import {
   ANY_CASE_JSON,
   bool,
@@ -11,7 +11,7 @@ import {
   type GoMode,
   type GoType,
   GoTypeError,
-  goKindOf,
+  getGoKind,
   integer,
   jsonMismatch,
   ListType,
@@ -23,7 +23,7 @@ import {
   setMember,
   string,
 } from "../golang/types.ts";
-import { operatorRelease, operatorVersion } from "../version/version.ts";
+import { parseOperatorRelease, parseOperatorVersion } from "../version/version.ts";
 import table from "./goTypes.json" with { type: "json" };
 
 /**
@@ -33,20 +33,20 @@ import table from "./goTypes.json" with { type: "json" };
 function customType(name: string, schema: () => GoType): GoType {
   switch (name) {
     case "Quantity":
-      return own("resource.Quantity", "0", (value) => asGoError(() => canonicalQuantity(quantityText(value))));
+      return own("resource.Quantity", "0", (value) => asGoError(() => normalizeQuantity(quantityText(value))));
     case "IntOrString":
       return own("intstr.IntOrString", 0, intOrString);
     case "Time":
-      return { ...own("v1.Time", null, (value) => asGoError(() => goTime(text(value)))), isEmpty: () => false };
+      return { ...own("v1.Time", null, (value) => asGoError(() => normalizeTime(text(value)))), isEmpty: () => false };
     case "FieldsV1":
     case "JSON":
       return own("v1.JSON", null, sortKeys);
     case "RawMessage":
       return { ...own("json.RawMessage", null, sortKeys), isEmpty: (converted) => converted === null };
     case "OperatorVersion":
-      return own("version.OperatorVersion", "0.0.0", (value) => asGoError(() => operatorVersion(text(value))));
+      return own("version.OperatorVersion", "0.0.0", (value) => asGoError(() => parseOperatorVersion(text(value))));
     case "OperatorRelease":
-      return own("release.OperatorRelease", "", (value) => asGoError(() => operatorRelease(text(value))));
+      return own("release.OperatorRelease", "", (value) => asGoError(() => parseOperatorRelease(text(value))));
     case "JSONSchemaPropsOrArray":
       return own("v1.JSONSchemaPropsOrArray", null, (value) => schemaOr(value, schema(), listOf));
     case "JSONSchemaPropsOrStringArray":
@@ -54,7 +54,7 @@ function customType(name: string, schema: () => GoType): GoType {
     case "JSONSchemaPropsOrBool":
       return own("v1.JSONSchemaPropsOrBool", false, (value) => {
         if (typeof value === "boolean") return value;
-        if (goKindOf(value) === "map") return schema().convert(value);
+        if (getGoKind(value) === "map") return schema().convert(value);
         throw new GoTypeError("boolean or JSON schema expected");
       });
     default:
@@ -105,7 +105,7 @@ function intOrString(value: unknown): number | string {
 /** Converts a schema, or a list with `list`. Ignores all other values, like Go. */
 function schemaOr(value: unknown, schema: GoType, list: (items: readonly unknown[], schema: GoType) => unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? null : list(value, schema);
-  return goKindOf(value) === "map" ? schema.convert(value) : null;
+  return getGoKind(value) === "map" ? schema.convert(value) : null;
 }
 
 function listOf(items: readonly unknown[], schema: GoType): unknown {

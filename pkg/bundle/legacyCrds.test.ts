@@ -13,7 +13,7 @@ test.for(loadCases<ConversionCase>("bundle-legacy-crds"))("$name", ({ crds, says
   expect(explainLegacyCrds(bundleOf({ crds }))).toEqual(says);
 });
 
-test("of many definitions ten are named, and long names are cut", () => {
+test("explainLegacyCrds lists ten CRDs and truncates long names", () => {
   const names = Array.from({ length: 12 }, (_, i) => `${"x".repeat(300)}${i + 10}`);
   const crds = names.map((name) => ({ ...crdOf(name), apiVersion: "apiextensions.k8s.io/v1beta1" }));
   const [sentence = "", ...more] = explainLegacyCrds(bundleOf({ crds }));

@@ -23,12 +23,12 @@ function causesOf(err: unknown): unknown[] {
   return err instanceof Error ? [err, ...causesOf(err.cause)] : [];
 }
 
-/** A ConfigMap whose member `l` is a list of so many empty maps. */
+/** Returns a ConfigMap whose field `l` is a list of `count` empty maps. */
 function manyMaps(count: number): string {
   return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nl: [${"{},".repeat(count)}]\n`;
 }
 
-/** None of a file that cannot be parsed. */
+/** Reads the objects of a file; empty if it is invalid. */
 function objectsIn(path: string): unknown[] {
   try {
     return readManifestObjects(path, readFileSync(path));
@@ -37,30 +37,30 @@ function objectsIn(path: string): unknown[] {
   }
 }
 
-/** A map of so many names, none of which another `of` gives. */
+/** Returns a map of `count` fields, whose names are different for each `of`. */
 function namesOf(of: number, count: number): string {
   return `{${Array.from({ length: count }, (_, i) => `n${of}x${i}: 1`).join(",")}}`;
 }
 
-/** A ConfigMap with so many names of members in `data`. */
+/** Returns a ConfigMap with `count` fields in `data`. */
 function manyNames(of: number, count: number): string {
   return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: ${namesOf(of, count)}\n`;
 }
 
-/** A ConfigMap whose member `l` is a list of so many numbers, with as many separators. */
+/** Returns a ConfigMap whose field `l` is a list of `count` numbers with as many separators. */
 function manyNumbers(count: number): string {
   return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nl: [${"1,".repeat(count)}]\n`;
 }
 
-describe("loadBundle rejects a bundle terminally and names limit, number and file when", () => {
+describe("loadBundle with bundles that exceed a limit", () => {
   test.each<[what: string, files: Record<string, string>, message: RegExp]>([
     [
-      "one file holds too many maps",
+      "one file contains too many maps",
       { "manifests/maps.yaml": manyMaps(300_000) },
       /^bundle is too large: file "manifests\/maps.yaml" contains 60000\d lines, list items and members, more than the 500000 allowed in one file$/,
     ],
     [
-      "one JSON file holds too many lists",
+      "one JSON file contains too many lists",
       { "manifests/lists.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"l":[${"[],".repeat(300_000)}1]}` },
       /^bundle is too large: file "manifests\/lists.json" contains 60000\d lines, .*$/,
     ],
@@ -70,7 +70,7 @@ describe("loadBundle rejects a bundle terminally and names limit, number and fil
       /^bundle is too large: it contains 2\d{6} lines, list items and members up to file "manifests\/e.yaml", more than the 2000000 allowed$/,
     ],
     [
-      "one object holds too many values",
+      "one object contains too many values",
       { "manifests/a.yaml": manyNumbers(250_000) },
       /^bundle is too large: an object of file "manifests\/a.yaml" contains more than the 250000 values allowed in one object$/,
     ],
@@ -85,12 +85,12 @@ describe("loadBundle rejects a bundle terminally and names limit, number and fil
       /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/c.yaml"$/,
     ],
     [
-      "a JSON file holds too many names of members",
+      "a JSON file contains too many names of members",
       { "manifests/a.json": JSON.stringify(parseYaml(manyNames(0, 20_000))) },
       /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/a.json"$/,
     ],
     [
-      "a JSON file that is read as YAML, for an integer beyond 2^53, holds too many names of members",
+      "a JSON file that is read as YAML, for an integer beyond 2^53, contains too many names of members",
       { "manifests/a.json": JSON.stringify(parseYaml(manyNames(0, 20_000))).replace(":1,", ":9007199254740993,") },
       /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "manifests\/a.json"$/,
     ],
@@ -100,17 +100,17 @@ describe("loadBundle rejects a bundle terminally and names limit, number and fil
       /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "metadata\/properties.yaml"$/,
     ],
     [
-      "a file of its metadata that is read for dependencies holds too many names of members",
+      "a file of its metadata that is read for dependencies contains too many names of members",
       { "metadata/x.yaml": `dependencies: [{type: a, value: ${namesOf(0, 20_000)}}]` },
       /^bundle is too large: it contains more than the 20000 different field names allowed, up to file "metadata\/x.yaml"$/,
     ],
     [
-      "one object holds too many names of members",
+      "one object contains too many names of members",
       { "manifests/a.yaml": manyNames(0, 7_000) },
       /^bundle is too large: an object of file "manifests\/a.yaml" contains 700\d different field names, more than the 6500 allowed in one object$/,
     ],
     [
-      "the folder of its metadata holds too many lines",
+      "the folder of its metadata contains too many lines",
       { "metadata/x": "\n".repeat(150_000), "metadata/y": "\n".repeat(60_000) },
       /^bundle is too large: folder "metadata" contains 2100\d\d lines, list items and members up to file "metadata\/y", more than the 200000 allowed for metadata$/,
     ],
@@ -119,13 +119,13 @@ describe("loadBundle rejects a bundle terminally and names limit, number and fil
       { "metadata/annotations.yaml": `annotations: {a: [${"{},".repeat(20_000)}]}` },
       /^bundle is too large: file "metadata\/annotations.yaml" contains more lines and members than the 20000 allowed in this file$/,
     ],
-  ])("%s", (_, files, message) => {
+  ])("loadBundle throws a terminal error with limit, number and file when %s", (_, files, message) => {
     const err = failureOf(() => loadBundle(bundleFiles(files)));
     expect(terminalIn(err)).toMatchObject({ reason: "Blocked", message: expect.stringMatching(message) });
   });
 });
 
-test("manifestObjects calls onMember for each member before the next one is read, and stops when it throws", () => {
+test("readManifestObjects calls onMember for each field before it reads the next one, and stops when it throws", () => {
   for (const text of [manyNames(0, 1_000), JSON.stringify(parseYaml(manyNames(0, 1_000)))]) {
     const names: string[] = [];
     const stop = new Error("enough");
@@ -140,7 +140,7 @@ test("manifestObjects calls onMember for each member before the next one is read
   }
 });
 
-test("countSeparators counts at least one separator for each value, in every notation", () => {
+test("countSeparators counts at least one separator for each value in every style", () => {
   for (const text of ["[1,2,3]", "{a: {b: {c: 1}}}", "- - - a\n", "a:\n  b:\n  - c\n", '{"a":[[[]]],"b":null}', "a: 1\r\nb: 2\rc: 3"]) {
     const [object] = readManifestObjects(
       "m",
@@ -150,7 +150,7 @@ test("countSeparators counts at least one separator for each value, in every not
   }
 });
 
-test("isWithin stops at the first separator above the limit, and reads nothing of files with too many bytes", () => {
+test("isWithin stops at the first separator above the limit, and does not read files with too many bytes", () => {
   const files = new Map([["a", Buffer.from("\n\n\n")]]);
   expect(isWithin(files, { bytes: 3, separators: 3 })).toBe(true);
   expect(isWithin(files, { bytes: 3, separators: 2 })).toBe(false);
@@ -163,7 +163,7 @@ test("isWithin stops at the first separator above the limit, and reads nothing o
   expect(isWithin(new Map([["a", unread]]), { bytes: 2, separators: 9 })).toBe(false);
 });
 
-test.skipIf(!existsSync(REAL_BUNDLES))("the largest real bundles have ten times room in every limit", () => {
+test.skipIf(!existsSync(REAL_BUNDLES))("BUNDLE_LIMITS are ten times the size of the largest real bundles", () => {
   const found = { files: 0, bytes: 0, separators: 0, fileSeparators: 0, memberNames: 0, objectMemberNames: 0 };
   for (const name of readdirSync(REAL_BUNDLES))
     for (const version of readdirSync(join(REAL_BUNDLES, name))) {

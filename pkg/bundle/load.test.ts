@@ -16,7 +16,7 @@ interface LoadCase extends CaseHead {
   statedVersion?: string;
   cautions?: string[];
   error?: string;
-  /** Files that do not stand in. */
+  /** Files to omit. */
   without?: string[];
 }
 
@@ -46,15 +46,15 @@ function failureOf(fn: () => unknown): unknown {
   }
 }
 
-describe("what keeps a bundle from being read", () => {
-  test("YAML that is none: the file, the line and the reason are named, the text is not quoted", () => {
+describe("loadBundle with invalid bundles", () => {
+  test("loadBundle reports file, line and reason of invalid YAML without quoting it", () => {
     const broken = bundleFiles({ "manifests/b.yaml": "kind: A\nsecret: [x\n  y: z\n" });
     expect(() => loadBundle(broken)).toThrow(
       /^error parsing objects in "manifests\/b.yaml": error parsing manifests\/b.yaml: error converting YAML to JSON: yaml: line \d: [^\n]+$/,
     );
   });
 
-  test("a huge object without a kind: the message is no longer than a condition may be", () => {
+  test("loadBundle limits the message about a huge object without a kind to the size of a condition", () => {
     const huge = bundleFiles({ "manifests/b.yaml": `metadata: {name: "${"x".repeat(1_000_000)}"}` });
     const message = messageOf(failureOf(() => loadBundle(huge)));
     expect(message).toMatch(
@@ -63,14 +63,14 @@ describe("what keeps a bundle from being read", () => {
     expect(message).toHaveLength(32_768);
   });
 
-  test("more than 2,000 files, or more than 72 MiB", () => {
+  test("loadBundle rejects more than 2,000 files or 72 MiB", () => {
     const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`manifests/${index}.yaml`, "kind: A\n"]));
     expect(() => loadBundle(bundleFiles(many))).toThrow("bundle is too large: it contains 2002 files, more than the 2000 allowed");
     const large = new Map(bundleFiles({})).set("manifests/z.yaml", new Uint8Array(72 * 1024 * 1024));
     expect(() => loadBundle(large)).toThrow(/^bundle is too large: it contains \d+ bytes, more than the 75497472 allowed$/);
   });
 
-  test("more than 2,000 objects, those counted that its ClusterServiceVersion stands for", () => {
+  test("loadBundle rejects more than 2,000 objects, including those that its ClusterServiceVersion declares", () => {
     const documents = (count: number): string => Array.from({ length: count }, () => "kind: A\n").join("---\n");
     const rights = `permissions: [${Array.from({ length: 1_000 }, () => "{serviceAccountName: a}").join(", ")}]`;
     const csv = `kind: ClusterServiceVersion\nspec: {install: {spec: {${rights}}}}\n`;
@@ -79,7 +79,7 @@ describe("what keeps a bundle from being read", () => {
     expect(() => loadBundle(files(1_000))).toThrow("bundle is too large: it contains 2001 objects, more than the 2000 allowed");
   });
 
-  test("a small text whose aliases stand for a huge value", () => {
+  test("loadBundle rejects a small text whose aliases expand to a huge value", () => {
     const levels = Array.from(
       { length: 12 },
       (_, level) => `l${level + 1}: &l${level + 1} [${Array.from({ length: 10 }, () => `*l${level}`).join(", ")}]`,
@@ -88,23 +88,23 @@ describe("what keeps a bundle from being read", () => {
     expect(() => loadBundle(bomb)).toThrow("document contains excessive aliasing");
   });
 
-  test("JSON nested deeper than the stack", () => {
+  test("loadBundle rejects JSON that is nested deeper than the stack", () => {
     const deep = bundleFiles({ "manifests/b.yaml": `{"kind":"A","a":${"[".repeat(200_000)}${"]".repeat(200_000)}}` });
     expect(() => loadBundle(deep)).toThrow('error parsing objects in "manifests/b.yaml": its content is nested too deeply');
   });
 });
 
-test("files are read in the order of their names, whatever order they come in", () => {
+test("loadBundle reads files in the order of their names", () => {
   const others = { "manifests/z.txt": "kind: Z\n", "manifests/b": "kind: B\n", "manifests/a.yaml": "kind: A1\n---\nkind: A2\n" };
   expect(loadBundle(bundleFiles(others)).others.map(({ kind }) => kind)).toEqual(["A1", "A2", "B", "Z"]);
 });
 
-test("a member called __proto__ stays a member", () => {
+test("loadBundle keeps a field named __proto__", () => {
   const { others } = loadBundle(bundleFiles({ "manifests/a.yaml": '{"kind":"A","data":{"__proto__":{"polluted":true}}}' }));
   expect(goJson(others)).toBe('[{"data":{"__proto__":{"polluted":true}},"kind":"A"}]');
 });
 
-test("properties of the file follow those of the annotation", () => {
+test("loadBundle appends the properties of the file to those of the annotation", () => {
   const { csv } = loadBundle(
     bundleFiles({
       "manifests/csv.yaml": `kind: ClusterServiceVersion\nmetadata: {annotations: {olm.properties: '[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]'}}\n`,
@@ -116,7 +116,7 @@ test("properties of the file follow those of the annotation", () => {
   );
 });
 
-test("install modes are those that are supported, misspelt ones included", () => {
+test("supportedInstallModes returns supported install modes, including misspelt ones", () => {
   const modes =
     "[{type: AllNamespaces, supported: false}, {type: OwnNamespacejl, supported: true}, {type: SingleNamespace, supported: true}]";
   const { csv } = loadBundle(bundleFiles({ "manifests/csv.yaml": `kind: ClusterServiceVersion\nspec: {installModes: ${modes}}\n` }));

@@ -4,8 +4,8 @@ import { messageOf, RetryableError, terminalIn } from "../errors/errors.ts";
 import { goJson, MAX_INT64, parseExactJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { GoTypeError, goKindOf, jsonMismatch } from "../golang/types.ts";
-import { eachMember, type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
+import { GoTypeError, getGoKind, jsonMismatch } from "../golang/types.ts";
+import { eachMember, type OnMember, parseYamlDocument } from "../golang/yamlDocument.ts";
 import { formatList } from "../text/lists.ts";
 import { excerpt, truncateMessage } from "../text/truncate.ts";
 import { ANNOTATIONS_FILE, chooseFolders, readAnnotationsFile } from "./annotations.ts";
@@ -39,7 +39,7 @@ export function readManifestObjects(path: string, content: Uint8Array, onMember?
 
 function parseDocuments(text: string, onMember: OnMember | undefined): unknown[] {
   const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text) : undefined;
-  if (!json) return yamlDocuments(text).map((document) => yamlDocument(document, onMember, MAX_INT64));
+  if (!json) return yamlDocuments(text).map((document) => parseYamlDocument(document, onMember, MAX_INT64));
   if (onMember) eachMember(json, onMember);
   return json;
 }
@@ -98,7 +98,7 @@ function jsonStream(text: string): unknown[] | undefined {
 function toObjects(path: string, document: unknown): KubeObject[] {
   let object: Members;
   try {
-    if (goKindOf(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
+    if (getGoKind(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
     object = document as Members;
     if ("items" in object) checkItems(object["items"]);
     if (textOf(object["kind"]) === "") throw new GoTypeError(truncateMessage(`Object 'Kind' is missing in '${goJson(document)}'`));
@@ -113,7 +113,7 @@ function toObjects(path: string, document: unknown): KubeObject[] {
 function checkItems(items: unknown): void {
   if (items === null) return;
   if (!Array.isArray(items)) throw jsonMismatch(items, "[]json.RawMessage").within("decodeList", "items");
-  for (const item of items) if (item !== null && goKindOf(item) !== "map") throw jsonMismatch(item, "map[string]interface {}");
+  for (const item of items) if (item !== null && getGoKind(item) !== "map") throw jsonMismatch(item, "map[string]interface {}");
 }
 
 function toItems(list: Members): KubeObject[] {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { minorText } from "../version/clusterVersion.ts";
+import { formatMinorVersion } from "../version/clusterVersion.ts";
 import { MAX_OPENSHIFT_VERSION, parseMaxVersion } from "./maxOpenShiftVersion.ts";
 
 interface GrammarCase extends CaseHead {
@@ -11,19 +11,19 @@ interface GrammarCase extends CaseHead {
 const type = MAX_OPENSHIFT_VERSION;
 const values = loadCases<GrammarCase>("gate").flatMap((c) => c.values ?? []);
 
-test.for(values)("the value $value", ({ value, max, error }) => {
+test.for(values)("parseMaxVersion parses value $value", ({ value, max, error }) => {
   const found = parseMaxVersion([{ type, value }]);
   if (error !== undefined)
     expect(found).toEqual({ kind: "invalid", errors: [`error converting to semver for version ${value}: ${error}`] });
-  else expect(found.kind === "stated" && minorText(found.max)).toBe(max);
+  else expect(found.kind === "stated" && formatMinorVersion(found.max)).toBe(max);
 });
 
-test("only the property of that very type counts", () => {
+test("parseMaxVersion reads only properties of the exact type", () => {
   expect(parseMaxVersion([{ type: "olm.maxopenshiftversion", value: "4.18" }])).toEqual({ kind: "none" });
   expect(parseMaxVersion([])).toEqual({ kind: "none" });
 });
 
-test("a second one is an error, also behind one that is wrong", () => {
+test("parseMaxVersion rejects a second property, even after an invalid one", () => {
   const twice = `more than one ${type} found in bundle`;
   const good = { type, value: "4.18" };
   expect(parseMaxVersion([good, good, good])).toEqual({ kind: "invalid", errors: [twice] });
@@ -33,7 +33,7 @@ test("a second one is an error, also behind one that is wrong", () => {
   });
 });
 
-test("a huge value is refused and quoted in part", () => {
+test("parseMaxVersion rejects a huge value and truncates it in the error", () => {
   const huge = [
     `"${"9".repeat(1_000_000)}.1"`,
     `${"9".repeat(1_000_000)}.1`,
@@ -47,12 +47,12 @@ test("a huge value is refused and quoted in part", () => {
   }
 });
 
-test("every version can be written as a number from 1.0 on, and as a string", () => {
+test("parseMaxVersion accepts every version from 1.0 as a number and as a string", () => {
   fc.assert(
     fc.property(fc.bigInt(1n, 2n ** 64n - 1n), fc.bigInt(0n, 2n ** 64n - 1n), (major, minor) => {
       for (const value of [`${major}.${minor}`, `"${major}.${minor}"`]) {
         const found = parseMaxVersion([{ type, value }]);
-        expect(found.kind === "stated" && minorText(found.max)).toBe(`${major}.${minor}`);
+        expect(found.kind === "stated" && formatMinorVersion(found.max)).toBe(`${major}.${minor}`);
       }
     }),
   );

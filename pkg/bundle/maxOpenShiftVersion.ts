@@ -4,7 +4,7 @@ import { canonicalJson } from "../golang/json.ts";
 import { goJsonFault } from "../golang/jsonSyntax.ts";
 import { goQuote } from "../golang/quote.ts";
 import { truncate } from "../text/truncate.ts";
-import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText } from "../version/clusterVersion.ts";
+import { type ClusterVersion, formatMinorVersion, isBelow, type MinorVersion, parseMinorVersion } from "../version/clusterVersion.ts";
 import type { RawProperty } from "./properties.ts";
 
 /** Type of the property with the maximum OpenShift version, major and minor, that an operator supports. */
@@ -50,7 +50,7 @@ function maxVersionFrom(token: string): MinorVersion {
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new Error(`json: cannot unmarshal number ${token} into Go value of type float64`);
     if (!NUMBER.test(token)) throw new Error(`invalid semver format ${goQuote(token)}: expected <major>.<minor>`);
-    return minorOf(`${token}.0`);
+    return parseMinorVersion(`${token}.0`);
   }
   if (value.startsWith("v") || value.split(".").length !== 2) throw new Error("invalid version format");
   return parseTolerant(value);
@@ -67,7 +67,7 @@ function parseTolerant(text: string): MinorVersion {
     .split(".")
     .map(trimZeros);
   if (/[+-]/.test(parts.at(-1) ?? "")) throw new Error("Short version cannot contain PreRelease/Build meta data");
-  return minorOf([...parts, "0"].join("."));
+  return parseMinorVersion([...parts, "0"].join("."));
 }
 
 function trimZeros(part: string): string {
@@ -113,8 +113,8 @@ export function findClusterVersionConflict(max: MaxVersion, cluster: ClusterVers
 export function formatClusterVersionConflict(conflict: ClusterVersionConflict): string {
   const its = `its ${MAX_OPENSHIFT_VERSION}`;
   if (conflict.kind === "invalid") return `${its} is invalid (${formatReason(conflict.errors.join(", "))})`;
-  const max = minorText(conflict.max);
-  if (conflict.kind === "below") return `${its} ${max} is below the cluster's ${minorText(conflict.cluster)}`;
+  const max = formatMinorVersion(conflict.max);
+  if (conflict.kind === "below") return `${its} ${max} is below the cluster's ${formatMinorVersion(conflict.cluster)}`;
   return `${its} ${max} cannot be compared, because the cluster's version is unknown (${formatReason(conflict.because)})`;
 }
 

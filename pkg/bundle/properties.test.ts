@@ -15,20 +15,20 @@ function annotationOf(annotation: string | undefined, file?: string): string | u
 
 const MAX = "olm.maxOpenShiftVersion";
 
-test("a number of the annotation stays as it is written, also when properties of the file follow", () => {
+test("addProperties keeps the digits of numbers in the annotation", () => {
   const written = `[ {"value": 4.10, "type": "${MAX}"} ]`;
   expect(annotationOf(written)).toBe(written);
   expect(annotationOf(written, "properties: [{type: a, value: b}]")).toBe(`[{"type":"${MAX}","value":4.10},{"type":"a","value":"b"}]`);
 });
 
-test("a number of the file that is not quoted is a floating-point number first", () => {
+test("addProperties converts unquoted numbers in the file to floating-point numbers", () => {
   const file = `properties: [{type: ${MAX}, value: 4.10}, {type: ${MAX}, value: 5.0}, {type: ${MAX}, value: '4.10'}]`;
   expect(annotationOf(undefined, file)).toBe(
     `[{"type":"${MAX}","value":4.1},{"type":"${MAX}","value":5},{"type":"${MAX}","value":"4.10"}]`,
   );
 });
 
-test("items of the file may have a member property around them", () => {
+test("addProperties unwraps items of the file that are nested in property", () => {
   const gvk = "{group: olm.coreos.io, version: v1alpha1, kind: myresource}";
   const file = `properties:
 - property: {type: color, value: red}
@@ -44,19 +44,19 @@ test("items of the file may have a member property around them", () => {
   ]);
 });
 
-test("a property that means nothing to OLM is kept", () => {
+test("addProperties keeps properties of unknown types", () => {
   const file = 'properties:\n- type: olm.kubeversion\n  value:\n    version: "1.16.0"\n';
   expect(annotationOf(undefined, file)).toBe('[{"type":"olm.kubeversion","value":{"version":"1.16.0"}}]');
 });
 
-test("values of the annotation are written as Go writes raw JSON", () => {
+test("addProperties formats values of the annotation like raw JSON of Go", () => {
   const written = '[{"type":"<a>","value": { "b" : [1 , 1e2, "\\u0041 & \\" ]"], "a": {} }}, {"type": "none"}, null]';
   expect(annotationOf(written, "properties: []")).toBe(
     '[{"type":"\\u003ca\\u003e","value":{"b":[1,1e2,"\\u0041 \\u0026 \\" ]"],"a":{}}},{"type":"none","value":null},{"type":"","value":null}]',
   );
 });
 
-test("keys are taken in any letter case, of a repeated one the last", () => {
+test("addProperties ignores the case of keys and uses the last duplicate", () => {
   const written = '[{"Type":"a","TYPE":"b","type":null,"value":1,"VALUE":2.0}]';
   expect(annotationOf(written, "properties: []")).toBe('[{"type":"b","value":2.0}]');
 });
@@ -67,6 +67,6 @@ test.for([
   ["{}", "json: cannot unmarshal object into Go value of type []property.Property"],
   ["[1]", "json: cannot unmarshal number into Go value of type property.Property"],
   ['[{"type":1}]', "json: cannot unmarshal number into Go struct field Property.type of type string"],
-] as const)("the annotation %j is refused: %s", ([annotation, error]) => {
+] as const)("addProperties rejects annotation %j with %s", ([annotation, error]) => {
   expect(() => annotationOf(annotation)).toThrow(`failed to unmarshal csv.metadata.annotations['olm.properties']: ${error}`);
 });

@@ -3,11 +3,11 @@ import type { JsonObject } from "../api/k8s.ts";
 import { messageOf, terminalIn } from "../errors/errors.ts";
 import { describeKind, wrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
-import { goJson, stringEnd } from "../golang/json.ts";
+import { findStringEnd, goJson } from "../golang/json.ts";
 import { goJsonFault } from "../golang/jsonSyntax.ts";
-import { isObject, memberOf } from "../golang/members.ts";
-import { goKindOf, jsonMismatch } from "../golang/types.ts";
-import { type OnMember, yamlDocument } from "../golang/yamlDocument.ts";
+import { findMember, isObject } from "../golang/members.ts";
+import { getGoKind, jsonMismatch } from "../golang/types.ts";
+import { type OnMember, parseYamlDocument } from "../golang/yamlDocument.ts";
 import { compareText } from "../text/compare.ts";
 import { excerpt } from "../text/truncate.ts";
 import { sortKeys } from "./goTypes.ts";
@@ -19,8 +19,8 @@ import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";
  * Returns an item with its own type unchanged.
  */
 export function unwrapProperty(item: JsonObject): JsonObject {
-  const inner = memberOf(item, "property");
-  return isObject(inner) && memberOf(item, "type") === undefined ? inner : item;
+  const inner = findMember(item, "property");
+  return isObject(inner) && findMember(item, "type") === undefined ? inner : item;
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -53,8 +53,8 @@ export function readDependencies(files: BundleFiles, metadata = "metadata", memb
 /** Reads the list `dependencies`; empty if there is none. @throws Error if the file is invalid. */
 function itemsIn(content: Uint8Array, onMember: OnMember): readonly unknown[] {
   if (content.byteLength > MAX_BYTES) throw new Error(`the file has ${content.byteLength} bytes, more than the limit of ${MAX_BYTES}`);
-  const document = yamlDocument(new TextDecoder().decode(content), onMember);
-  const items = isObject(document) ? memberOf(document, "dependencies") : undefined;
+  const document = parseYamlDocument(new TextDecoder().decode(content), onMember);
+  const items = isObject(document) ? findMember(document, "dependencies") : undefined;
   if (items === undefined || items === null) return [];
   if (!Array.isArray(items)) throw new Error(`dependencies: expected a list, got ${describeKind(items)}`);
   if (items.length > MAX_DEPENDENCIES) throw new Error(`dependencies: ${items.length} items, more than the limit of ${MAX_DEPENDENCIES}`);
@@ -82,7 +82,7 @@ function toRequiredProperty(item: unknown): Property {
   if (!isObject(item)) throw new Error(`: expected an object, got ${describeKind(item)}`);
   const dependency = unwrapProperty(item);
   const type = text(dependency, "type", "");
-  const value = memberOf(dependency, "value") ?? null;
+  const value = findMember(dependency, "value") ?? null;
   if (type === "") throw new Error(".type: must be set");
   if (type !== "olm.package" && type !== "olm.gvk") return { type, value };
   if (!isObject(value)) throw new Error(`.value: expected an object, got ${describeKind(value)}`);
@@ -97,7 +97,7 @@ function toRequiredProperty(item: unknown): Property {
 
 /** Reads a text; empty if it is missing, like in Go. */
 function text(object: JsonObject, key: string, at: string): string {
-  const value = memberOf(object, key) ?? "";
+  const value = findMember(object, key) ?? "";
   if (typeof value === "string") return value;
   throw new Error(`${at}.${key}: ${excerpt(wrongKind(value, "a string"))}`);
 }
@@ -164,7 +164,7 @@ function splitTokens(json: string): string[] {
   let start = 1;
   for (let at = 1; at <= end; at++) {
     const char = json[at];
-    if (char === '"') at = stringEnd(json, at);
+    if (char === '"') at = findStringEnd(json, at);
     else if (char === "{" || char === "[") depth++;
     else if (depth === 0 && (char === "," || char === ":" || at === end)) {
       const part = json.slice(start, at).trim();
@@ -180,7 +180,7 @@ function compactJson(json: string): string {
   let text = "";
   let start = 0;
   for (let at = 0; at < json.length; at++) {
-    if (json[at] === '"') at = stringEnd(json, at);
+    if (json[at] === '"') at = findStringEnd(json, at);
     else if (SPACE.test(json[at] ?? "")) {
       text += json.slice(start, at);
       start = at + 1;
@@ -201,7 +201,9 @@ export function addProperties(csv: Csv, path: string, files: BundleFiles, names?
   const properties = annotatedProperties(csv);
   const file = files.get(path);
   if (!file || file.byteLength === 0) return;
-  properties.push(...withContext(path, () => propertiesIn(yamlDocument(new TextDecoder().decode(file), (name) => names?.add(path, name)))));
+  properties.push(
+    ...withContext(path, () => propertiesIn(parseYamlDocument(new TextDecoder().decode(file), (name) => names?.add(path, name)))),
+  );
   csv.metadata.annotations = sortKeys({ ...csv.metadata.annotations, [ANNOTATION_PROPERTIES]: formatProperties(properties) }) as Record<
     string,
     string
@@ -217,8 +219,8 @@ function annotatedProperties(csv: Csv): RawProperty[] {
 function propertiesIn(document: unknown): RawProperty[] {
   try {
     if (document === null) return [];
-    if (goKindOf(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
-    const properties = memberOf(document as JsonObject, "properties") ?? null;
+    if (getGoKind(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
+    const properties = findMember(document as JsonObject, "properties") ?? null;
     const items = Array.isArray(properties)
       ? properties.map((item: unknown) => (isObject(item) ? unwrapProperty(item) : item))
       : properties;

@@ -9,12 +9,12 @@ interface AnnotationCase extends CaseHead {
 
 const annotations = loadCases<AnnotationCase>("gate").flatMap((c) => c.annotations ?? []);
 
-test.for(annotations)("the annotation $annotation", ({ annotation, properties, error }) => {
+test.for(annotations)("parseRawProperties parses annotation $annotation", ({ annotation, properties, error }) => {
   if (error !== undefined) expect(() => parseRawProperties(annotation)).toThrow(expect.objectContaining({ message: error }));
   else expect(parseRawProperties(annotation).map(({ type, value }) => [type, value])).toEqual(properties);
 });
 
-test("what JSON.stringify writes is read back", () => {
+test("parseRawProperties parses the output of JSON.stringify", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ type: fc.string(), value: fc.jsonValue() })), fc.constantFrom(0, 2), (list, space) => {
       const found = parseRawProperties(JSON.stringify(list, undefined, space));
@@ -24,7 +24,7 @@ test("what JSON.stringify writes is read back", () => {
   );
 });
 
-test("whatever else there is, either a list or one line that quotes little", () => {
+test("parseRawProperties returns a list or throws a short error for any text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (text) => {
       try {
@@ -36,7 +36,7 @@ test("whatever else there is, either a list or one line that quotes little", () 
   );
 });
 
-test("deep nesting and great length cost neither stack nor quotes", () => {
+test("parseRawProperties supports deep nesting and long texts", () => {
   const deep = `[{"type":"a","value":${"[".repeat(9_990)}${"]".repeat(9_990)}}]`;
   expect(parseRawProperties(deep)[0]?.value).toHaveLength(2 * 9_990);
   expect(() => parseRawProperties("[".repeat(1_000_000))).toThrow(new Error("invalid character '[' exceeded max depth"));

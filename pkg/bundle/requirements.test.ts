@@ -8,10 +8,10 @@ interface RequirementsCase extends CaseHead {
   kube?: string;
   requires: { minKubeVersion?: string; definitions?: { name: string; version: string; kind: string }[]; apis?: Record<string, string>[] };
   brings?: string[];
-  /** Kinds that the operator serves itself. */
+  /** Kinds that the operator serves. */
   serves?: Record<string, string>[];
   served?: string[];
-  /** Nothing is required at all. */
+  /** Set if there are no requirements. */
   wants?: "nothing";
   unmet?: string[];
 }
@@ -49,7 +49,7 @@ test.for(loadCases<RequirementsCase>("requirements"))(
   },
 );
 
-test("what a bundle requires is bounded, in number and in length", () => {
+test("readRequirements limits the number and length of requirements", () => {
   const definitions = Array.from({ length: 1_000 }, (_, i) => ({
     name: `${i}.${"x".repeat(10_000)}`,
     version: "v".repeat(10_000),
@@ -61,8 +61,8 @@ test("what a bundle requires is bounded, in number and in length", () => {
 });
 
 test.for<[what: string, json: unknown, requirements: BundleRequirements | undefined]>([
-  ["no object", [], undefined],
-  ["members of other kinds", { minKubeVersion: 1, definitions: 7, apis: [7, { group: "g" }] }, { definitions: [], apis: [] }],
-])("of a record nothing is taken that is %s", ([, json, requirements]) => {
+  ["a list", [], undefined],
+  ["fields of wrong types", { minKubeVersion: 1, definitions: 7, apis: [7, { group: "g" }] }, { definitions: [], apis: [] }],
+])("parseRequirements ignores %s", ([, json, requirements]) => {
   expect(parseRequirements(json)).toEqual(requirements);
 });

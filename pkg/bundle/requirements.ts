@@ -23,7 +23,7 @@ interface ServedKind {
 }
 
 /** The version and the APIs of a cluster. */
-export interface ClusterApis {
+export interface ClusterEnvironment {
   /** Version of the API server, such as "v1.34.1-eks-1de2ab1". */
   readonly kubeVersion: string;
   readonly served: readonly ServedKind[];
@@ -64,7 +64,7 @@ export function readRequirements({ csv, crds }: { csv: Pick<Csv, "spec">; crds: 
  * Returns a clause for each unmet requirement, in order: version, CRDs, APIs. Ignores vendor suffixes of the version of the API server, so that
  * v1.34.1-gke.100 is 1.34.1.
  */
-export function findUnmetRequirements(requirements: BundleRequirements, { kubeVersion, served }: ClusterApis): string[] {
+export function findUnmetRequirements(requirements: BundleRequirements, { kubeVersion, served }: ClusterEnvironment): string[] {
   const { minKubeVersion, definitions = [], apis = [] } = requirements;
   const version = minKubeVersion === undefined ? undefined : versionFinding(minKubeVersion, kubeVersion);
   return [

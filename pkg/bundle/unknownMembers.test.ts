@@ -7,9 +7,9 @@ const CRD = "apiextensions/v1.CustomResourceDefinition";
 // Source: findings in real bundles, such as miniKubeVersion of 222 of them.
 test.for<[what: string, type: string, value: unknown, unknown: [path: string, meant: string | undefined][]]>([
   ["nothing unknown", CSV, { spec: { displayName: "A", labels: { any: "thing" } } }, []],
-  ["a misspelt member", CSV, { spec: { miniKubeVersion: "1.27.0" } }, [["spec.miniKubeVersion", "minKubeVersion"]]],
+  ["a misspelt field", CSV, { spec: { miniKubeVersion: "1.27.0" } }, [["spec.miniKubeVersion", "minKubeVersion"]]],
   ["another letter case", CSV, { spec: { MinKubeVersion: "1.27.0" } }, [["spec.MinKubeVersion", "minKubeVersion"]]],
-  ["members of list items", CSV, { spec: { icon: [{ data: 1 }, null, 5] } }, [["spec.icon.0.data", undefined]]],
+  ["fields of list items", CSV, { spec: { icon: [{ data: 1 }, null, 5] } }, [["spec.icon.0.data", undefined]]],
   ["values of a wrong type", CSV, { spec: { install: [], icon: { a: 1 } } }, []],
   [
     "schemas in schemas",
@@ -28,6 +28,6 @@ test.for<[what: string, type: string, value: unknown, unknown: [path: string, me
       ["spec.versions.0.schema.openAPIV3Schema.properties.a.additionalProperties.descripton", "description"],
     ],
   ],
-])("%s", ([, type, value, unknown]) => {
+])("findUnknownFields handles %s", ([, type, value, unknown]) => {
   expect(findUnknownFields(type, value).map(({ path, meant }) => [path.join("."), meant])).toEqual(unknown);
 });

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { Meta } from "../fbc/types.ts";
-import { filesDigest, readCatalogMetas } from "../sources/catalogContent.ts";
-import { CatalogCache, cacheFolder } from "./catalogCache.ts";
+import { digestFiles, readCatalogMetas } from "../sources/catalogContent.ts";
+import { CatalogCache, getCacheFolder } from "./catalogCache.ts";
 
 const KEY = `sha256-${"a".repeat(64)}`;
 const OTHER = `sha256-${"b".repeat(64)}`;
@@ -105,17 +105,17 @@ test.for<[Record<string, string>, string | undefined]>([
   [{ XDG_CACHE_HOME: "", HOME: "/h" }, "/h/.cache/olmv1/catalogs"],
   [{ XDG_CACHE_HOME: "relative", HOME: "/h" }, "/h/.cache/olmv1/catalogs"],
   [{}, undefined],
-])("cacheFolder, with %j, returns %s", ([env, want]) => {
-  expect(cacheFolder(env)).toBe(want);
+])("getCacheFolder, with %j, returns %s", ([env, want]) => {
+  expect(getCacheFolder(env)).toBe(want);
 });
 
-test("filesDigest changes when the name or content of a file changes", async () => {
+test("digestFiles changes when the name or content of a file changes", async () => {
   using folder = new TempFolder();
   const path = folder.write("c", { "a.json": '{"schema":"x"}', "b.json": '{"schema":"y"}' });
-  const before = await filesDigest(path);
-  expect(await filesDigest(folder.write("d", { "a.json": '{"schema":"x"}', "b.json": '{"schema":"y"}' }))).toBe(before);
-  expect(await filesDigest(folder.write("e", { "a.json": '{"schema":"x"}', "c.json": '{"schema":"y"}' }))).not.toBe(before);
-  expect(await filesDigest(folder.write("f", { "a.json": '{"schema":"x"}{"schema":"y"}' }))).not.toBe(before);
+  const before = await digestFiles(path);
+  expect(await digestFiles(folder.write("d", { "a.json": '{"schema":"x"}', "b.json": '{"schema":"y"}' }))).toBe(before);
+  expect(await digestFiles(folder.write("e", { "a.json": '{"schema":"x"}', "c.json": '{"schema":"y"}' }))).not.toBe(before);
+  expect(await digestFiles(folder.write("f", { "a.json": '{"schema":"x"}{"schema":"y"}' }))).not.toBe(before);
 });
 
 test("readCatalogMetas rejects a folder without catalog objects", async () => {

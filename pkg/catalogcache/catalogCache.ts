@@ -141,7 +141,7 @@ const KEY = /^[a-z0-9]{1,32}-[0-9a-f]{32,128}$/;
 const DRAFT = /^\.draft-/;
 
 /** Returns the cache folder for catalogs; undefined if the environment names none. */
-export function cacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
+export function getCacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const named = env["XDG_CACHE_HOME"];
   if (named !== undefined && isAbsolute(named)) return join(named, "olmv1", "catalogs");
   const home = env["HOME"];
@@ -149,12 +149,12 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
 }
 
 /** Returns the key of a catalog's image. @param digest such as `sha256:…` */
-export function imageKey(digest: string): string {
+export function getImageKey(digest: string): string {
   return digest.replace(":", "-");
 }
 
 /** Returns the key of a catalog's files. @param sha256 as hex */
-export function filesKey(sha256: string): string {
+export function getFilesKey(sha256: string): string {
   return `files-${sha256}`;
 }
 

@@ -30,7 +30,7 @@ interface ClientConfig {
  * Returns the CA bundles in a live object for the target, PEM, one per webhook; "" for those
  * without.
  */
-export function bundlesIn(live: KubeObject, { ref, webhooks }: CaTarget): string[] {
+export function getCaBundles(live: KubeObject, { ref, webhooks }: CaTarget): string[] {
   if (!webhooks) {
     const spec = live["spec"] as { caBundle?: string; conversion?: { webhook?: ClientConfig } } | undefined;
     return [isApiService(ref) ? decodeCaBundle(spec?.caBundle) : readCaBundle(spec?.conversion?.webhook)];

@@ -223,7 +223,7 @@ export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManage
  * have no webhooks. Considers only what the renderer writes, because bundles contain annotations
  * for providers too.
  */
-export function providerOf(objects: readonly KubeObject[]): CertificateProvider | undefined {
+export function findProvider(objects: readonly KubeObject[]): CertificateProvider | undefined {
   return CERTIFICATE_PROVIDERS.find((provider) => providedNames(objects, provider).length > 0);
 }
 

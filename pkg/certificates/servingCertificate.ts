@@ -1,7 +1,7 @@
 import { LABEL_SELF_MANAGED_CERTIFICATE } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { type CertificateAction, type CertificateState, type CertificateTimes, nextAction, type PairState } from "./rotation.ts";
-import { type StoredCertificates, secretFrom, storedIn } from "./storedCertificates.ts";
+import { readStoredCertificates, type StoredCertificates, toServingSecret } from "./storedCertificates.ts";
 
 /** The Secret of a program's self-managed certificate. */
 export interface ServingSecretName {
@@ -30,7 +30,7 @@ export function servingSecretName(program: "catalogd" | "operator-controller", n
 }
 
 /** Determines the state of a Secret of any writer. Only the label decides who owns it. */
-export function servingSecretOf(secret: KubeObject | undefined, { program }: ServingSecretName): ServingSecret {
+export function parseServingSecret(secret: KubeObject | undefined, { program }: ServingSecretName): ServingSecret {
   if (!secret) return { kind: "missing" };
   const owner = secret.metadata.labels?.[LABEL_SELF_MANAGED_CERTIFICATE];
   const label = `label ${LABEL_SELF_MANAGED_CERTIFICATE}=${program}`;
@@ -38,17 +38,19 @@ export function servingSecretOf(secret: KubeObject | undefined, { program }: Ser
   if (owner !== program) return { kind: "foreign", because: `its label belongs to another program, expected ${label}` };
   if (secret["immutable"] === true) return { kind: "foreign", because: "it is immutable" };
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
-  return MEMBERS.some((member) => (data[member] ?? "") !== "") ? { kind: "stored", stored: storedIn(secret) } : { kind: "empty" };
+  return MEMBERS.some((member) => (data[member] ?? "") !== "")
+    ? { kind: "stored", stored: readStoredCertificates(secret) }
+    : { kind: "empty" };
 }
 
 /**
  * Returns the Secret with this content: `live` as it was read, with its resourceVersion to detect
  * conflicting writes, or a new one if it does not exist. Keeps data and labels of others.
  */
-export function servingSecretWith(live: KubeObject | undefined, place: ServingSecretName, stored: StoredCertificates): KubeObject {
+export function buildServingSecret(live: KubeObject | undefined, place: ServingSecretName, stored: StoredCertificates): KubeObject {
   const { namespace, name, program } = place;
   const secret = { apiVersion: "v1", kind: "Secret", namespace, name };
-  const fresh = secretFrom(secret, stored);
+  const fresh = toServingSecret(secret, stored);
   // A type without required keys: the Secret in the manifests is empty.
   if (!live) {
     const labels = { [LABEL_SELF_MANAGED_CERTIFICATE]: program, "app.kubernetes.io/name": program, "app.kubernetes.io/part-of": "olm" };

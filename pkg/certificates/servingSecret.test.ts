@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { certificateHostNames, servingSecretName, servingSecretOf, servingSecretWith } from "./servingCertificate.ts";
+import { buildServingSecret, certificateHostNames, parseServingSecret, servingSecretName } from "./servingCertificate.ts";
 
 const PLACE = servingSecretName("catalogd", "olmv1-system");
 const LABEL = "olm.operatorframework.io/self-managed-certificate";
@@ -20,11 +20,11 @@ test.for([
   ["with other content", secret({ labels: { [LABEL]: "catalogd" }, data: { note: base64("x"), "tls.crt": "" } }), { kind: "empty" }],
   ["with half of a key pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],
 ] as const)("a Secret %s", ([, given, want]) => {
-  expect(servingSecretOf(given, PLACE)).toMatchObject(want);
+  expect(parseServingSecret(given, PLACE)).toMatchObject(want);
 });
 
 test("an undefined Secret is missing", () => {
-  expect(servingSecretOf(undefined, PLACE)).toEqual({ kind: "missing" });
+  expect(parseServingSecret(undefined, PLACE)).toEqual({ kind: "missing" });
 });
 
 test("the written Secret keeps the resourceVersion that was read, and the labels and data of others", () => {
@@ -32,15 +32,15 @@ test("the written Secret keeps the resourceVersion that was read, and the labels
     labels: { [LABEL]: "catalogd", mine: "x" },
     data: { note: "bm90ZQ==", "next.crt": base64("old"), "next.key": "" },
   });
-  const written = servingSecretWith(live, PLACE, { serving: { certificate: "C", key: "K" }, authorities: ["A"] });
+  const written = buildServingSecret(live, PLACE, { serving: { certificate: "C", key: "K" }, authorities: ["A"] });
   expect(written.metadata).toEqual(live.metadata);
   expect(written["data"]).toEqual({ note: "bm90ZQ==", "tls.crt": base64("C"), "tls.key": base64("K"), "ca.crt": base64("A\n") });
 });
 
 test("a created Secret has the label of the program and a type that allows empty content", () => {
-  const made = servingSecretWith(undefined, PLACE, { serving: { certificate: "C", key: "K" }, authorities: [] });
+  const made = buildServingSecret(undefined, PLACE, { serving: { certificate: "C", key: "K" }, authorities: [] });
   expect(made).toMatchObject({ type: "Opaque", metadata: { name: "catalogd-serving-cert", namespace: "olmv1-system" } });
-  expect(servingSecretOf(made, PLACE).kind).toBe("stored");
+  expect(parseServingSecret(made, PLACE).kind).toBe("stored");
 });
 
 test.for([

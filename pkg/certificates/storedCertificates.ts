@@ -21,7 +21,7 @@ export const AUTHORITIES_MAX = 16;
 const PEM = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,8192}-----END CERTIFICATE-----/g;
 
 /** Reads the content of a Secret of any writer, without validation. */
-export function storedIn(secret: KubeObject): StoredCertificates {
+export function readStoredCertificates(secret: KubeObject): StoredCertificates {
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   const text = (key: string): string => Buffer.from(data[key] ?? "", "base64").toString();
   const next = { certificate: text("next.crt"), key: text("next.key") };
@@ -36,7 +36,7 @@ export function storedIn(secret: KubeObject): StoredCertificates {
  * Returns the Secret with the content `stored`, without ownership labels. The operator mounts
  * tls.crt and tls.key; the rest is for operator-controller.
  */
-export function secretFrom({ apiVersion, kind, namespace, name }: ObjectRef, stored: StoredCertificates): KubeObject {
+export function toServingSecret({ apiVersion, kind, namespace, name }: ObjectRef, stored: StoredCertificates): KubeObject {
   const { serving, next } = stored;
   const texts = {
     "tls.crt": serving.certificate,

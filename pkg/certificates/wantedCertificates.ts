@@ -22,7 +22,7 @@ export interface WantedCertificate {
  * Returns the certificates that prepared or released objects need from operator-controller; empty
  * if another provider issues them.
  */
-export function wantedCertificates(objects: readonly KubeObject[]): WantedCertificate[] {
+export function listWantedCertificates(objects: readonly KubeObject[]): WantedCertificate[] {
   return providedNames(objects, selfSigned).map((names) => {
     const { namespace, certificateName: name } = names;
     const host = `${names.serviceName}.${namespace}`;
@@ -36,11 +36,11 @@ export function wantedCertificates(objects: readonly KubeObject[]): WantedCertif
 }
 
 /**
- * Returns the Secrets of `wantedCertificates` as objects with only a name: releases contain nothing
+ * Returns the Secrets of `listWantedCertificates` as objects with only a name: releases contain nothing
  * else of them.
  */
-export function certificateSecrets(objects: readonly KubeObject[]): KubeObject[] {
-  return wantedCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({
+export function listCertificateSecrets(objects: readonly KubeObject[]): KubeObject[] {
+  return listWantedCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({
     apiVersion,
     kind,
     metadata: { namespace, name },

@@ -2,9 +2,9 @@ import { API_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { loadBundle } from "../bundle/load.ts";
 import { pushImage } from "../oci/publish/push.ts";
-import { installerManifests, labelCreatedFor } from "../rbac/installerManifests.ts";
-import { requiredRules } from "../rbac/requiredRules.ts";
-import { unionOf } from "../rbac/ruleSets.ts";
+import { buildInstallerManifests, labelCreatedFor } from "../rbac/installerManifests.ts";
+import { computeRequiredRules } from "../rbac/requiredRules.ts";
+import { mergeRequiredRules } from "../rbac/ruleSets.ts";
 import { renderBundle } from "../render/render.ts";
 import { CONTROLLER_SUBJECT } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
@@ -52,12 +52,12 @@ export function sampleObjects(host: string): SampleObjects {
   const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
   const rules = sampleBundles().map(({ files }) => {
     const objects = renderBundle(loadBundle(files), { installNamespace: namespace });
-    return requiredRules(objects, { installNamespace: namespace });
+    return computeRequiredRules(objects, { installNamespace: namespace });
   });
   return {
     installer: [
       { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-      ...installerManifests({ namespace, name: serviceAccount }, unionOf(rules), CONTROLLER_SUBJECT),
+      ...buildInstallerManifests({ namespace, name: serviceAccount }, mergeRequiredRules(rules), CONTROLLER_SUBJECT),
     ].map((object) => labelCreatedFor(name, object)),
     catalog: {
       apiVersion: API_VERSION,

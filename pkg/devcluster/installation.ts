@@ -11,7 +11,7 @@ import type { Condition, KubeObject } from "../api/k8s.ts";
 import { STOP_WITH_STDIN } from "../controller/shutdown.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
-import { controllerSubject } from "../rbac/installerManifests.ts";
+import { getControllerSubject } from "../rbac/installerManifests.ts";
 import { tokenKubeconfig } from "./kubeconfig.ts";
 import { freePorts } from "./processes.ts";
 
@@ -122,7 +122,7 @@ export async function until(timeoutMs: number, what: string, done: () => Promise
 }
 
 /** The identity of an installation's operator-controller. */
-export const CONTROLLER_SUBJECT = controllerSubject(SYSTEM_NAMESPACE);
+export const CONTROLLER_SUBJECT = getControllerSubject(SYSTEM_NAMESPACE);
 
 const CONFIG = join(import.meta.dirname, "../../config");
 const FIELD_MANAGER = "olmv1-dev";

@@ -73,13 +73,13 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
     ),
     programs: await Promise.all(programs),
     catalogs: await answered(async () => (await client.list<ClusterCatalog>(CATALOG, { signal })).items, []),
-    policies: new Map(await Promise.all(POLICIES.map(async (ref) => [policyKey(ref), await get(ref)] as const))),
+    policies: new Map(await Promise.all(POLICIES.map(async (ref) => [formatPolicyKey(ref), await get(ref)] as const))),
     monitors: await answered(async () => (await client.list(SERVICE_MONITOR, { namespace, signal })).items, undefined),
   };
 }
 
 /** "Kind name". */
-export function policyKey({ kind, name }: { kind: string; name: string }): string {
+export function formatPolicyKey({ kind, name }: { kind: string; name: string }): string {
   return `${kind} ${name}`;
 }
 
@@ -115,7 +115,7 @@ export interface DoctorFinding {
 type Answer<T> = { readonly value: T } | { readonly refused: string };
 
 /** Returns the findings about a read object; a single finding if reading it is forbidden. */
-export function about<T>(check: string, answer: Answer<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
+export function reportOn<T>(check: string, answer: Answer<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
   if ("value" in answer) return judge(answer.value);
   return [{ check, status: "unknown", message: `cannot check: ${answer.refused}`, next: "ask a cluster administrator" }];
 }

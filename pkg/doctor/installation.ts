@@ -2,9 +2,9 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { SYSTEM_NAMESPACE } from "../api/constants.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
-import { ageText } from "../golang/time.ts";
+import { formatAge } from "../golang/time.ts";
 import { formatList } from "../text/lists.ts";
-import { about, type ClusterSnapshot, type DoctorFinding, POLICIES, policyKey } from "./clusterSnapshot.ts";
+import { type ClusterSnapshot, type DoctorFinding, formatPolicyKey, POLICIES, reportOn } from "./clusterSnapshot.ts";
 
 /** A part of an OpenAPI schema. */
 interface Schema {
@@ -36,7 +36,7 @@ export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFindin
 export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: ReadonlyMap<string, KubeObject>): DoctorFinding[] {
   return [...definitions].flatMap(([name, answer]) => {
     const check = `CustomResourceDefinition ${name}`;
-    return about(check, answer, (live): DoctorFinding[] => {
+    return reportOn(check, answer, (live): DoctorFinding[] => {
       if (!live) return [{ check, status: "problem", message: "it does not exist: olmv1 is not installed", next: APPLY }];
       const { conditions } = (live["status"] ?? {}) as { conditions?: Condition[] };
       const established = findCondition(conditions, "Established");
@@ -101,8 +101,8 @@ function inNamespace(next: string | undefined, namespace: string): string | unde
 /** Checks whether the admission policies are in force. */
 export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorFinding[] {
   return POLICIES.flatMap((ref): DoctorFinding[] => {
-    const check = policyKey(ref);
-    return about(check, policies.get(check) ?? { value: undefined }, (live): DoctorFinding[] =>
+    const check = formatPolicyKey(ref);
+    return reportOn(check, policies.get(check) ?? { value: undefined }, (live): DoctorFinding[] =>
       live ? [{ check, status: "ok", message: "in force" }] : [absent(check, ref.name, namespace)],
     );
   });
@@ -111,7 +111,7 @@ export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorF
 /** Checks whether metrics are collected. */
 export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
-  return about(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
+  return reportOn(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
     if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the programs still serve metrics" }];
     const names = found.map(({ metadata }) => metadata.name).filter((name) => name === "catalogd" || name === "operator-controller");
     if (names.length === 2) return [{ check, status: "ok", message: "collected through ServiceMonitors, if Prometheus has permission" }];
@@ -122,7 +122,7 @@ export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFi
 
 /** Checks whether there are catalogs, whether each is served, and the result of its last poll. */
 export function checkCatalogs({ catalogs, now }: ClusterSnapshot): DoctorFinding[] {
-  return about("catalogs", catalogs, (all): DoctorFinding[] => {
+  return reportOn("catalogs", catalogs, (all): DoctorFinding[] => {
     if (all.length > 0) return all.map((catalog) => catalogFinding(catalog, now));
     const next = "kubectl apply -f config/samples/clustercatalog.yaml";
     return [{ check: "catalogs", status: "warning", message: "no ClusterCatalog exists, so nothing can be installed", next }];
@@ -139,7 +139,7 @@ function catalogFinding({ metadata, spec, status }: ClusterCatalog, now: number)
     const why = progressing?.message ?? serving?.message ?? "catalogd has not reconciled it yet";
     return { check, status: "problem", message: `it is not served: ${why}`, next };
   }
-  const content = `content from ${ageText(status?.lastUnpacked, now)} ago`;
+  const content = `content from ${formatAge(status?.lastUnpacked, now)} ago`;
   if (progressing && progressing.reason !== "Succeeded")
     return { check, status: "warning", message: `served, with ${content}, but not updated: ${progressing.message}`, next };
   const valid = findCondition(status?.conditions, "Valid");

@@ -2,8 +2,8 @@ import { X509Certificate } from "node:crypto";
 import { findCondition } from "../api/conditions.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { assessCertificates } from "../certificates/rotation.ts";
-import { certificateHostNames, servingSecretName, servingSecretOf } from "../certificates/servingCertificate.ts";
-import { about, type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot } from "./clusterSnapshot.ts";
+import { certificateHostNames, parseServingSecret, servingSecretName } from "../certificates/servingCertificate.ts";
+import { type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
 
 /** The used parts of a Deployment. */
 interface Deployment {
@@ -26,7 +26,7 @@ function deploymentOf({ deployment }: ProgramSnapshot): Deployment | undefined {
 export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, version: string): DoctorFinding[] {
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
-    return about(check, facts.deployment, (): DoctorFinding[] => {
+    return reportOn(check, facts.deployment, (): DoctorFinding[] => {
       const leader = deploymentOf(facts) ? undefined : currentLeader(facts, now);
       if (leader === undefined) return [deploymentFinding(check, deploymentOf(facts), namespace)];
       const message = `it does not exist, because ${leader} runs ${facts.program} outside the cluster, as olmv1 dev does`;
@@ -95,7 +95,7 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Doct
     // If the Deployment does not exist either, that is already reported.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
-    return about(check, facts.lease, (live): DoctorFinding[] => [
+    return reportOn(check, facts.lease, (live): DoctorFinding[] => [
       leaseFinding(check, live?.["spec"] as LeaseSpec | undefined, { now, namespace }),
     ]);
   });
@@ -138,7 +138,7 @@ function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): 
   const name = isOwn ? `${program}-serving-cert` : `${program}-cert`;
   const check = `certificate of ${program}`;
   const place = { program, name, namespace, isOwn };
-  return about(check, facts.secrets.get(name) ?? { value: undefined }, (secret) => [certificateFinding(check, secret, place, now)]);
+  return reportOn(check, facts.secrets.get(name) ?? { value: undefined }, (secret) => [certificateFinding(check, secret, place, now)]);
 }
 
 interface Place {
@@ -185,7 +185,7 @@ function certificateFinding(check: string, secret: KubeObject | undefined, place
 
 /** Returns why a program cannot use its own certificate. */
 function ownFault(secret: KubeObject, program: Place["program"], namespace: string): string | undefined {
-  const found = servingSecretOf(secret, servingSecretName(program, namespace));
+  const found = parseServingSecret(secret, servingSecretName(program, namespace));
   if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.because}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
   const state = assessCertificates(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));

@@ -1,4 +1,4 @@
-import { listMember, memberOf } from "../golang/members.ts";
+import { findMember, getListMember } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt, truncate } from "../text/truncate.ts";
 
@@ -15,13 +15,13 @@ export const MAX_WORDS = 64;
 
 /** Reads the text of a case-insensitive key, truncated; undefined if it is missing or empty. */
 export function readBoundedText(object: Readonly<Record<string, unknown>>, key: string, max = MAX_TEXT): string | undefined {
-  const value = memberOf(object, key);
+  const value = findMember(object, key);
   return typeof value === "string" ? truncate(value.trim(), max) || undefined : undefined;
 }
 
 /** Reads the list of texts of a key, see `collectWords`. */
 export function readWords(object: Readonly<Record<string, unknown>>, key: string): string[] {
-  return collectWords(listMember(object, key));
+  return collectWords(getListMember(object, key));
 }
 
 /** Returns the distinct, trimmed, non-empty texts in `values`, in order: at most 64, each of at most 128 characters. */

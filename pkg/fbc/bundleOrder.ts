@@ -1,5 +1,5 @@
 import { type JsonObject } from "../api/k8s.ts";
-import { givenText, objectMember, objectMembers, textMember } from "../golang/members.ts";
+import { getObjectMember, getObjectMembers, getOptionalText, getTextMember } from "../golang/members.ts";
 import { compareText } from "../text/compare.ts";
 import { parseRange, type SortedRange } from "../version/blang.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../version/version.ts";
@@ -24,10 +24,10 @@ export function bundleVersion(text: string, release?: string): BundleVersion {
 
 /** Reads the version and the unparsed release in the first property `olm.package` of a bundle; undefined without that property. */
 export function ownVersion(bundle: Readonly<JsonObject>): (BundleVersion & { readonly release: string | undefined }) | undefined {
-  const property = objectMembers(bundle, "properties").find((one) => textMember(one, "type") === Schema.package);
-  const value = property && objectMember(property, "value");
-  const release = value && givenText(value, "release");
-  return value && { ...bundleVersion(textMember(value, "version"), release), release };
+  const property = getObjectMembers(bundle, "properties").find((one) => getTextMember(one, "type") === Schema.package);
+  const value = property && getObjectMember(property, "value");
+  const release = value && getOptionalText(value, "release");
+  return value && { ...bundleVersion(getTextMember(value, "version"), release), release };
 }
 
 /** Reads the version at the end of a bundle name, such as `foo.v1.2.0`. It is the only known version of a bundle that is no longer in the catalog. */

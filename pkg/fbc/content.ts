@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { foldCase, memberOf } from "../golang/members.ts";
+import { findMember, foldCase } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatList } from "../text/lists.ts";
 import { excerpt } from "../text/truncate.ts";
@@ -154,7 +154,7 @@ function packageFrom({ name, blob }: Meta): FbcPackage {
   const out: FbcPackage = { name };
   const defaultChannel = string(blob, "defaultChannel");
   const description = string(blob, "description");
-  const icon = memberOf(blob, "icon");
+  const icon = findMember(blob, "icon");
   if (defaultChannel !== undefined) out.defaultChannel = defaultChannel;
   if (description !== undefined) out.description = description;
   if (icon !== undefined && icon !== null) out.icon = object(icon, "icon");
@@ -200,7 +200,7 @@ function deprecationsFrom({ package: packageName, blob }: Meta): FbcDeprecations
 }
 
 function deprecationFrom(entry: JsonObject, at: string): DeprecationEntry {
-  const reference = object(memberOf(entry, "reference") ?? {}, `${at}reference`);
+  const reference = object(findMember(entry, "reference") ?? {}, `${at}reference`);
   const name = string(reference, "name", `${at}reference.`);
   const schema = string(reference, "schema", `${at}reference.`) ?? "";
   return { reference: name === undefined ? { schema } : { schema, name }, message: string(entry, "message", at) ?? "" };
@@ -210,17 +210,17 @@ function propertiesOf(blob: JsonObject): Property[] {
   return list(blob, "properties").map((property, i) => {
     const at = `properties[${i}]`;
     const members = object(property, at);
-    return { type: string(members, "type", `${at}.`) ?? "", value: memberOf(members, "value") };
+    return { type: string(members, "type", `${at}.`) ?? "", value: findMember(members, "value") };
   });
 }
 
 function hasMember(members: JsonObject, key: string): boolean {
-  const value = memberOf(members, key);
+  const value = findMember(members, key);
   return value !== undefined && value !== null;
 }
 
 function string(members: JsonObject, key: string, at = ""): string | undefined {
-  return textOf(memberOf(members, key), `${at}${key}`);
+  return textOf(findMember(members, key), `${at}${key}`);
 }
 
 function textOf(value: unknown, where: string): string | undefined {
@@ -230,7 +230,7 @@ function textOf(value: unknown, where: string): string | undefined {
 }
 
 function list(members: JsonObject, key: string, at = ""): readonly unknown[] {
-  const value = memberOf(members, key);
+  const value = findMember(members, key);
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error(`${at}${key}: expected a list, got ${describeKind(value)}`);
   return value;

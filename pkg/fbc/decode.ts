@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { YAMLException } from "js-yaml";
 import { messageOf } from "../errors/errors.ts";
-import { withNumberTokens, withoutHalves } from "../golang/json.ts";
+import { keepNumberTokens, replaceLoneSurrogates } from "../golang/json.ts";
 import { jsonFaultIn } from "../golang/jsonSyntax.ts";
 import { parseFirstYamlDocument } from "../golang/yaml.ts";
 import { excerpt } from "../text/truncate.ts";
@@ -153,11 +153,11 @@ export class MetaDecoder {
   }
 
   #parseJson(written: string, scan: Scan): unknown {
-    const text = withoutHalves(written);
+    const text = replaceLoneSurrogates(written);
     try {
       const value: unknown = JSON.parse(text);
       if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number exceeds float64");
-      return withNumberTokens(value, text);
+      return keepNumberTokens(value, text);
     } catch (err) {
       this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: messageOf(err) });
       return undefined;

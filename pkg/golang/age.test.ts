@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ageText } from "./time.ts";
+import { formatAge } from "./time.ts";
 
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 
@@ -20,5 +20,5 @@ test.for([
   [undefined, "<unknown>"],
   ["soon", "<unknown>"],
 ] as const)("%s is %s ago", ([since, want]) => {
-  expect(ageText(since, NOW)).toBe(want);
+  expect(formatAge(since, NOW)).toBe(want);
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, goJson, parseExactJson, withoutHalves, writeExactJson } from "./json.ts";
+import { canonicalJson, goJson, parseExactJson, replaceLoneSurrogates, writeExactJson } from "./json.ts";
 
 /** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
 const GO = [
@@ -68,7 +68,7 @@ test.for([
   ['{"maximum":9223372036854775807}', { maximum: 9_223_372_036_854_775_807n }],
   ['[-9007199254740993,9007199254740991,"1234567890123456789"]', [-9_007_199_254_740_993n, 9_007_199_254_740_991, "1234567890123456789"]],
   ['{"a":1.5,"b":1e30,"c":1234567890123456.5}', { a: 1.5, b: 1e30, c: 1_234_567_890_123_456.5 }],
-])("withNumberTokens keeps the digits of %s", ([text, want]) => {
+])("keepNumberTokens keeps the digits of %s", ([text, want]) => {
   expect(parseExactJson(text as string)).toEqual(want);
 });
 
@@ -96,18 +96,18 @@ test.for<[name: string, json: string, want: string]>([
   ["a half before another escape", String.raw`{"a":"\ud800\u0041"}`, '{"a":"�A"}'],
   ["an escaped backslash", String.raw`{"a":"\\ud800"}`, String.raw`{"a":"\\ud800"}`],
   ["a half before an escaped backslash", String.raw`{"a":"\ud800\\udc00"}`, String.raw`{"a":"�\\udc00"}`],
-])("withoutHalves reads as Go does: %s", ([, json, want]) => {
-  expect(JSON.stringify(JSON.parse(withoutHalves(json)))).toBe(want);
-  expect(withoutHalves(json)).toHaveLength(json.length);
+])("replaceLoneSurrogates reads as Go does: %s", ([, json, want]) => {
+  expect(JSON.stringify(JSON.parse(replaceLoneSurrogates(json)))).toBe(want);
+  expect(replaceLoneSurrogates(json)).toHaveLength(json.length);
 });
 
-test("withoutHalves changes nothing when there are no lone surrogates", () => {
+test("replaceLoneSurrogates changes nothing when there are no lone surrogates", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value).replaceAll(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
       const isWhole = JSON.stringify(JSON.parse(json)).isWellFormed() && !SURROGATE_TEXT.test(JSON.stringify(JSON.parse(json)));
-      if (isWhole) expect(withoutHalves(json)).toBe(json);
-      expect(JSON.stringify(JSON.parse(withoutHalves(json)))).not.toMatch(SURROGATE_TEXT);
+      if (isWhole) expect(replaceLoneSurrogates(json)).toBe(json);
+      expect(JSON.stringify(JSON.parse(replaceLoneSurrogates(json)))).not.toMatch(SURROGATE_TEXT);
     }),
   );
 });

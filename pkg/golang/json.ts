@@ -1,4 +1,4 @@
-import { foldKey, isObject, memberOf } from "./members.ts";
+import { findMember, foldKey, isObject } from "./members.ts";
 
 /** The property whose number is kept as text, because 4.10 is a different version than 4.1. */
 const TYPE = "olm.maxOpenShiftVersion";
@@ -21,7 +21,7 @@ interface SourceAccess {
  * Returns `value`, parsed from the JSON `text`, with the original text of the number in property olm.maxOpenShiftVersion. All other numbers stay
  * as parsed; the document is only parsed again if it has such a number.
  */
-export function withNumberTokens(value: unknown, text: string): unknown {
+export function keepNumberTokens(value: unknown, text: string): unknown {
   if (!hasNumber(value)) return value;
   const json = sourceAccess();
   return json.parse(text, function (key, member, { source }) {
@@ -30,20 +30,20 @@ export function withNumberTokens(value: unknown, text: string): unknown {
   });
 }
 
-/** Returns the text of a number that `withNumberTokens` kept; undefined for everything else. */
-export function numberToken(value: object): string | undefined {
+/** Returns the text of a number that `keepNumberTokens` kept; undefined for everything else. */
+export function getNumberToken(value: object): string | undefined {
   const json = sourceAccess();
   return "rawJSON" in value && json.isRawJSON(value) ? value.rawJSON : undefined;
 }
 
 function hasNumber(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const properties = memberOf(value, "properties");
-  return Array.isArray(properties) && properties.some((property) => isTyped(property) && typeof memberOf(property, "value") === "number");
+  const properties = findMember(value, "properties");
+  return Array.isArray(properties) && properties.some((property) => isTyped(property) && typeof findMember(property, "value") === "number");
 }
 
 function isTyped(value: unknown): value is Record<string, unknown> {
-  return isObject(value) && memberOf(value, "type") === TYPE;
+  return isObject(value) && findMember(value, "type") === TYPE;
 }
 
 function sourceAccess(): SourceAccess {
@@ -128,7 +128,7 @@ function encodeList(list: readonly unknown[], format: Format, emit: Emit): void 
 }
 
 function encodeObject(object: object, format: Format, emit: Emit): void {
-  const token = numberToken(object);
+  const token = getNumberToken(object);
   if (token !== undefined) return emit(token);
   const members = object as Readonly<Record<string, unknown>>;
   const keys = Object.keys(members);
@@ -221,7 +221,7 @@ const ESCAPE = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[
  * change.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/decode.go unquoteBytes
  */
-export function withoutHalves(json: string): string {
+export function replaceLoneSurrogates(json: string): string {
   if (!SURROGATE.test(json)) return json;
   return json.replace(ESCAPE, (escape, half: string | undefined) => (half === undefined ? escape : "\\ufffd"));
 }
@@ -240,7 +240,7 @@ type Parse = (text: string, reviver?: Reviver) => unknown;
  * @throws SyntaxError
  */
 export function parseExactJson(json: string): unknown {
-  const text = withoutHalves(json);
+  const text = replaceLoneSurrogates(json);
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
   const parse = JSON.parse as Parse;
   return parse(text, (_key, value, { source }) => {
@@ -276,7 +276,7 @@ export function indentJson(json: string, spaces: number): string {
   for (let at = 0; at < json.length; at++) {
     const char = json[at];
     if (char === '"') {
-      at = stringEnd(json, at);
+      at = findStringEnd(json, at);
       continue;
     }
     const opens = char === "{" || char === "[";
@@ -297,7 +297,7 @@ export function indentJson(json: string, spaces: number): string {
 }
 
 /** Returns the index of the closing quote of the string that begins at `from`. */
-export function stringEnd(json: string, from: number): number {
+export function findStringEnd(json: string, from: number): number {
   for (let end = json.indexOf('"', from + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let escapes = 0;
     while (json[end - 1 - escapes] === "\\") escapes++;

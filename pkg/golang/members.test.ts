@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foldCase, foldKey, memberOf } from "./members.ts";
+import { findMember, foldCase, foldKey } from "./members.ts";
 
 // Compared with encoding/json of Go 1.26.
 test.for<[key: string, isSchemaField: boolean]>([
@@ -11,7 +11,7 @@ test.for<[key: string, isSchemaField: boolean]>([
   ["sk\u0130ps", false], // I with a dot
 ])("foldKey finds the member skips under the name %j: %j", ([key, isSchemaField]) => {
   expect(foldKey(key) === "skips").toBe(isSchemaField);
-  expect(memberOf({ [key]: 1 }, "skips")).toBe(isSchemaField ? 1 : undefined);
+  expect(findMember({ [key]: 1 }, "skips")).toBe(isSchemaField ? 1 : undefined);
 });
 
 test.for<[a: string, b: string, isSame: boolean]>([
@@ -23,7 +23,7 @@ test.for<[a: string, b: string, isSame: boolean]>([
   expect(foldCase(a) === foldCase(b)).toBe(isSame);
 });
 
-test("memberOf prefers the member with the exact name", () => {
-  expect(memberOf({ NAME: 1, name: 2, Name: 3 }, "name")).toBe(2);
-  expect(memberOf({ NAME: 1, Name: 3 }, "name")).toBe(1);
+test("findMember prefers the member with the exact name", () => {
+  expect(findMember({ NAME: 1, name: 2, Name: 3 }, "name")).toBe(2);
+  expect(findMember({ NAME: 1, Name: 3 }, "name")).toBe(1);
 });

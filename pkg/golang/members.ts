@@ -31,7 +31,7 @@ export function foldCase(key: string): string {
  * Returns the member of `object` named `key`, in any letter case, as Go's JSON decoder finds fields; prefers the exact name.
  * @param key in ASCII
  */
-export function memberOf(object: Readonly<Record<string, unknown>>, key: string): unknown {
+export function findMember(object: Readonly<Record<string, unknown>>, key: string): unknown {
   if (Object.hasOwn(object, key)) return object[key];
   const folded = key.toLowerCase();
   const name = Object.keys(object).find((candidate) => foldKey(candidate) === folded);
@@ -41,57 +41,57 @@ export function memberOf(object: Readonly<Record<string, unknown>>, key: string)
 // Access to members of untrusted objects, in any letter case: values of unexpected types count as absent.
 
 /** Returns a string member; empty if it is not a string. */
-export function textMember(object: Readonly<JsonObject>, key: string): string {
-  return givenText(object, key) ?? "";
+export function getTextMember(object: Readonly<JsonObject>, key: string): string {
+  return getOptionalText(object, key) ?? "";
 }
 
 /** Returns a string member; undefined if it is not a string. */
-export function givenText(object: Readonly<JsonObject>, key: string): string | undefined {
-  const value = memberOf(object, key);
+export function getOptionalText(object: Readonly<JsonObject>, key: string): string | undefined {
+  const value = findMember(object, key);
   return typeof value === "string" ? value : undefined;
 }
 
 /** Returns the string that Go decodes: empty if the member is absent or null; undefined if it is of another type. */
 export function readGoText(object: Readonly<JsonObject>, key: string): string | undefined {
-  const value = memberOf(object, key) ?? "";
+  const value = findMember(object, key) ?? "";
   return typeof value === "string" ? value : undefined;
 }
 
 /** Returns a list member; empty if it is not a list. */
-export function listMember(object: Readonly<JsonObject>, key: string): readonly unknown[] {
-  const value = memberOf(object, key);
+export function getListMember(object: Readonly<JsonObject>, key: string): readonly unknown[] {
+  const value = findMember(object, key);
   return Array.isArray(value) ? value : [];
 }
 
 /** Returns the objects of a list member with their indexes; other values become empty objects, as null does in Go. */
-export function objectMembers(object: Readonly<JsonObject>, key: string): readonly JsonObject[] {
-  return listMember(object, key).map((item) => (isObject(item) ? item : {}));
+export function getObjectMembers(object: Readonly<JsonObject>, key: string): readonly JsonObject[] {
+  return getListMember(object, key).map((item) => (isObject(item) ? item : {}));
 }
 
 /** Returns an object member; undefined if it is not an object. */
-export function objectMember(object: Readonly<JsonObject>, key: string): JsonObject | undefined {
-  const value = memberOf(object, key);
+export function getObjectMember(object: Readonly<JsonObject>, key: string): JsonObject | undefined {
+  const value = findMember(object, key);
   return isObject(value) ? value : undefined;
 }
 
 /** Returns the object under `key`; an empty one if it does not exist or `value` is not an object. */
 export function objectAt(value: unknown, key: string): Readonly<JsonObject> {
-  return (isObject(value) ? objectMember(value, key) : undefined) ?? {};
+  return (isObject(value) ? getObjectMember(value, key) : undefined) ?? {};
 }
 
 /** Returns the objects in the list under `key`; ignores values of other types. */
 export function objectsAt(value: unknown, key: string): readonly JsonObject[] {
-  return isObject(value) ? listMember(value, key).filter(isObject) : [];
+  return isObject(value) ? getListMember(value, key).filter(isObject) : [];
 }
 
 /** Returns the strings in the list under `key`; ignores values of other types. */
 export function textsAt(value: unknown, key: string): readonly string[] {
-  return isObject(value) ? listMember(value, key).filter((item) => typeof item === "string") : [];
+  return isObject(value) ? getListMember(value, key).filter((item) => typeof item === "string") : [];
 }
 
 /** Returns the string under `key`; undefined if it does not exist or is empty. */
-export function nonEmptyText(value: unknown, key: string): string | undefined {
-  return (isObject(value) && textMember(value, key)) || undefined;
+export function getNonEmptyText(value: unknown, key: string): string | undefined {
+  return (isObject(value) && getTextMember(value, key)) || undefined;
 }
 
 /** Returns `object` with the member `key`, or without it if the value is undefined. An existing key in another case keeps its spelling. */

@@ -1,6 +1,6 @@
 import { assert, bigInt, constantFrom, nat, option, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalQuantity } from "./quantity.ts";
+import { normalizeQuantity } from "./quantity.ts";
 
 // Source: k8s.io/apimachinery v0.36.3 pkg/api/resource, json.Unmarshal followed by json.Marshal.
 test.for<[text: string, canonical: string]>([
@@ -29,8 +29,8 @@ test.for<[text: string, canonical: string]>([
   ["000Mi", "0"],
   [" 1Gi ", "1Gi"],
   [".", "0"],
-])("canonicalQuantity of %s is %s", ([text, canonical]) => {
-  expect(canonicalQuantity(text)).toBe(canonical);
+])("normalizeQuantity of %s is %s", ([text, canonical]) => {
+  expect(normalizeQuantity(text)).toBe(canonical);
 });
 
 const FORMAT = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -44,8 +44,8 @@ test.for<[text: string, error: string]>([
   ["1e999999999", "unable to parse quantity's suffix"],
   ["Pi", "unable to parse numeric part of quantity"],
   ["9".repeat(257), "a quantity of 257 characters is longer than the 256 allowed"],
-])("canonicalQuantity rejects %s", ([text, error]) => {
-  expect(() => canonicalQuantity(text)).toThrow(new Error(error));
+])("normalizeQuantity rejects %s", ([text, error]) => {
+  expect(() => normalizeQuantity(text)).toThrow(new Error(error));
 });
 
 const quantity = tuple(
@@ -55,11 +55,11 @@ const quantity = tuple(
   constantFrom("", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E-3"),
 ).map(([sign, whole, fraction, suffix]) => `${sign}${whole}${fraction === null ? "" : `.${fraction}`}${suffix}`);
 
-test("canonicalQuantity does not change canonical text", () => {
+test("normalizeQuantity does not change canonical text", () => {
   assert(
     property(quantity, (text) => {
-      const once = canonicalQuantity(text);
-      expect(canonicalQuantity(once)).toBe(once);
+      const once = normalizeQuantity(text);
+      expect(normalizeQuantity(once)).toBe(once);
     }),
   );
 });

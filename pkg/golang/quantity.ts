@@ -47,7 +47,7 @@ const MAX_EXPONENT = 1_000;
  * @throws Error in apimachinery's words for text that is not a quantity; in ours for text of more than 256 characters
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity
  */
-export function canonicalQuantity(text: string): string {
+export function normalizeQuantity(text: string): string {
   const trimmed = text.trim();
   if (trimmed.length > MAX_LENGTH) throw new Error(`a quantity of ${trimmed.length} characters is longer than the ${MAX_LENGTH} allowed`);
   const parts = trimmed === "" ? null : PARTS.exec(trimmed);

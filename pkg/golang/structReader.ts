@@ -1,9 +1,9 @@
 import { messageOf } from "../errors/errors.ts";
-import { MAX_INT64, withoutHalves } from "./json.ts";
+import { MAX_INT64, replaceLoneSurrogates } from "./json.ts";
 import { JsonScanner, type JsonVisitor, type StringSink, type Visit } from "./jsonScanner.ts";
 import { foldKey } from "./members.ts";
 import { goQuote } from "./quote.ts";
-import { goTime } from "./time.ts";
+import { normalizeTime } from "./time.ts";
 
 /**
  * The Go type that JSON is decoded into. `time` is RFC 3339, `helmTime` also accepts the empty string; `object` and `any` are parsed and not
@@ -84,7 +84,7 @@ function scalar(shape: GoScalar, token: string): unknown {
 
 /** Parses JSON. Lone surrogates become U+FFFD, as in Go. */
 export function parseToken(token: string): unknown {
-  return JSON.parse(withoutHalves(token));
+  return JSON.parse(replaceLoneSurrogates(token));
 }
 
 /** Validates base64 in pieces as Go does, ignoring line ends. */
@@ -125,7 +125,7 @@ function integer(token: string): number {
 function checkTime(text: string): void {
   try {
     if (!RFC_3339.test(text)) throw new Error("not RFC 3339");
-    goTime(text);
+    normalizeTime(text);
   } catch (err) {
     throw new Error("not a time in RFC 3339", { cause: err });
   }

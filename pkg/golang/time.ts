@@ -27,7 +27,7 @@ const ELEMENTS: readonly (readonly [name: string, pattern: RegExp])[] = [
  * @throws Error in Go's words for other text
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Time
  */
-export function goTime(text: string): string {
+export function normalizeTime(text: string): string {
   const found: string[] = [];
   let rest = text;
   for (const [name, pattern] of ELEMENTS) {
@@ -80,7 +80,7 @@ const STEPS = [
  * @param now milliseconds since the epoch
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/util/duration#HumanDuration
  */
-export function ageText(since: string | null | undefined, now: number): string {
+export function formatAge(since: string | null | undefined, now: number): string {
   const at = since ? Date.parse(since) : Number.NaN;
   if (Number.isNaN(at)) return "<unknown>";
   const seconds = Math.max(Math.floor((now - at) / 1_000), 0);

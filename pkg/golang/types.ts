@@ -66,7 +66,7 @@ export const CONVERTER: GoMode = {
   tellsPath: false,
   wraps: true,
   mismatch(value, want, goName) {
-    const kind = goKindOf(value);
+    const kind = getGoKind(value);
     if (want === "slice" || want === "map") return new GoTypeError(`cannot restore ${want} from ${kind}`);
     if (want === "struct") return new GoTypeError(`cannot restore struct from: ${kind}`);
     const numeric = want === "int32" || want === "int64" || want === "float64";
@@ -79,7 +79,7 @@ const JSON_WORDS = { string: "string", bool: "bool", int64: "number", float64: "
 
 /** Returns encoding/json's error for a value of the wrong type; it names a number that does not fit an integer type. */
 export function jsonMismatch(value: unknown, goName: string): GoTypeError {
-  const word = JSON_WORDS[goKindOf(value)];
+  const word = JSON_WORDS[getGoKind(value)];
   return new JsonTypeError(word === "number" && goName.startsWith("int") ? `number ${String(value)}` : word, goName);
 }
 
@@ -100,7 +100,7 @@ export const ANY_CASE_JSON: GoMode = {
 };
 
 /** Returns Go's kind of a parsed value that is not null. */
-export function goKindOf(value: unknown): GoKind {
+export function getGoKind(value: unknown): GoKind {
   if (typeof value === "string") return "string";
   if (typeof value === "boolean") return "bool";
   if (typeof value === "number") return Number.isSafeInteger(value) ? "int64" : "float64";
@@ -139,7 +139,7 @@ export function integer(kind: "int32" | "int64", mode: GoMode): GoType {
   const bits = kind === "int32" ? 32 : 64;
   return scalar<number | bigint>(kind, 0, (value) => {
     const whole = typeof value === "bigint" ? value : typeof value === "number" && Number.isInteger(value) ? BigInt(value) : undefined;
-    if (whole === undefined || (goKindOf(value) === "float64" && !mode.wraps)) throw mode.mismatch(value, kind, kind);
+    if (whole === undefined || (getGoKind(value) === "float64" && !mode.wraps)) throw mode.mismatch(value, kind, kind);
     const fitting = BigInt.asIntN(bits, whole);
     if (fitting !== whole && !mode.wraps) throw mode.mismatch(value, kind, kind);
     return Number.isSafeInteger(Number(fitting)) ? Number(fitting) : fitting;
@@ -217,7 +217,7 @@ export class StructType implements GoType {
   }
 
   convert(value: unknown): unknown {
-    if (goKindOf(value) !== "map") throw this.#mode.mismatch(value, "struct", this.goName);
+    if (getGoKind(value) !== "map") throw this.#mode.mismatch(value, "struct", this.goName);
     const source = value as Readonly<Record<string, unknown>>;
     const present: Member[] = [];
     const values: unknown[] = [];
@@ -313,7 +313,7 @@ export class MapType implements GoType {
   }
 
   convert(value: unknown): unknown {
-    if (goKindOf(value) !== "map") throw this.#mode.mismatch(value, "map", this.goName);
+    if (getGoKind(value) !== "map") throw this.#mode.mismatch(value, "map", this.goName);
     const source = value as Readonly<Record<string, unknown>>;
     const out: Record<string, unknown> = {};
     for (const key of Object.keys(source).sort()) {

@@ -13,7 +13,7 @@ export type OnMember = (name: string) => void;
  * @param maxInteger larger integers become numbers, as in `ValueOptions`
  * @throws Error with Go's prefix and the line; an error of `onMember` is its cause
  */
-export function yamlDocument(text: string, onMember?: OnMember, maxInteger?: bigint): unknown {
+export function parseYamlDocument(text: string, onMember?: OnMember, maxInteger?: bigint): unknown {
   try {
     const document = parseFirstYamlDocument(text, { onMember, ...(maxInteger === undefined ? {} : { maxInteger }) });
     if (text.includes("&") && text.includes("*") && countValues(document, 0) > MAX_VALUES)

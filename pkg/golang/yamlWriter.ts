@@ -1,4 +1,4 @@
-import { numberToken } from "./json.ts";
+import { getNumberToken } from "./json.ts";
 import { isObject } from "./members.ts";
 
 /** The possible styles of a text. */
@@ -163,7 +163,7 @@ export function goYaml(value: object): string {
 function node(value: unknown, indent: number, lead: string, out: string[]): void {
   if (Array.isArray(value) && value.length > 0) {
     list(value, indent, lead, out);
-  } else if (isObject(value) && numberToken(value) === undefined && Object.keys(value).length > 0) {
+  } else if (isObject(value) && getNumberToken(value) === undefined && Object.keys(value).length > 0) {
     members(value, indent, lead, out);
   } else {
     out.push(`${lead}${scalar(value, { column: lead.length, indent })}\n`);
@@ -186,7 +186,7 @@ function members(object: Readonly<Record<string, unknown>>, indent: number, lead
     const name = `${before}${yamlScalar(key, { column: before.length, indent: undefined })}:`;
     before = " ".repeat(indent);
     const isList = Array.isArray(value) && value.length > 0;
-    const isMap = isObject(value) && numberToken(value) === undefined && Object.keys(value).length > 0;
+    const isMap = isObject(value) && getNumberToken(value) === undefined && Object.keys(value).length > 0;
     if (isList || isMap) out.push(`${name}\n`);
     if (isList) list(value, indent, before, out);
     else if (isMap) members(value, indent + STEP, " ".repeat(indent + STEP), out);
@@ -205,7 +205,7 @@ function scalar(value: unknown, place: ScalarPlace): string {
   if (typeof value === "number") return number(value);
   if (typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return "[]";
-  if (typeof value === "object") return numberToken(value) ?? "{}";
+  if (typeof value === "object") return getNumberToken(value) ?? "{}";
   throw new TypeError(`a ${typeof value} has no YAML form`);
 }
 

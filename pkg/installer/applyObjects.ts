@@ -55,7 +55,7 @@ function refusal(object: KubeObject, err: unknown): string {
 }
 
 /** Formats the result as kubectl does, such as `role.rbac.authorization.k8s.io/x created`; with the namespace if it has one. */
-export function appliedLine({ object, verb }: AppliedObject, dryRun?: "client" | "server"): string {
+export function formatApplied({ object, verb }: AppliedObject, dryRun?: "client" | "server"): string {
   const group = groupOf(object.apiVersion);
   const { name, namespace } = object.metadata;
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
@@ -63,7 +63,7 @@ export function appliedLine({ object, verb }: AppliedObject, dryRun?: "client" |
 }
 
 /** Formats a partial failure. @param goOn how to continue or roll back; omitted if nothing was applied */
-export function unfinishedText({ message, done }: ApplyFailed, goOn: string): string {
-  const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => appliedLine(one));
+export function formatUnfinished({ message, done }: ApplyFailed, goOn: string): string {
+  const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => formatApplied(one));
   return made.length === 0 ? `${message}; nothing was changed` : `${message}; applied before: ${made.join(", ")}; ${goOn}`;
 }

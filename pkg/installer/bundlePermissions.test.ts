@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { type BundleRights, formatPermissionsDiff, rightsDiff, rulesFor } from "./bundlePermissions.ts";
+import { type BundlePermissions, diffPermissions, formatPermissionsDiff, mergeRules } from "./bundlePermissions.ts";
 
 const NOTHING = { clusterRules: [], namespaceRules: new Map<string, never>(), unknownKinds: [] };
 
 /** Returns the permissions for a bundle with one CRD of these versions, of which the last is stored. */
-function rights(version: string, ...versions: string[]): BundleRights {
+function rights(version: string, ...versions: string[]): BundlePermissions {
   const crd: KubeObject = {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -20,21 +20,21 @@ const OLD = rights("1.9.0", "v1alpha1", "v1");
 const NEW = rights("1.10.0", "v1");
 
 // S0-048: a stored version must be removed from the CRD's status before it can be removed from the spec
-test("rulesFor includes patching CRD status when a stored version is removed between bundles, in any order", () => {
+test("mergeRules includes patching CRD status when a stored version is removed between bundles, in any order", () => {
   const right = {
     apiGroups: ["apiextensions.k8s.io"],
     resources: ["customresourcedefinitions/status"],
     resourceNames: ["as.example.com"],
     verbs: ["patch"],
   };
-  expect(rulesFor([NEW, OLD]).clusterRules).toEqual([right]);
-  expect(rulesFor([OLD, NEW]).clusterRules).toEqual([right]);
-  expect(rulesFor([NEW]).clusterRules).toEqual([]);
+  expect(mergeRules([NEW, OLD]).clusterRules).toEqual([right]);
+  expect(mergeRules([OLD, NEW]).clusterRules).toEqual([right]);
+  expect(mergeRules([NEW]).clusterRules).toEqual([]);
 });
 
-test("rightsDiff lists that permission for an upgrade, but not for the reverse", () => {
+test("diffPermissions lists that permission for an upgrade, but not for the reverse", () => {
   const line =
     'Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[as.example.com] Verbs:[patch]';
-  expect(formatPermissionsDiff(rightsDiff([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);
-  expect(formatPermissionsDiff(rightsDiff([OLD], [OLD]))).toContain("installer):\n  no change\n");
+  expect(formatPermissionsDiff(diffPermissions([OLD], [NEW]))).toContain(`installer):\n  + ${line}\n`);
+  expect(formatPermissionsDiff(diffPermissions([OLD], [OLD]))).toContain("installer):\n  no change\n");
 });

@@ -7,9 +7,9 @@ import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { RoleStrategy } from "../rbac/escalation.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
-import { givenRules, type RequiredRules, requiredRules, storedVersionRules } from "../rbac/requiredRules.ts";
-import { diffLines, diffRules, type RulesDiff, unionOf } from "../rbac/ruleSets.ts";
-import { userRoles } from "../rbac/userRoles.ts";
+import { computeGrantedRules, computeRequiredRules, computeStoredVersionRules, type RequiredRules } from "../rbac/requiredRules.ts";
+import { diffRules, formatRulesDiff, mergeRequiredRules, type RulesDiff } from "../rbac/ruleSets.ts";
+import { buildUserRoles } from "../rbac/userRoles.ts";
 import { objectKey } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { renderBundle } from "../render/render.ts";
@@ -39,7 +39,7 @@ export interface BundleOptions {
 }
 
 /** The permissions of one bundle. */
-export interface BundleRights {
+export interface BundlePermissions {
   /** Name of the ClusterServiceVersion. */
   name: string;
   installer: Installer;
@@ -62,14 +62,14 @@ const SUGGESTED = "operatorframework.io/suggested-namespace";
  * @param installer installer for all of them; default: from the options, completed from the first bundle
  * @throws Error that names the bundle. Kinds with an unknown resource are reported on standard error.
  */
-export async function bundleRights(
+export async function computeBundlePermissions(
   terminal: { readonly err: (text: string) => void },
   sources: readonly string[],
   options: BundleOptions,
   reader: Pick<BundleReader, "bundle">,
   installer?: Installer,
-): Promise<BundleRights[]> {
-  const found: BundleRights[] = [];
+): Promise<BundlePermissions[]> {
+  const found: BundlePermissions[] = [];
   for (const source of sources) {
     try {
       const bundle = await reader.bundle(source);
@@ -85,24 +85,24 @@ export async function bundleRights(
 }
 
 /** Returns the rules for installing all of these bundles and for upgrades from each to the later ones. */
-export function rulesFor(rights: readonly BundleRights[]): RequiredRules {
-  return unionOf([...rights.map(({ needed }) => needed), upgradeRules(rights)]);
+export function mergeRules(rights: readonly BundlePermissions[]): RequiredRules {
+  return mergeRequiredRules([...rights.map(({ needed }) => needed), upgradeRules(rights)]);
 }
 
 /** Returns the additional rules for upgrades from each of these bundles to the later ones. */
-function upgradeRules(rights: readonly BundleRights[]): RequiredRules {
+function upgradeRules(rights: readonly BundlePermissions[]): RequiredRules {
   const ordered = rights.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
-  return storedVersionRules(ordered.map(({ objects }) => objects));
+  return computeStoredVersionRules(ordered.map(({ objects }) => objects));
 }
 
 /** Returns `objects` without duplicates; the first of each name stays. */
-export function distinctObjects(objects: readonly KubeObject[]): KubeObject[] {
+export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObject[] {
   const distinct = new Map<string, KubeObject>();
   for (const object of objects) if (!distinct.has(objectKey(object))) distinct.set(objectKey(object), object);
   return [...distinct.values()];
 }
 
-function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundleRights {
+function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
@@ -111,15 +111,15 @@ function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: I
     needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
   const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider }));
   const [rendered = []] = renderings;
-  const forUsers = userRoles(rendered);
+  const forUsers = buildUserRoles(rendered);
   const needed = renderings.map((objects) =>
-    requiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, { installNamespace, strategy, crdPolicy, valuesFrom }),
+    computeRequiredRules(aggregateUserRoles ? [...objects, ...forUsers] : objects, { installNamespace, strategy, crdPolicy, valuesFrom }),
   );
   return {
     name: bundle.csv.metadata.name ?? "",
     installer,
-    needed: unionOf(needed),
-    given: givenRules(rendered, installNamespace),
+    needed: mergeRequiredRules(needed),
+    given: computeGrantedRules(rendered, installNamespace),
     userRoles: forUsers,
     version: bundle.csv.spec.version,
     objects: rendered,
@@ -143,7 +143,7 @@ export function chooseNamespace({ csv, packageName }: RegistryV1Bundle): string 
 }
 
 /** The difference between two sets of bundles. */
-export interface RightsDiff {
+export interface PermissionsDiff {
   from: string[];
   to: string[];
   account: Installer | undefined;
@@ -154,27 +154,27 @@ export interface RightsDiff {
 }
 
 /** Compares the unions of both sides. The added permissions include those for the upgrade itself. */
-export function rightsDiff(from: readonly BundleRights[], to: readonly BundleRights[]): RightsDiff {
-  const given = (side: readonly BundleRights[]): RequiredRules => unionOf(side.map((rights) => rights.given));
+export function diffPermissions(from: readonly BundlePermissions[], to: readonly BundlePermissions[]): PermissionsDiff {
+  const given = (side: readonly BundlePermissions[]): RequiredRules => mergeRequiredRules(side.map((rights) => rights.given));
   return {
     from: from.map(({ name }) => name),
     to: to.map(({ name }) => name),
     account: to[0]?.installer,
-    installer: diffRules(rulesFor(from), unionOf([rulesFor(to), upgradeRules([...from, ...to])])),
+    installer: diffRules(mergeRules(from), mergeRequiredRules([mergeRules(to), upgradeRules([...from, ...to])])),
     operator: diffRules(given(from), given(to)),
   };
 }
 
 /** Formats the comparison. */
-export function formatPermissionsDiff({ from, to, account, installer, operator }: RightsDiff): string {
+export function formatPermissionsDiff({ from, to, account, installer, operator }: PermissionsDiff): string {
   return [
     `from ${from.join(", ")} to ${to.join(", ")}`,
     "",
     `permissions of the installer (ServiceAccount ${account?.namespace}/${account?.name}):`,
-    ...diffLines(installer).map((line) => `  ${line}`),
+    ...formatRulesDiff(installer).map((line) => `  ${line}`),
     "",
     "permissions that the bundle grants to its own ServiceAccounts:",
-    ...diffLines(operator).map((line) => `  ${line}`),
+    ...formatRulesDiff(operator).map((line) => `  ${line}`),
     "",
   ].join("\n");
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { describeCatalogState, isServed } from "../../cmd/olmv1/cli/catalogState.ts";
-import { catalogTable, formatCatalogDetails } from "../../cmd/olmv1/commands/catalog/list.ts";
+import { formatCatalogDetails, formatCatalogTable } from "../../cmd/olmv1/commands/catalog/list.ts";
 import { runCli } from "../../test/support/runCli.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
@@ -65,8 +65,8 @@ test("olmv1 catalog list", () => {
 test.for([80, 200])("olmv1 catalog list formats catalogs at width %i", async (width) => {
   const screen = { width, colour: false };
   const texts = [
-    catalogTable(screen, CATALOGS, NOW, false),
-    catalogTable(screen, CATALOGS, NOW, true),
+    formatCatalogTable(screen, CATALOGS, NOW, false),
+    formatCatalogTable(screen, CATALOGS, NOW, true),
     ...CATALOGS.slice(0, 3).map((one) => formatCatalogDetails(screen, one, NOW)),
   ];
   await expect(texts.join("\n")).toMatchFileSnapshot(join(GOLDENS, `catalog-list-${width}.txt`));

@@ -3,7 +3,7 @@ import { API_VERSION, CLUSTER_CATALOG, GROUP } from "../api/constants.ts";
 import type { ObjectRef } from "../api/k8s.ts";
 
 /** The settings of a new ClusterCatalog. */
-export interface CatalogWish {
+export interface CatalogSettings {
   readonly name: string;
   readonly image: string;
   /** Milliseconds. */
@@ -14,7 +14,7 @@ export interface CatalogWish {
 }
 
 /** Builds the ClusterCatalog. @throws Error with the fields that the API server would reject */
-export function buildClusterCatalog({ name, image, pollInterval, priority, labels }: CatalogWish): ClusterCatalog {
+export function buildClusterCatalog({ name, image, pollInterval, priority, labels }: CatalogSettings): ClusterCatalog {
   const pollIntervalMinutes = pollInterval === undefined ? undefined : minutesOf(pollInterval);
   const object: ClusterCatalog = {
     apiVersion: API_VERSION,
@@ -31,12 +31,12 @@ export function buildClusterCatalog({ name, image, pollInterval, priority, label
 }
 
 /** Returns a reference to a ClusterCatalog. */
-export function catalogRef(name: string): ObjectRef {
+export function getCatalogRef(name: string): ObjectRef {
   return { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name };
 }
 
 /** Formats the name as kubectl does: clustercatalog.olm.operatorframework.io/NAME. */
-export function catalogName(name: string): string {
+export function formatCatalogName(name: string): string {
   return `${CLUSTER_CATALOG.toLowerCase()}.${GROUP}/${name}`;
 }
 

@@ -6,7 +6,7 @@ import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 
 /** The options of the command line for an extension; omitted ones keep the value of the existing extension. */
-export interface Said {
+export interface ExtensionOptions {
   readonly version?: string;
   readonly channel: string[];
   readonly catalog: string[];
@@ -23,7 +23,7 @@ export interface Said {
 }
 
 /** Returns the desired extension. */
-export function extensionWanted(name: string, said: Said, existing?: ClusterExtensionSpec): ClusterExtension {
+export function buildDesiredExtension(name: string, said: ExtensionOptions, existing?: ClusterExtensionSpec): ClusterExtension {
   const { namespace = "", approval } = said;
   const { serviceAccount: before, ...others } = existing ?? {};
   const serviceAccount = said.serviceAccount === undefined ? before?.name : said.serviceAccount;
@@ -40,7 +40,10 @@ export function extensionWanted(name: string, said: Said, existing?: ClusterExte
   return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, metadata: { name }, spec };
 }
 
-function sourceFrom({ packageName, version, channel, catalog, upgradeConstraintPolicy }: Said, existing?: CatalogSource): CatalogSource {
+function sourceFrom(
+  { packageName, version, channel, catalog, upgradeConstraintPolicy }: ExtensionOptions,
+  existing?: CatalogSource,
+): CatalogSource {
   return {
     ...existing,
     packageName,
@@ -58,19 +61,19 @@ function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["sel
   return { matchExpressions: [{ key: LABEL_METADATA_NAME, operator: "In", values: [...catalogs] }] };
 }
 
-function configFrom({ config, watchNamespace }: Said, existing: JsonObject | undefined): JsonObject | undefined {
+function configFrom({ config, watchNamespace }: ExtensionOptions, existing: JsonObject | undefined): JsonObject | undefined {
   if (config === undefined && watchNamespace.length === 0) return existing;
   const watched = watchNamespace.length > 1 ? { watchNamespaces: watchNamespace } : { watchNamespace: watchNamespace[0] };
   return { ...(config ?? existing), ...(watchNamespace.length > 0 ? watched : {}) };
 }
 
 /** Returns the paths of changes to an existing extension, such as `source.catalog.version`; sorted. */
-export function changedPaths(before: unknown, after: unknown, path = ""): string[] {
+export function findChangedPaths(before: unknown, after: unknown, path = ""): string[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [path];
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-  return members.flatMap((member) => changedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
+  return members.flatMap((member) => findChangedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
 }
 
 /** The changes that `olmv1 upgrade` can make to an extension. */
@@ -86,7 +89,10 @@ export interface UpgradeChange {
  * Returns the desired extension, without server-side fields.
  * @throws Error if the change would have no effect, with the required action
  */
-export function upgradeWanted(extension: ClusterExtension, { version, anyVersion = false, channel }: UpgradeChange): ClusterExtension {
+export function buildUpgradedExtension(
+  extension: ClusterExtension,
+  { version, anyVersion = false, channel }: UpgradeChange,
+): ClusterExtension {
   const { apiVersion, kind, metadata, spec } = extension;
   const { name } = metadata;
   if (metadata.deletionTimestamp !== undefined) throw new Error(`ClusterExtension ${goQuote(name)} is being deleted`);

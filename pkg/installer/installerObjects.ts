@@ -3,7 +3,13 @@ import { type KubeObject, refOf } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { controllerSubject, type Installer, installerManifests, labelCreatedFor, tokenManifests } from "../rbac/installerManifests.ts";
+import {
+  buildInstallerManifests,
+  buildTokenManifests,
+  getControllerSubject,
+  type Installer,
+  labelCreatedFor,
+} from "../rbac/installerManifests.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 
 /** Kinds that `olmv1 install` creates for an extension, in the order of deletion. */
@@ -22,26 +28,33 @@ export function createNamespaceObject(extension: string, name: string): KubeObje
 }
 
 /** Returns the ServiceAccount of an extension and its permissions, with the label by which `olmv1 uninstall` finds them. */
-export function installerObjects(extension: string, installer: Installer, rules: RequiredRules, systemNamespace: string): KubeObject[] {
-  return installerManifests(installer, rules, controllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
+export function buildInstallerObjects(
+  extension: string,
+  installer: Installer,
+  rules: RequiredRules,
+  systemNamespace: string,
+): KubeObject[] {
+  return buildInstallerManifests(installer, rules, getControllerSubject(systemNamespace)).map((object) =>
+    labelCreatedFor(extension, object),
+  );
 }
 
 /** Returns the role and binding that let operator-controller request tokens of an existing ServiceAccount. */
 function tokenObjects(extension: string, installer: Installer, systemNamespace: string): KubeObject[] {
-  return tokenManifests(installer, controllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
+  return buildTokenManifests(installer, getControllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
 /**
  * Returns the objects that let operator-controller request tokens of an existing ServiceAccount; empty if it already can, or if that cannot be
  * checked.
  */
-export async function tokenRights(
+export async function findTokenObjects(
   client: Pick<Client, "raw">,
   extension: string,
   { namespace, name }: Installer,
   systemNamespace: string,
 ): Promise<KubeObject[]> {
-  const controller = controllerSubject(systemNamespace);
+  const controller = getControllerSubject(systemNamespace);
   const review = {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
@@ -70,7 +83,7 @@ const PERMITTING = /^--?service-account-fallback[= ]controller$/;
  * @throws Error with the required action if it does not
  */
 export async function requireFallback(client: Pick<Client, "get">, systemNamespace: string): Promise<void> {
-  const { name, namespace } = controllerSubject(systemNamespace);
+  const { name, namespace } = getControllerSubject(systemNamespace);
   const args = await argsOf(client, namespace, name);
   if (!args || permits(args)) return;
   throw new Error(
@@ -96,7 +109,7 @@ async function argsOf(client: Pick<Client, "get">, namespace: string, name: stri
 }
 
 /** Lists the existing objects that `olmv1 install` created for an extension, metadata only, in the order of deletion. */
-export async function madeObjects(client: Pick<Client, "list">, extension: string): Promise<KubeObject[]> {
+export async function listInstallObjects(client: Pick<Client, "list">, extension: string): Promise<KubeObject[]> {
   const labelSelector = `${LABEL_CREATED_FOR}=${extension}`;
   const found = await Promise.all(MADE_KINDS.map((kind) => client.list(kind, { labelSelector, metadataOnly: true })));
   return found.flatMap(({ items }) => items);

@@ -9,7 +9,7 @@ import { checkCrdUse, getServedKind } from "../operatorcontroller/crds/crdUse.ts
 import { findNeededConversions } from "../operatorcontroller/crds/lostConversions.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
 import { isCrd } from "../release/identity.ts";
-import { ownershipOf } from "../release/ownership.ts";
+import { determineOwnership } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { refFrom } from "../rollout/inventory.ts";
 
@@ -18,7 +18,7 @@ import { refFrom } from "../rollout/inventory.ts";
  * @param crds definitions of the extension, as the API server returned them
  * @returns a sentence for each definition that blocks it
  */
-export async function blockedUninstall(
+export async function findBlockingDefinitions(
   client: Pick<Client, "get" | "list" | "raw">,
   extension: ClusterExtension,
   policy: CrdPolicy,
@@ -46,7 +46,7 @@ async function ownServices(
   for (const service of crds.flatMap((crd) => conversionServiceOf(crd) ?? [])) {
     try {
       const live = await client.get(service, { metadataOnly: true, signal });
-      if (live && ownershipOf(live, owner).kind === "ours") own.push(service);
+      if (live && determineOwnership(live, owner).kind === "ours") own.push(service);
     } catch (err) {
       if (!isForbidden(err)) throw err;
     }
@@ -67,7 +67,7 @@ export interface CustomResources {
 }
 
 /** The effect on a definition and its custom resources. */
-export type Fate = "deleted" | "kept";
+export type DefinitionOutcome = "deleted" | "kept";
 
 const CRD_API_VERSION = "apiextensions.k8s.io/v1";
 const PARALLEL = 4;
@@ -75,7 +75,7 @@ const PARALLEL = 4;
 const COUNTED_MAX = 1_000;
 
 /** Returns the definitions of an extension, including those kept from earlier releases, with the custom resources that the user may list. */
-export async function customResourcesOf(
+export async function countCustomResources(
   client: Pick<Client, "get" | "list" | "raw">,
   { status }: ClusterExtension,
 ): Promise<CustomResources[]> {
@@ -103,7 +103,7 @@ async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeOb
 }
 
 /** Returns the effect of a policy on a definition: with DeleteIfUnused, the controller keeps one whose custom resources cannot be counted. */
-export function fateOf({ names, unknown }: CustomResources, policy: CrdPolicy): Fate {
+export function getFate({ names, unknown }: CustomResources, policy: CrdPolicy): DefinitionOutcome {
   if (policy === "Delete") return "deleted";
   if (policy === "Retain") return "kept";
   return names.length > 0 || unknown !== undefined ? "kept" : "deleted";
@@ -115,7 +115,7 @@ const RBAC_GROUP = "rbac.authorization.k8s.io";
  * Returns the installer's permissions to delete definitions with their custom resources, as crdPolicy Delete requires, labelled for the
  * extension. They name the definitions too, because the roles of the installed bundle do not include those kept from earlier releases.
  */
-export function deletingRights(
+export function buildDeletionPermissions(
   extension: string,
   { namespace, name }: Installer,
   customResources: readonly CustomResources[],

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { backupFaults } from "./backup.ts";
+import { findBackupFaults } from "./backup.ts";
 
 const of = (kind: string, filling: string): KubeObject => ({
   apiVersion: "operators.coreos.com/v1alpha1",
@@ -12,15 +12,15 @@ const of = (kind: string, filling: string): KubeObject => ({
 const small = { csv: of("ClusterServiceVersion", "x".repeat(1_400_000)), subscription: of("Subscription", "x"), group: undefined };
 
 test("keepBackup and readBackup accept a large object that can be compressed", () => {
-  expect(backupFaults(small)).toEqual([]);
+  expect(findBackupFaults(small)).toEqual([]);
 });
 
-test("backupFaults reports objects that are too large to back up", () => {
+test("findBackupFaults reports objects that are too large to back up", () => {
   const csv = of("ClusterServiceVersion", randomBytes(1_050_000).toString("base64"));
-  expect(backupFaults({ ...small, csv })).toEqual([
+  expect(findBackupFaults({ ...small, csv })).toEqual([
     expect.stringMatching(/^ClusterServiceVersion ns\/p\.v1 is too large for a Secret: \d+ bytes after compression$/),
   ]);
-  expect(backupFaults({ ...small, group: of("OperatorGroup", "x".repeat(200_000)) })).toEqual([
+  expect(findBackupFaults({ ...small, group: of("OperatorGroup", "x".repeat(200_000)) })).toEqual([
     'OperatorGroup "ns/p.v1" is too large for a backup in an annotation',
   ]);
 });

@@ -6,7 +6,7 @@ import { messageOf } from "../errors/errors.ts";
 import { toYaml } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
-import { asExpected, backupOf, backupText, type ExpectedBackup } from "./objectBackup.ts";
+import { createBackup, type ExpectedBackup, formatBackup, validateBackup } from "./objectBackup.ts";
 import type { RemovedMarks } from "./ownershipMarks.ts";
 
 /** The part of a backup that does not fit into annotations: the ClusterServiceVersion, and the marks removed from objects. */
@@ -22,7 +22,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const SECRET_MAX_BYTES = 1_000_000;
 
 /** Returns why a conversion cannot back up what it deletes, one sentence for each object that is too large. */
-export function backupFaults({
+export function findBackupFaults({
   csv,
   subscription,
   group,
@@ -31,11 +31,11 @@ export function backupFaults({
   subscription: KubeObject;
   group: KubeObject | undefined;
 }): string[] {
-  const bytes = gzipSync(JSON.stringify(backupOf(csv))).length;
+  const bytes = gzipSync(JSON.stringify(createBackup(csv))).length;
   const faults = bytes > SECRET_MAX_BYTES ? [`${describeObject(csv)} is too large for a Secret: ${bytes} bytes after compression`] : [];
   for (const object of [subscription, group]) {
     try {
-      if (object) backupText(object);
+      if (object) formatBackup(object);
     } catch (err) {
       faults.push(messageOf(err));
     }
@@ -44,7 +44,7 @@ export function backupFaults({
 }
 
 /** Returns the Secret with the backup of an extension's conversion. */
-export function backupRef(extension: string, namespace: string): ObjectRef {
+export function getBackupRef(extension: string, namespace: string): ObjectRef {
   return { apiVersion: "v1", kind: "Secret", namespace, name: `${extension}-migration-backup` };
 }
 
@@ -53,8 +53,8 @@ export function backupRef(extension: string, namespace: string): ObjectRef {
  * @returns its digest, for `readBackup`
  */
 export async function keepBackup(client: Client, extension: string, namespace: string, { csv, marks }: Backup): Promise<string> {
-  const { name } = backupRef(extension, namespace);
-  const data = { csv: packed(backupOf(csv)), marks: packed(marks) };
+  const { name } = getBackupRef(extension, namespace);
+  const data = { csv: packed(createBackup(csv)), marks: packed(marks) };
   await client.apply(
     { apiVersion: "v1", kind: "Secret", metadata: { name, namespace, labels: { [LABEL_MIGRATION]: extension } }, type: "Opaque", data },
     { fieldManager: MIGRATION_FIELD_MANAGER, force: true },
@@ -77,12 +77,12 @@ export async function readBackup(
   if (!secret) return undefined;
   const { csv = "", marks = "" } = (secret["data"] ?? {}) as Partial<Record<"csv" | "marks", string>>;
   if (digestOf({ csv, marks }) !== digest) throw new Error(`${describeObject(ref)} was changed after the conversion wrote it`);
-  return { csv: asExpected(unpacked(csv), { ...expected, kind: "ClusterServiceVersion" }), marks: unpacked(marks) as RemovedMarks[] };
+  return { csv: validateBackup(unpacked(csv), { ...expected, kind: "ClusterServiceVersion" }), marks: unpacked(marks) as RemovedMarks[] };
 }
 
 /** Formats objects of OLM v0 as YAML documents that kubectl can create. */
-export function backupFile(objects: readonly (KubeObject | undefined)[]): string {
-  return objects.flatMap((object) => (object ? [`---\n${toYaml(backupOf(object))}`] : [])).join("");
+export function formatBackupFile(objects: readonly (KubeObject | undefined)[]): string {
+  return objects.flatMap((object) => (object ? [`---\n${toYaml(createBackup(object))}`] : [])).join("");
 }
 
 function digestOf({ csv, marks }: { csv: string; marks: string }): string {

@@ -9,9 +9,9 @@ import type { Meta, PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
 import { findBundleVersion } from "../resolve/candidates.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
-import { filesOf } from "../sources/catalogContent.ts";
-import { givenName } from "../sources/catalogNames.ts";
-import { catalogGiven, catalogsOfCluster } from "../sources/clusterCatalogs.ts";
+import { listCatalogFiles } from "../sources/catalogContent.ts";
+import { deriveDefaultName } from "../sources/catalogNames.ts";
+import { createClusterCatalog, listClusterCatalogs } from "../sources/clusterCatalogs.ts";
 import { formatVersionRelease } from "../version/version.ts";
 import type { PackageOffers } from "./eligibilityInput.ts";
 
@@ -53,7 +53,7 @@ export class CatalogOffers {
     },
   ): Promise<CatalogOffers> {
     if (packages.size === 0) return new CatalogOffers([], new Map(), []);
-    const all = given.length > 0 ? given.map(catalogFrom) : await catalogsOfCluster(client, signal);
+    const all = given.length > 0 ? given.map(catalogFrom) : await listClusterCatalogs(client, signal);
     const catalogs = all.filter(isServed).map(labelled);
     const contents = new Map<string, ReadonlyMap<string, PackageContent>>();
     const unread: string[] = [];
@@ -91,7 +91,7 @@ export class CatalogOffers {
 function catalogFrom(given: string): ClusterCatalog {
   const at = given.indexOf("=");
   const path = given.slice(at + 1);
-  return catalogGiven(at > 0 ? given.slice(0, at) : givenName(path), path);
+  return createClusterCatalog(at > 0 ? given.slice(0, at) : deriveDefaultName(path), path);
 }
 
 function isServed({ spec, status }: ClusterCatalog): boolean {
@@ -106,7 +106,7 @@ function labelled(catalog: ClusterCatalog): ClusterCatalog {
 
 async function packagesIn(source: string, packages: ReadonlySet<string>): Promise<ReadonlyMap<string, PackageContent>> {
   const metas: Meta[] = [];
-  for (const { path, location } of await filesOf(source)) {
+  for (const { path, location } of await listCatalogFiles(source)) {
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
     for await (const meta of decodeMetas(bytes, path)) if (packages.has(getPackageName(meta))) metas.push(meta);
   }

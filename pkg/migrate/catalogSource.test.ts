@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { catalogSourceFrom, clusterCatalogFor, sourceFault } from "./catalogSource.ts";
+import { findSourceFault, parseCatalogSource, toClusterCatalog } from "./catalogSource.ts";
 
 interface SourceCase extends CaseHead {
   given: { spec: JsonObject; annotations?: Record<string, string>; intervalMs?: number };
@@ -16,12 +16,12 @@ test.for(loadCases<SourceCase>("classic-catalogs"))("$name", ({ given, want }) =
     metadata: { name: "community", namespace: "olm", ...(annotations ? { annotations } : {}) },
     spec,
   };
-  const source = catalogSourceFrom(object);
-  const fault = sourceFault(source);
+  const source = parseCatalogSource(object);
+  const fault = findSourceFault(source);
   expect(fault?.code).toBe(want.fault);
   if (want.text) expect(fault?.text).toBe(want.text);
   if (fault) return;
-  const { catalog, notes } = clusterCatalogFor(source, { name: "community", image: source.image ?? "", intervalMs });
+  const { catalog, notes } = toClusterCatalog(source, { name: "community", image: source.image ?? "", intervalMs });
   expect(catalog.spec).toEqual(want.spec);
   expect(notes).toEqual(want.notes ?? []);
 });

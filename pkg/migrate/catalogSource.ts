@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { nonEmptyText, objectAt, textsAt } from "../golang/members.ts";
+import { getNonEmptyText, objectAt, textsAt } from "../golang/members.ts";
 
 /** A source of catalogs in OLM v0. */
 export interface OlmV0CatalogSource {
@@ -36,28 +36,28 @@ const MINUTE_MS = 60_000;
 const FBC = "build an image with its content as a file-based catalog (olmv1 catalog migrate, olmv1 catalog build, olmv1 catalog push)";
 
 /** Parses a CatalogSource. Never throws: invalid fields count as missing. */
-export function catalogSourceFrom(object: KubeObject): OlmV0CatalogSource {
+export function parseCatalogSource(object: KubeObject): OlmV0CatalogSource {
   const { name, namespace = "", annotations } = object.metadata;
   const spec = objectAt(object, "spec");
   const { priority } = spec;
   return {
     namespace,
     name,
-    type: nonEmptyText(spec, "sourceType") ?? "grpc",
-    image: nonEmptyText(spec, "image"),
-    address: nonEmptyText(spec, "address"),
-    configMap: nonEmptyText(spec, "configMap"),
-    pollInterval: nonEmptyText(objectAt(objectAt(spec, "updateStrategy"), "registryPoll"), "interval"),
+    type: getNonEmptyText(spec, "sourceType") ?? "grpc",
+    image: getNonEmptyText(spec, "image"),
+    address: getNonEmptyText(spec, "address"),
+    configMap: getNonEmptyText(spec, "configMap"),
+    pollInterval: getNonEmptyText(objectAt(objectAt(spec, "updateStrategy"), "registryPoll"), "interval"),
     priority: typeof priority === "number" && Number.isInteger(priority) ? priority : 0,
-    displayName: nonEmptyText(spec, "displayName"),
-    publisher: nonEmptyText(spec, "publisher"),
+    displayName: getNonEmptyText(spec, "displayName"),
+    publisher: getNonEmptyText(spec, "publisher"),
     secrets: textsAt(spec, "secrets"),
     template: annotations?.[IMAGE_TEMPLATE],
   };
 }
 
 /** Returns why a CatalogSource cannot become a ClusterCatalog, which can only use an image; undefined if it can. */
-export function sourceFault({ type, image, address, configMap }: OlmV0CatalogSource): SourceFault | undefined {
+export function findSourceFault({ type, image, address, configMap }: OlmV0CatalogSource): SourceFault | undefined {
   if (type === "internal" || type === "configmap")
     return {
       code: "FromConfigMap",
@@ -78,9 +78,9 @@ export function sourceFault({ type, image, address, configMap }: OlmV0CatalogSou
 
 /**
  * Returns the ClusterCatalog for a CatalogSource, and notes about settings that it does not have, one sentence each.
- * @param image its image; see `sourceFault` @param intervalMs its poll interval; undefined if it is invalid or not set
+ * @param image its image; see `findSourceFault` @param intervalMs its poll interval; undefined if it is invalid or not set
  */
-export function clusterCatalogFor(
+export function toClusterCatalog(
   source: OlmV0CatalogSource,
   { name, image, intervalMs }: { name: string; image: string; intervalMs: number | undefined },
 ): { catalog: ClusterCatalog; notes: string[] } {

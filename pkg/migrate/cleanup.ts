@@ -14,10 +14,10 @@ import { objectAt, textsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
-import { backupRef } from "./backup.ts";
-import type { Migrated } from "./migratedExtensions.ts";
-import { CSV, labelledObjects, listOrNone, readClassicCluster, readOrNone } from "./olmV0Cluster.ts";
-import { SUBSCRIPTION_VERSIONS, subscriptionFrom } from "./subscription.ts";
+import { getBackupRef } from "./backup.ts";
+import type { MigratedExtension } from "./migratedExtensions.ts";
+import { CSV, listLabelledObjects, listOrNone, readOlmV0Cluster, readOrNone } from "./olmV0Cluster.ts";
+import { parseSubscription, SUBSCRIPTION_VERSIONS } from "./subscription.ts";
 
 /** An object that a cleanup deletes. */
 export interface Leftover {
@@ -38,7 +38,7 @@ export interface CleanupRequest {
  * ClusterServiceVersion, InstallPlans, and the Operator object.
  * @throws Error if the conversion is not complete, or others need the OperatorGroup
  */
-export async function findLeftovers(migrated: Migrated, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
+export async function findLeftovers(migrated: MigratedExtension, { client, operatorGroup, signal }: CleanupRequest): Promise<Leftover[]> {
   const { extension, step, subscription, backup, group } = migrated;
   const { name } = extension.metadata;
   if (step !== undefined && step !== "Installed")
@@ -46,9 +46,9 @@ export async function findLeftovers(migrated: Migrated, { client, operatorGroup,
       `the conversion of ${CLUSTER_EXTENSION} "${name}" stopped after step ${step}: run olmv1 migrate convert again before you delete its backups`,
     );
   if (!subscription || !backup) return [];
-  const { namespace, packageName } = subscriptionFrom(subscription);
+  const { namespace, packageName } = parseSubscription(subscription);
   const kinds = backup.marks.map(({ ref }) => ref);
-  const marked = await labelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
+  const marked = await listLabelledObjects(client, `${LABEL_LEFTOVER}=${name}`, kinds, signal);
   const copies = (await listOrNone(client, CSV, { labelSelector: `olm.copiedFrom=${namespace}`, metadataOnly: true, signal })) ?? [];
   const csv = backup.csv.metadata.name;
   const plans = await installPlans(client, { namespace, csv, packageName }, signal);
@@ -59,7 +59,7 @@ export async function findLeftovers(migrated: Migrated, { client, operatorGroup,
 }
 
 /** Deletes the leftovers, then the backups. Keeps the annotation with the Subscription that the extension came from. */
-export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
+export async function cleanUp(migrated: MigratedExtension, found: readonly Leftover[], { client, signal }: CleanupRequest): Promise<void> {
   for (const { ref, uid } of found) {
     signal.throwIfAborted();
     await client.delete(ref, { propagationPolicy: "Background", ...(uid === undefined ? {} : { uid }) }).catch((err: unknown) => {
@@ -67,7 +67,7 @@ export async function cleanUp(migrated: Migrated, found: readonly Leftover[], { 
     });
   }
   const { extension, ref } = migrated;
-  await client.delete(backupRef(extension.metadata.name, extension.spec.namespace));
+  await client.delete(getBackupRef(extension.metadata.name, extension.spec.namespace));
   const gone = {
     [ANNOTATION_STEP]: null,
     [ANNOTATION_BACKUP_DIGEST]: null,
@@ -106,7 +106,7 @@ function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: str
 async function unneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
   const live = await readOrNone(client, refOf(group));
   if (!live) return [];
-  const { subscriptions, csvs } = await readClassicCluster(client, signal);
+  const { subscriptions, csvs } = await readOlmV0Cluster(client, signal);
   const others = [...subscriptions, ...csvs].filter(({ metadata }) => metadata.namespace === group.metadata.namespace);
   if (others.length === 0) return [live];
   const named = others.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");

@@ -1,8 +1,8 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
-import { isObject, nonEmptyText, objectAt, objectsAt, textsAt } from "../golang/members.ts";
-import { targetsOf } from "./operatorGroup.ts";
+import { getNonEmptyText, isObject, objectAt, objectsAt, textsAt } from "../golang/members.ts";
+import { normalizeTargets } from "./operatorGroup.ts";
 
 /** A dependency of a ClusterServiceVersion. */
 interface CsvDependency {
@@ -24,7 +24,7 @@ function dependenciesOf(object: KubeObject): CsvDependency[] {
   const required = [
     ...stated(object),
     ...objectsAt(crds, "required").map((crd) => {
-      const name = nonEmptyText(crd, "name") ?? "(no name)";
+      const name = getNonEmptyText(crd, "name") ?? "(no name)";
       return { text: `CustomResourceDefinition ${name}`, keys: [`crd:${name}`] };
     }),
     ...objectsAt(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
@@ -34,7 +34,7 @@ function dependenciesOf(object: KubeObject): CsvDependency[] {
 
 /** Formats the name of an APIService, such as "v1.example.com". */
 function apiName(api: unknown): string {
-  return `${nonEmptyText(api, "version") ?? ""}.${nonEmptyText(api, "group") ?? nonEmptyText(api, "name") ?? ""}`;
+  return `${getNonEmptyText(api, "version") ?? ""}.${getNonEmptyText(api, "group") ?? getNonEmptyText(api, "name") ?? ""}`;
 }
 
 /** OLM v0 writes `{"properties": [...]}`; bundles contain only the list. */
@@ -44,13 +44,13 @@ function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[]
     if (type === "olm.package.required")
       return [
         {
-          text: `package ${nonEmptyText(content, "packageName") ?? "?"} ${nonEmptyText(content, "versionRange") ?? ""}`.trim(),
-          keys: [`package:${nonEmptyText(content, "packageName") ?? ""}`],
+          text: `package ${getNonEmptyText(content, "packageName") ?? "?"} ${getNonEmptyText(content, "versionRange") ?? ""}`.trim(),
+          keys: [`package:${getNonEmptyText(content, "packageName") ?? ""}`],
         },
       ];
     if (type === "olm.gvk.required") return [{ text: `API ${apiKey(content, true)}`, keys: [`api:${apiKey(content)}`] }];
     if (type !== "olm.constraint") return [];
-    return [{ text: `constraint ${nonEmptyText(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
+    return [{ text: `constraint ${getNonEmptyText(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
   });
 }
 
@@ -59,7 +59,7 @@ function constraintKeys(constraint: unknown, depth: number): string[] {
   if (!isObject(constraint) || depth > MAX_DEPTH) return [];
   const { package: named, gvk } = constraint;
   return [
-    ...(isObject(named) ? [`package:${nonEmptyText(named, "packageName") ?? ""}`] : []),
+    ...(isObject(named) ? [`package:${getNonEmptyText(named, "packageName") ?? ""}`] : []),
     ...(isObject(gvk) ? [`api:${apiKey(gvk)}`] : []),
     ...["all", "any"].flatMap((member) =>
       objectsAt(objectAt(constraint, member), "constraints").flatMap((inner) => constraintKeys(inner, depth + 1)),
@@ -68,7 +68,7 @@ function constraintKeys(constraint: unknown, depth: number): string[] {
 }
 
 function apiKey(api: unknown, isShort = false): string {
-  const parts = [nonEmptyText(api, "group"), nonEmptyText(api, "version"), nonEmptyText(api, "kind")];
+  const parts = [getNonEmptyText(api, "group"), getNonEmptyText(api, "version"), getNonEmptyText(api, "kind")];
   return (isShort ? parts.filter((part) => part !== undefined) : parts.map((part) => part ?? "")).join("/");
 }
 
@@ -127,7 +127,7 @@ const CLASSIC_APIS: ReadonlySet<string> = new Set(["subscriptions", "installplan
 const ANNOTATION_TARGETS = "olm.targetNamespaces";
 
 /** Parses a ClusterServiceVersion. Never throws: invalid fields count as missing. */
-export function installedCsvFrom(object: KubeObject): InstalledCsv {
+export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
   const spec = objectAt(object, "spec");
   const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
@@ -143,18 +143,18 @@ export function installedCsvFrom(object: KubeObject): InstalledCsv {
     namespace,
     name,
     uid,
-    version: nonEmptyText(spec, "version") ?? "",
-    phase: nonEmptyText(objectAt(object, "status"), "phase") ?? "",
+    version: getNonEmptyText(spec, "version") ?? "",
+    phase: getNonEmptyText(objectAt(object, "status"), "phase") ?? "",
     isDeleted: deletionTimestamp !== undefined,
-    replaces: nonEmptyText(spec, "replaces"),
-    targets: told === undefined ? undefined : targetsOf(told.split(",")),
+    replaces: getNonEmptyText(spec, "replaces"),
+    targets: told === undefined ? undefined : normalizeTargets(told.split(",")),
     supportsAllNamespaces: objectsAt(spec, "installModes").some((mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true),
-    definitions: owned.flatMap((crd) => nonEmptyText(crd, "name") ?? []),
+    definitions: owned.flatMap((crd) => getNonEmptyText(crd, "name") ?? []),
     dependencies: needed.map(({ text }) => text),
     requires: needed.flatMap(({ keys }) => keys),
     provides: owned.flatMap((crd) => providedKeys(crd)),
     apiServices: [...new Set(objectsAt(apis, "owned").map(apiName))],
-    webhooks: webhooks.map((webhook) => nonEmptyText(webhook, "generateName") ?? nonEmptyText(webhook, "type") ?? ""),
+    webhooks: webhooks.map((webhook) => getNonEmptyText(webhook, "generateName") ?? getNonEmptyText(webhook, "type") ?? ""),
     converts: [
       ...new Set(webhooks.flatMap((webhook) => (webhook["type"] === "ConversionWebhook" ? textsAt(webhook, "conversionCRDs") : []))),
     ],
@@ -168,11 +168,11 @@ export function installedCsvFrom(object: KubeObject): InstalledCsv {
 
 /** Reports whether it is a copy, which has a label or a status reason. */
 export function isCopiedCsv(object: KubeObject): boolean {
-  return object.metadata.labels?.["olm.copiedFrom"] !== undefined || nonEmptyText(objectAt(object, "status"), "reason") === "Copied";
+  return object.metadata.labels?.["olm.copiedFrom"] !== undefined || getNonEmptyText(objectAt(object, "status"), "reason") === "Copied";
 }
 
 /** The name of a definition is its plural and its group. */
 function providedKeys(crd: JsonObject): string[] {
-  const [name = "", version, kind] = [nonEmptyText(crd, "name"), nonEmptyText(crd, "version"), nonEmptyText(crd, "kind")];
+  const [name = "", version, kind] = [getNonEmptyText(crd, "name"), getNonEmptyText(crd, "version"), getNonEmptyText(crd, "kind")];
   return [`crd:${name}`, `api:${name.slice(name.indexOf(".") + 1)}/${version ?? ""}/${kind ?? ""}`];
 }

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { installedCsvFrom } from "./clusterServiceVersion.ts";
-import { decideEligibility, type EligibilityVerdict, judgeMigrated, type MigrationReason } from "./eligibility.ts";
-import type { BundleOffer, KnownExtension, Surroundings } from "./eligibilityInput.ts";
-import { extensionFor } from "./extensionManifest.ts";
-import { operatorGroupFrom } from "./operatorGroup.ts";
-import { type Subscription, subscriptionFrom } from "./subscription.ts";
+import { parseInstalledCsv } from "./clusterServiceVersion.ts";
+import { checkMigrated, decideEligibility, type EligibilityVerdict, type MigrationReason } from "./eligibility.ts";
+import type { BundleOffer, EligibilityInput, KnownExtension } from "./eligibilityInput.ts";
+import { buildExtension } from "./extensionManifest.ts";
+import { parseOperatorGroup } from "./operatorGroup.ts";
+import { parseSubscription, type Subscription } from "./subscription.ts";
 
 interface StateCase extends CaseHead {
   given: {
@@ -80,14 +80,14 @@ function surroundings({
   catalogs,
   unread = [],
   ...given
-}: StateCase["given"]): Surroundings {
-  const installed = csv === null ? undefined : installedCsvFrom(merged(CSV, csv ?? {}));
+}: StateCase["given"]): EligibilityInput {
+  const installed = csv === null ? undefined : parseInstalledCsv(merged(CSV, csv ?? {}));
   const offers = Object.entries(catalogs ?? { community: { channels: ["stable"] } });
   return {
     csv: installed,
-    groups: groups.map((group) => operatorGroupFrom(merged(GROUP, group))),
-    subscriptions: [subscriptionFrom(SUBSCRIPTION), ...others.map((other) => subscriptionFrom(merged(SUBSCRIPTION, other)))],
-    csvs: [...(installed ? [installed] : []), ...csvs.map((other) => installedCsvFrom(merged(CSV, other)))],
+    groups: groups.map((group) => parseOperatorGroup(merged(GROUP, group))),
+    subscriptions: [parseSubscription(SUBSCRIPTION), ...others.map((other) => parseSubscription(merged(SUBSCRIPTION, other)))],
+    csvs: [...(installed ? [installed] : []), ...csvs.map((other) => parseInstalledCsv(merged(CSV, other)))],
     extensions,
     offers: {
       catalogs: offers.map(([name]) => name),
@@ -110,13 +110,13 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
   const around = surroundings(given);
   let subscription: Subscription;
   try {
-    subscription = subscriptionFrom(merged(SUBSCRIPTION, given.subscription ?? {}));
+    subscription = parseSubscription(merged(SUBSCRIPTION, given.subscription ?? {}));
   } catch (err) {
     expect((err as Error).message).toBe(want.error);
     return;
   }
   expect(want.error).toBeUndefined();
-  const verdict = given.subscription === null ? judgeMigrated(around.extensions[0]!, []) : decideEligibility(subscription, around);
+  const verdict = given.subscription === null ? checkMigrated(around.extensions[0]!, []) : decideEligibility(subscription, around);
   expect(verdict).toMatchObject({ state: want.state });
   expect(codes(verdict!.reasons)).toEqual(want.reasons ?? []);
   if (want.remarks) expect(codes(verdict!.remarks)).toEqual(want.remarks);
@@ -124,7 +124,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
   expect(verdict!.offer !== undefined).toBe(want.state === "Eligible");
   if (want.catalog) expect(verdict!.offer?.catalog).toBe(want.catalog);
   if (!verdict!.offer) return;
-  const { spec } = extensionFor({
+  const { spec } = buildExtension({
     name: "hello",
     subscription,
     group: around.groups[0],
@@ -136,7 +136,7 @@ test.for(loadCases<StateCase>("classic-migration"))("$name", ({ given, want }) =
 });
 
 test("judgeMigrated returns nothing when an extension came from no Subscription, or from an existing one", () => {
-  const subscription = subscriptionFrom(SUBSCRIPTION);
-  expect(judgeMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
-  expect(judgeMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();
+  const subscription = parseSubscription(SUBSCRIPTION);
+  expect(checkMigrated({ name: "a", packageName: "p" }, [])).toBeUndefined();
+  expect(checkMigrated({ name: "a", packageName: "p", migratedFrom: "operators/hello" }, [subscription])).toBeUndefined();
 });

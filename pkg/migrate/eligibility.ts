@@ -1,16 +1,16 @@
 import { compareText } from "../text/compare.ts";
-import { type BundleOffer, type KnownExtension, type Surroundings, sameBundles } from "./eligibilityInput.ts";
+import { type BundleOffer, type EligibilityInput, findSameBundles, type KnownExtension } from "./eligibilityInput.ts";
 import {
   CATALOG_BLOCKS,
   type CatalogBlock,
   CONFLICTS,
   type Conflict,
   type EligibilityFinding,
-  heldOf,
   OPERATOR_BLOCKS,
   type OperatorBlock,
   REMARKS,
   type Remark,
+  runChecks,
   SUBSCRIPTION_BLOCKS,
   type SubscriptionBlock,
 } from "./eligibilityRules.ts";
@@ -20,9 +20,9 @@ import { getSubscriptionKey, type Subscription } from "./subscription.ts";
  * Prefers the catalog with the image of the CatalogSource, then the one with its name, then the one with the highest priority, then the first by
  * name.
  */
-function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: Surroundings): BundleOffer | undefined {
+function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: EligibilityInput): BundleOffer | undefined {
   const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
-  const bundles = csv ? sameBundles(offers, csv) : [];
+  const bundles = csv ? findSameBundles(offers, csv) : [];
   const fitting = bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
   return fitting.toSorted(
     (a, b) =>
@@ -37,17 +37,17 @@ function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceIma
 const BLOCKS = { ...SUBSCRIPTION_BLOCKS, ...OPERATOR_BLOCKS, ...CATALOG_BLOCKS };
 
 /** Determines the state of a Subscription. A conflict takes precedence. */
-export function decideEligibility(subscription: Subscription, around: Surroundings): EligibilityVerdict {
-  const remarks = heldOf(REMARKS, subscription, around);
-  const [conflict] = heldOf(CONFLICTS, subscription, around);
+export function decideEligibility(subscription: Subscription, around: EligibilityInput): EligibilityVerdict {
+  const remarks = runChecks(REMARKS, subscription, around);
+  const [conflict] = runChecks(CONFLICTS, subscription, around);
   if (conflict) return { state: "Conflict", reasons: [conflict], remarks };
-  const blocks = heldOf(BLOCKS, subscription, around);
+  const blocks = runChecks(BLOCKS, subscription, around);
   if (blocks.length > 0) return { state: "Ineligible", reasons: blocks, remarks };
   return { state: "Eligible", reasons: [], remarks, offer: chosenOffer(subscription, around) };
 }
 
 /** Returns the verdict on an extension whose Subscription no longer exists; undefined if it came from none, or the Subscription exists. */
-export function judgeMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): EligibilityVerdict | undefined {
+export function checkMigrated(extension: KnownExtension, subscriptions: readonly Subscription[]): EligibilityVerdict | undefined {
   const { migratedFrom, name, step } = extension;
   if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
   const isDone = step === undefined || step === "Installed";

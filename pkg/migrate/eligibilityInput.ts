@@ -14,7 +14,7 @@ export interface KnownExtension {
 }
 
 /** The state of the cluster around a Subscription. */
-export interface Surroundings {
+export interface EligibilityInput {
   /** The installed one; absent if it does not exist in the Subscription's namespace. */
   readonly csv?: InstalledCsv | undefined;
   /** The OperatorGroups of the Subscription's namespace. */
@@ -60,7 +60,7 @@ export interface PackageOffers {
 }
 
 /** Returns the offers with the version of the ClusterServiceVersion, ignoring build metadata; all of them if its version is invalid. */
-export function sameBundles({ bundles }: PackageOffers, { version }: Pick<InstalledCsv, "version">): readonly BundleOffer[] {
+export function findSameBundles({ bundles }: PackageOffers, { version }: Pick<InstalledCsv, "version">): readonly BundleOffer[] {
   const installed = versionIn(version);
   return bundles.filter((offer) => {
     const offered = versionIn(offer.version);

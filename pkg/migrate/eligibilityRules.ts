@@ -1,6 +1,6 @@
 import { EXTENSION_NAME_MAX } from "../api/constants.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
-import { type Surroundings, sameBundles } from "./eligibilityInput.ts";
+import { type EligibilityInput, findSameBundles } from "./eligibilityInput.ts";
 import { getSubscriptionKey, type Subscription } from "./subscription.ts";
 
 /** A finding of a check, and what to do about it. */
@@ -12,13 +12,13 @@ export interface EligibilityFinding {
 }
 
 /** Returns a finding; undefined if the check passes. */
-type Check = (subscription: Subscription, around: Surroundings) => EligibilityFinding | undefined;
+type Check = (subscription: Subscription, around: EligibilityInput) => EligibilityFinding | undefined;
 
 /** Returns the findings of all checks, each with its code, in order. */
-export function heldOf<Code extends string>(
+export function runChecks<Code extends string>(
   checks: Readonly<Record<Code, Check>>,
   subscription: Subscription,
-  around: Surroundings,
+  around: EligibilityInput,
 ): (EligibilityFinding & { readonly code: Code })[] {
   return (Object.entries(checks) as [Code, Check][]).flatMap(([code, check]) => {
     const held = check(subscription, around);
@@ -44,14 +44,14 @@ export const CATALOG_BLOCKS = {
     };
   },
   VersionDiffers: (_, { csv, offers }) =>
-    !csv || offers.bundles.length === 0 || sameBundles(offers, csv).length > 0
+    !csv || offers.bundles.length === 0 || findSameBundles(offers, csv).length > 0
       ? undefined
       : {
           text: `bundle "${csv.name}" has version ${csv.version} on the cluster, and ${offers.bundles.map(({ version, catalog }) => `${version} in ClusterCatalog ${catalog}`).join(", ")}`,
           next: "add a ClusterCatalog with the installed version, or let OLM v0 upgrade to an available version",
         },
   NotInChannel: ({ channel }, { csv, offers }) => {
-    const bundles = csv ? sameBundles(offers, csv) : [];
+    const bundles = csv ? findSameBundles(offers, csv) : [];
     return channel === undefined || bundles.length === 0 || bundles.some(({ channels }) => channels.includes(channel))
       ? undefined
       : {
@@ -182,7 +182,7 @@ export const SUBSCRIPTION_BLOCKS = {
 export type SubscriptionBlock = keyof typeof SUBSCRIPTION_BLOCKS;
 
 /** Returns why the installed version may change at any moment; undefined if it is stable. */
-function unsettled(subscription: Subscription, { csv, csvs, planPhase }: Surroundings): string | undefined {
+function unsettled(subscription: Subscription, { csv, csvs, planPhase }: EligibilityInput): string | undefined {
   const { state, isDeleted, installedCsv, currentCsv } = subscription;
   if (isDeleted) return "the Subscription is being deleted";
   if (!csv) return undefined;

@@ -20,9 +20,9 @@ export interface ExtensionParts {
  * Returns the ClusterExtension for a Subscription: its package and channel from the one catalog with the installed bundle, pinned to that
  * version, in the same namespace, with the same configuration and watched namespaces.
  */
-export function extensionFor({ name, subscription, group, offer, serviceAccount }: ExtensionParts): ClusterExtension {
+export function buildExtension({ name, subscription, group, offer, serviceAccount }: ExtensionParts): ClusterExtension {
   const { namespace, packageName, channel } = subscription;
-  const inline = configurationOf(subscription, group);
+  const inline = buildConfiguration(subscription, group);
   return {
     apiVersion: API_VERSION,
     kind: CLUSTER_EXTENSION,
@@ -45,7 +45,7 @@ export function extensionFor({ name, subscription, group, offer, serviceAccount 
 }
 
 /** Returns `spec.config.inline` of the extension: the namespaces that its operator watches, and the Subscription's settings for Deployments. */
-export function configurationOf({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
+export function buildConfiguration({ config }: Subscription, group: OperatorGroup | undefined): JsonObject {
   const { selector: _, ...deploymentConfig } = config;
   const targets = group?.targets ?? [];
   const scope = targets.length > 1 ? { watchNamespaces: [...targets] } : targets.length === 1 ? { watchNamespace: targets[0] } : {};

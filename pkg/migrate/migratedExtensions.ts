@@ -13,12 +13,12 @@ import {
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { compareText } from "../text/compare.ts";
-import { type Backup, backupRef, readBackup } from "./backup.ts";
-import { backupFrom } from "./objectBackup.ts";
-import { subscriptionFrom } from "./subscription.ts";
+import { type Backup, getBackupRef, readBackup } from "./backup.ts";
+import { parseBackup } from "./objectBackup.ts";
+import { parseSubscription } from "./subscription.ts";
 
 /** An extension from a complete or interrupted conversion, and the backups of the old objects. */
-export interface Migrated {
+export interface MigratedExtension {
   readonly extension: ClusterExtension;
   readonly ref: ObjectRef;
   /** "namespace/name" of the Subscription. */
@@ -40,7 +40,7 @@ export async function findMigrated(
   name: string,
   namespace: string | undefined,
   signal: AbortSignal,
-): Promise<Migrated | undefined> {
+): Promise<MigratedExtension | undefined> {
   const { items } = await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal });
   const migrated = items.filter(({ metadata }) => metadata.annotations?.[ANNOTATION_MIGRATED_FROM] !== undefined);
   const isFrom = (extension: ClusterExtension): boolean => {
@@ -73,11 +73,16 @@ export interface MigratedRef {
   readonly namespace: string;
   readonly name: string;
   /** @throws Error if the backups are invalid */
-  readonly read: () => Promise<Migrated>;
+  readonly read: () => Promise<MigratedExtension>;
 }
 
 /** Finds the extension as `findMigrated` does. @throws Error also if it does not exist */
-export async function requireMigrated(client: Client, name: string, namespace: string | undefined, signal: AbortSignal): Promise<Migrated> {
+export async function requireMigrated(
+  client: Client,
+  name: string,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<MigratedExtension> {
   const found = await findMigrated(client, name, namespace, signal);
   if (found) return found;
   throw new Error(
@@ -86,26 +91,26 @@ export async function requireMigrated(client: Client, name: string, namespace: s
 }
 
 /** @throws Error if the backups are invalid or belong to another Subscription */
-async function migratedFrom(client: Client, extension: ClusterExtension): Promise<Migrated> {
+async function migratedFrom(client: Client, extension: ClusterExtension): Promise<MigratedExtension> {
   const { name, annotations = {} } = extension.metadata;
   const { namespace } = extension.spec;
   const { [ANNOTATION_MIGRATED_FROM]: from = "", [ANNOTATION_BACKUP_DIGEST]: digest } = annotations;
   const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
   try {
-    const subscription = backupFrom(annotations[ANNOTATION_SUBSCRIPTION_BACKUP], {
+    const subscription = parseBackup(annotations[ANNOTATION_SUBSCRIPTION_BACKUP], {
       kind: "Subscription",
       namespace,
       name: from.slice(from.indexOf("/") + 1),
     });
-    const csv = subscription && subscriptionFrom(subscription).installedCsv;
+    const csv = subscription && parseSubscription(subscription).installedCsv;
     return {
       extension,
       ref,
       from,
       step: parseConversionStep(annotations[ANNOTATION_STEP]),
       subscription,
-      group: backupFrom(annotations[ANNOTATION_OPERATOR_GROUP_BACKUP], { kind: "OperatorGroup", namespace }),
-      backup: digest === undefined ? undefined : await readBackup(client, backupRef(name, namespace), digest, { namespace, name: csv }),
+      group: parseBackup(annotations[ANNOTATION_OPERATOR_GROUP_BACKUP], { kind: "OperatorGroup", namespace }),
+      backup: digest === undefined ? undefined : await readBackup(client, getBackupRef(name, namespace), digest, { namespace, name: csv }),
     };
   } catch (err) {
     throw wrapError(`the backups of ClusterExtension "${name}": `, err);

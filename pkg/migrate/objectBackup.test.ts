@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { backupFrom, backupOf, backupText, splitBackup } from "./objectBackup.ts";
+import { createBackup, formatBackup, parseBackup, splitBackup } from "./objectBackup.ts";
 
 const LIVE: KubeObject = {
   apiVersion: "operators.coreos.com/v1alpha1",
@@ -22,15 +22,15 @@ const LIVE: KubeObject = {
 };
 const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
 
-test("backupOf keeps what a user can create again, and splitBackup separates the status", () => {
-  const backup = backupFrom(backupText(LIVE), EXPECTED);
+test("createBackup keeps what a user can create again, and splitBackup separates the status", () => {
+  const backup = parseBackup(formatBackup(LIVE), EXPECTED);
   expect(backup).toEqual({
     ...LIVE,
     metadata: { name: "hello", namespace: "ns", labels: { a: "b" }, annotations: { kept: "1" } },
   });
   const { object, status } = splitBackup(backup ?? LIVE);
   expect([object["status"], status]).toEqual([undefined, { state: "AtLatestKnown" }]);
-  expect(backupOf(backup ?? LIVE)).toEqual(backup);
+  expect(createBackup(backup ?? LIVE)).toEqual(backup);
 });
 
 // Source: docs/security.md; the user who restores may have more permissions than the one who wrote the annotation.
@@ -41,11 +41,11 @@ test.for<[string, unknown]>([
   ["another name", { ...LIVE, metadata: { name: "other", namespace: "ns" } }],
   ["no object", null],
   ["a list", [LIVE]],
-])("backupFrom rejects %s", ([, value]) => {
-  expect(() => backupFrom(JSON.stringify(value), EXPECTED)).toThrow('it does not contain Subscription "ns/hello"');
+])("parseBackup rejects %s", ([, value]) => {
+  expect(() => parseBackup(JSON.stringify(value), EXPECTED)).toThrow('it does not contain Subscription "ns/hello"');
 });
 
-test("backupFrom returns nothing without an annotation, and backupText rejects a large object", () => {
-  expect(backupFrom(undefined, EXPECTED)).toBeUndefined();
-  expect(() => backupText({ ...LIVE, spec: { config: "x".repeat(120_000) } })).toThrow("too large for a backup");
+test("parseBackup returns nothing without an annotation, and formatBackup rejects a large object", () => {
+  expect(parseBackup(undefined, EXPECTED)).toBeUndefined();
+  expect(() => formatBackup({ ...LIVE, spec: { config: "x".repeat(120_000) } })).toThrow("too large for a backup");
 });

@@ -7,7 +7,7 @@ const KEPT: readonly (keyof ObjectMeta)[] = ["name", "namespace", "labels", "ann
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Returns an object of OLM v0 so that it can be created again, with its status: without fields of the API server, finalizers and owners. */
-export function backupOf(object: KubeObject): KubeObject {
+export function createBackup(object: KubeObject): KubeObject {
   const { metadata, ...rest } = object;
   const kept = Object.fromEntries(KEPT.flatMap((member) => (metadata[member] === undefined ? [] : [[member, metadata[member]]])));
   const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations ?? {};
@@ -24,8 +24,8 @@ export function splitBackup(backup: KubeObject): { object: KubeObject; status: J
  * Formats a backup for an annotation.
  * @throws Error if it is too large
  */
-export function backupText(object: KubeObject): string {
-  const text = JSON.stringify(backupOf(object));
+export function formatBackup(object: KubeObject): string {
+  const text = JSON.stringify(createBackup(object));
   if (Buffer.byteLength(text) > BACKUP_MAX_BYTES / 2)
     throw new Error(
       `${object.kind} "${object.metadata.namespace ?? ""}/${object.metadata.name}" is too large for a backup in an annotation`,
@@ -46,12 +46,12 @@ export interface ExpectedBackup {
  * annotation, so it is validated.
  * @throws Error unless it is an object of OLM v0 of that kind, namespace and name
  */
-export function backupFrom(text: string | undefined, expected: ExpectedBackup): KubeObject | undefined {
-  return text === undefined ? undefined : asExpected(JSON.parse(text), expected);
+export function parseBackup(text: string | undefined, expected: ExpectedBackup): KubeObject | undefined {
+  return text === undefined ? undefined : validateBackup(JSON.parse(text), expected);
 }
 
 /** Validates a parsed backup in the same way. */
-export function asExpected(value: unknown, { kind, namespace, name }: ExpectedBackup): KubeObject {
+export function validateBackup(value: unknown, { kind, namespace, name }: ExpectedBackup): KubeObject {
   const object = (isObject(value) ? value : {}) as Partial<KubeObject>;
   const { metadata } = object;
   const isIt =
@@ -61,5 +61,5 @@ export function asExpected(value: unknown, { kind, namespace, name }: ExpectedBa
     (name === undefined ? typeof metadata.name === "string" : metadata.name === name);
   if (!isIt)
     throw new Error(`it does not contain ${kind} ${name === undefined ? `of namespace "${namespace}"` : `"${namespace}/${name}"`}`);
-  return backupOf(object as KubeObject);
+  return createBackup(object as KubeObject);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
 import type { PodChange } from "../release/liveOrder.ts";
-import { convertedObject, leftBehind, withPodAnnotationsKept } from "./objectConversion.ts";
+import { describeConvertedObject, describeLeftover, keepPodAnnotations } from "./objectConversion.ts";
 
 const DEPLOYMENT: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name: "a" };
 const SERVICE: ObjectRef = { apiVersion: "v1", kind: "Service", namespace: "ns", name: "a" };
@@ -26,28 +26,28 @@ test.for<[string, ObjectRef, PodChange | undefined, FieldChange[], "keep" | "cha
   ["what has no Pods restarts none", SERVICE, "none", [{ path: "spec.template.x", after: "1" }], "change", false],
   ["labels of the bundle are a change", SERVICE, "none", [{ path: "metadata.labels", after: '{"app":"a"}' }], "change", false],
 ])("%s", ([, ref, pods, fields, action, restarts]) => {
-  expect(convertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
+  expect(describeConvertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
 });
 
-test("leftBehind leaves objects that the bundle does not contain, except Secrets, which may be mounted", () => {
-  expect(leftBehind(SERVICE).action).toBe("leave");
-  expect(leftBehind({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
+test("describeLeftover leaves objects that the bundle does not contain, except Secrets, which may be mounted", () => {
+  expect(describeLeftover(SERVICE).action).toBe("leave");
+  expect(describeLeftover({ ...SERVICE, kind: "Secret" }).action).toBe("keep");
 });
 
 const annotation = (key: string): FieldChange => ({ path: `spec.template.metadata.annotations[${JSON.stringify(key)}]`, after: '"1"' });
 
-test("withPodAnnotationsKept keeps annotations of Pods when nothing else of the Pods changes", () => {
-  const quiet = convertedObject(
+test("keepPodAnnotations keeps annotations of Pods when nothing else of the Pods changes", () => {
+  const quiet = describeConvertedObject(
     DEPLOYMENT,
     [annotation("olm.properties"), annotation("example.com/a~b"), { path: "spec.replicas", after: "2" }],
     "annotations",
   );
-  const loud = convertedObject(
+  const loud = describeConvertedObject(
     { ...DEPLOYMENT, name: "b" },
     [annotation("olm.properties"), { path: "spec.template.spec.x", after: "1" }],
     "other",
   );
-  const { objects, kept } = withPodAnnotationsKept([quiet, loud], ({ name }) => (name === "a" ? "annotations" : "other"));
+  const { objects, kept } = keepPodAnnotations([quiet, loud], ({ name }) => (name === "a" ? "annotations" : "other"));
   expect(objects).toEqual([{ ...quiet, restarts: false, changes: [{ path: "spec.replicas", after: "2" }] }, loud]);
   expect(kept).toEqual([
     {

@@ -37,7 +37,7 @@ const ONLY_OURS = /^\{("olm\.operatorframework\.io\/[^"]+":"[^"]*",?)+\}$/;
  * Returns the effect on an object of the extension. Ownership marks are on all of them and do not count as changes.
  * @param pods effect on its Pods; undefined for an object that does not exist yet
  */
-export function convertedObject(ref: ObjectRef, fields: readonly FieldChange[], pods: PodChange | undefined): ConvertedObject {
+export function describeConvertedObject(ref: ObjectRef, fields: readonly FieldChange[], pods: PodChange | undefined): ConvertedObject {
   if (pods === undefined) return { ref, action: "create", changes: [], restarts: false };
   const changes = fields.filter((change) => !isMark(change));
   const restarts = WORKLOADS.has(ref.kind) && pods !== "none";
@@ -48,7 +48,7 @@ export function convertedObject(ref: ObjectRef, fields: readonly FieldChange[], 
  * Keeps the Pod annotations of objects whose Pods would only be replaced for them, and returns the rules that keep them. A bundle's annotations
  * on a Pod, such as its properties, describe the bundle and do not affect the Pod.
  */
-export function withPodAnnotationsKept(
+export function keepPodAnnotations(
   objects: readonly ConvertedObject[],
   podsOf: (ref: ObjectRef) => PodChange | undefined,
 ): { objects: ConvertedObject[]; kept: KeptFields[] } {
@@ -81,7 +81,7 @@ export function withPodAnnotationsKept(
  * Returns the effect on an object of OLM v0 that the bundle does not contain. The extension adopts Secrets too: Deployments mount those with
  * serving certificates, and the new certificate provider may write them under the same names.
  */
-export function leftBehind(ref: ObjectRef): ConvertedObject {
+export function describeLeftover(ref: ObjectRef): ConvertedObject {
   return { ref, action: ref.kind === "Secret" ? "keep" : "leave", changes: [], restarts: false };
 }
 

@@ -2,17 +2,17 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
-import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
+import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
 import { objectKey } from "../release/identity.ts";
 import { isCopiedCsv } from "./clusterServiceVersion.ts";
 import type { KnownExtension } from "./eligibilityInput.ts";
-import { isOfCsv, type MarkedBy } from "./ownershipMarks.ts";
+import { belongsToCsv, type MarkedBy } from "./ownershipMarks.ts";
 import { SUBSCRIPTION_VERSIONS, type Subscription } from "./subscription.ts";
 
 /** Objects of OLM v0 and v1 on a cluster. */
-export interface ClassicCluster {
+export interface OlmV0Cluster {
   readonly subscriptions: readonly KubeObject[];
   /** Without the copies in other namespaces. */
   readonly csvs: readonly KubeObject[];
@@ -30,7 +30,7 @@ const CONDITIONS = ["v2", "v1"];
  * Reads the input of migration decisions.
  * @throws Error if the cluster does not have OLM v0, or listing a kind is forbidden
  */
-export async function readClassicCluster(client: Client, signal: AbortSignal): Promise<ClassicCluster> {
+export async function readOlmV0Cluster(client: Client, signal: AbortSignal): Promise<OlmV0Cluster> {
   const subscriptions = await listAny(client, "Subscription", SUBSCRIPTION_VERSIONS, signal);
   const csvs = await listOrNone(client, { ...CSV }, { labelSelector: "!olm.copiedFrom", signal });
   const groups = (await listAny(client, "OperatorGroup", GROUPS, signal)) ?? [];
@@ -42,7 +42,7 @@ export async function readClassicCluster(client: Client, signal: AbortSignal): P
 }
 
 /** Returns the used parts of a ClusterExtension. */
-export function knownExtension({ metadata, spec }: ClusterExtension): KnownExtension {
+export function toKnownExtension({ metadata, spec }: ClusterExtension): KnownExtension {
   return {
     name: metadata.name,
     packageName: spec.source.catalog?.packageName ?? "",
@@ -63,11 +63,11 @@ export async function reportsConditions(client: Client, { name, namespace }: { n
 }
 
 /** Returns the phase of a Subscription's InstallPlan; undefined if it names none or it no longer exists. */
-export async function planPhase(client: Client, { namespace, plan }: Subscription): Promise<string | undefined> {
+export async function readPlanPhase(client: Client, { namespace, plan }: Subscription): Promise<string | undefined> {
   if (plan === undefined) return undefined;
   const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
   const found = await readOrNone(client, ref);
-  return found && nonEmptyText(objectAt(found, "status"), "phase");
+  return found && getNonEmptyText(objectAt(found, "status"), "phase");
 }
 
 /** Reads an object; undefined if it or its kind does not exist. */
@@ -141,7 +141,7 @@ const LABEL_MAX = 63;
  * Lists the objects that OLM v0 created for a ClusterServiceVersion, metadata only, without duplicates.
  * @param others kinds of the bundle's own manifests
  */
-export async function classicObjects(
+export async function listOlmV0Objects(
   client: Client,
   csv: MarkedBy,
   others: readonly GroupVersionKind[],
@@ -149,7 +149,7 @@ export async function classicObjects(
 ): Promise<KubeObject[]> {
   const found = new Map<string, KubeObject>();
   const keep = (objects: readonly KubeObject[] | undefined): void => {
-    for (const object of objects ?? []) if (isOfCsv(object, csv)) found.set(objectKey(object), object);
+    for (const object of objects ?? []) if (belongsToCsv(object, csv)) found.set(objectKey(object), object);
   };
   for (const gvk of distinctKinds([...NAMESPACED_KINDS, ...others]))
     keep(await listOrNone(client, gvk, { namespace: csv.namespace, metadataOnly: true, signal }));
@@ -160,7 +160,7 @@ export async function classicObjects(
 }
 
 /** Lists objects with a label, of these kinds and all kinds that OLM v0 creates. */
-export async function labelledObjects(
+export async function listLabelledObjects(
   client: Client,
   labelSelector: string,
   others: readonly GroupVersionKind[],

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { isObject, nonEmptyText, objectAt, textsAt } from "../golang/members.ts";
+import { getNonEmptyText, isObject, objectAt, textsAt } from "../golang/members.ts";
 
 /** The watched namespaces and the installer of the operators in a namespace. */
 export interface OperatorGroup {
@@ -13,7 +13,7 @@ export interface OperatorGroup {
 }
 
 /** Parses an OperatorGroup. Its targets are those of its status, because a selector does not list them; without a status, those of its spec. */
-export function operatorGroupFrom(object: KubeObject): OperatorGroup {
+export function parseOperatorGroup(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
   const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
   const known = textsAt(status, "namespaces");
@@ -21,14 +21,14 @@ export function operatorGroupFrom(object: KubeObject): OperatorGroup {
   return {
     namespace,
     name,
-    targets: targetsOf(stated),
+    targets: normalizeTargets(stated),
     isSettled: stated.length > 0 || !selects(spec["selector"]),
-    serviceAccount: nonEmptyText(spec, "serviceAccountName"),
+    serviceAccount: getNonEmptyText(spec, "serviceAccountName"),
   };
 }
 
 /** Normalizes namespaces as OLM v0 lists them: sorted, without duplicates, and empty if one of them means all namespaces. */
-export function targetsOf(listed: readonly string[]): string[] {
+export function normalizeTargets(listed: readonly string[]): string[] {
   return listed.includes("") ? [] : [...new Set(listed)].toSorted();
 }
 

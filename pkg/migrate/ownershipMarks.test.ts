@@ -2,8 +2,16 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { ownershipOf } from "../release/ownership.ts";
-import { conversionPatch, isDetached, isOfCsv, markingPatch, marksOn, type RemovedMarks, restoringPatch } from "./ownershipMarks.ts";
+import { determineOwnership } from "../release/ownership.ts";
+import {
+  belongsToCsv,
+  buildConversionPatch,
+  buildMarkingPatch,
+  buildRestoringPatch,
+  isDetached,
+  type RemovedMarks,
+  readMarks,
+} from "./ownershipMarks.ts";
 
 interface MarksCase extends CaseHead {
   given: { live: KubeObject };
@@ -33,19 +41,19 @@ const withUid = ({ metadata, ...live }: KubeObject): KubeObject => ({ ...live, m
 
 test.for(loadCases<MarksCase>("classic-marks"))("$name", ({ given, want }) => {
   const live = withUid(given.live);
-  expect(isOfCsv(live, CSV)).toBe(want.ofCsv);
+  expect(belongsToCsv(live, CSV)).toBe(want.ofCsv);
   if (!want.ofCsv) return;
-  const marks = marksOn(live, CSV, true);
+  const marks = readMarks(live, CSV, true);
   expect(Object.keys(marks.labels).sort()).toEqual(want.removed);
 
-  const marked = patched(live, markingPatch(live, marks, CSV, EXTENSION));
+  const marked = patched(live, buildMarkingPatch(live, marks, CSV, EXTENSION));
   expect(isDetached(marked, CSV)).toBe(true);
-  expect(ownershipOf(marked, OWNER)).toEqual({ kind: "ours" });
-  expect(ownershipOf(marked, { ...OWNER, name: "other", uid: "5678" }).kind).toBe("foreign");
+  expect(determineOwnership(marked, OWNER)).toEqual({ kind: "ours" });
+  expect(determineOwnership(marked, { ...OWNER, name: "other", uid: "5678" }).kind).toBe("foreign");
   expect(Object.keys(marked.metadata.labels ?? {})).toEqual(expect.arrayContaining(want.kept ?? []));
   expect((marked.metadata.ownerReferences ?? []).map(({ uid }) => uid).filter((uid) => uid !== "1234")).toEqual(want.others ?? []);
 
-  const back = patched(marked, restoringPatch(marked, marks, AGAIN, EXTENSION) ?? {});
+  const back = patched(marked, buildRestoringPatch(marked, marks, AGAIN, EXTENSION) ?? {});
   expect(back.metadata.labels ?? {}).toEqual(live.metadata.labels ?? {});
   const before = (live.metadata.ownerReferences ?? []).map((reference) =>
     reference.uid === "csv-1" ? { ...reference, uid: "csv-9" } : reference,
@@ -59,37 +67,37 @@ const ROLE: KubeObject = {
   metadata: { name: "r", uid: "live-1", labels: { "olm.owner": "p.v1.2.0", "olm.owner.namespace": "ns" } },
 };
 
-test("markingPatch labels a leftover with the extension but does not transfer it", () => {
-  const marks = marksOn(ROLE, CSV, false);
-  const left = patched(ROLE, markingPatch(ROLE, marks, CSV, EXTENSION));
+test("buildMarkingPatch labels a leftover with the extension but does not transfer it", () => {
+  const marks = readMarks(ROLE, CSV, false);
+  const left = patched(ROLE, buildMarkingPatch(ROLE, marks, CSV, EXTENSION));
   expect(left.metadata.labels).toEqual({ "olm.operatorframework.io/migration-leftover": "hello" });
-  expect(ownershipOf(left, OWNER).kind).toBe("foreign");
-  expect(patched(left, restoringPatch(left, marks, AGAIN, EXTENSION) ?? {}).metadata.labels).toEqual(ROLE.metadata.labels);
+  expect(determineOwnership(left, OWNER).kind).toBe("foreign");
+  expect(patched(left, buildRestoringPatch(left, marks, AGAIN, EXTENSION) ?? {}).metadata.labels).toEqual(ROLE.metadata.labels);
 });
 
 // Source: docs/security.md; a user who can change a backup must not gain permission to write other objects.
-test("restoringPatch ignores arbitrary labels and references in a backup, and objects of other owners", () => {
+test("buildRestoringPatch ignores arbitrary labels and references in a backup, and objects of other owners", () => {
   const marks: RemovedMarks = {
-    ...marksOn(ROLE, CSV, true),
+    ...readMarks(ROLE, CSV, true),
     labels: { "pod-security.kubernetes.io/enforce": "privileged", "olm.owner": "p.v1.2.0" },
     ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "mine", uid: "u" }],
   };
-  expect(restoringPatch(ROLE, marks, AGAIN, EXTENSION)).toBeUndefined();
-  const held = patched(ROLE, markingPatch(ROLE, marksOn(ROLE, CSV, true), CSV, EXTENSION));
-  expect(restoringPatch({ ...held, metadata: { ...held.metadata, uid: "another" } }, marks, AGAIN, EXTENSION)).toBeUndefined();
-  const back = patched(held, restoringPatch(held, marks, AGAIN, EXTENSION) ?? {});
+  expect(buildRestoringPatch(ROLE, marks, AGAIN, EXTENSION)).toBeUndefined();
+  const held = patched(ROLE, buildMarkingPatch(ROLE, readMarks(ROLE, CSV, true), CSV, EXTENSION));
+  expect(buildRestoringPatch({ ...held, metadata: { ...held.metadata, uid: "another" } }, marks, AGAIN, EXTENSION)).toBeUndefined();
+  const back = patched(held, buildRestoringPatch(held, marks, AGAIN, EXTENSION) ?? {});
   expect(back.metadata.labels).toEqual({ "olm.owner": "p.v1.2.0" });
   expect(back.metadata.ownerReferences).toEqual([]);
 });
 
-test("restoringPatch truncates the label of a package with a long name as OLM v0 does", () => {
+test("buildRestoringPatch truncates the label of a package with a long name as OLM v0 does", () => {
   const csv = { ...CSV, packageName: `${"a".repeat(60)}--`, namespace: "a-namespace" };
   const label = `operators.coreos.com/${"a".repeat(60)}`;
   const live = { ...ROLE, metadata: { ...ROLE.metadata, labels: { ...ROLE.metadata.labels, [label]: "" } } };
-  expect(Object.keys(marksOn(live, csv, true).labels)).toContain(label);
+  expect(Object.keys(readMarks(live, csv, true).labels)).toContain(label);
 });
 
-test("conversionPatch restores a conversion that OLM v0 disabled, but only on the same definition", () => {
+test("buildConversionPatch restores a conversion that OLM v0 disabled, but only on the same definition", () => {
   const conversion = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"] } };
   const crd = (spec: JsonObject, uid = "live-1"): KubeObject => ({
     apiVersion: "apiextensions.k8s.io/v1",
@@ -97,10 +105,10 @@ test("conversionPatch restores a conversion that OLM v0 disabled, but only on th
     metadata: { name: "things.example.com", uid },
     spec,
   });
-  const marks = marksOn(crd({ conversion }), CSV, true);
+  const marks = readMarks(crd({ conversion }), CSV, true);
   expect(marks.conversion).toEqual(conversion);
-  expect(conversionPatch(crd({ conversion: { strategy: "None" } }), marks)).toMatchObject({ spec: { conversion } });
-  expect(conversionPatch(crd({ conversion }), marks)).toBeUndefined();
-  expect(conversionPatch(crd({ conversion: { strategy: "None" } }, "another"), marks)).toBeUndefined();
-  expect(marksOn(crd({ conversion: { strategy: "None" } }), CSV, true)).not.toHaveProperty("conversion");
+  expect(buildConversionPatch(crd({ conversion: { strategy: "None" } }), marks)).toMatchObject({ spec: { conversion } });
+  expect(buildConversionPatch(crd({ conversion }), marks)).toBeUndefined();
+  expect(buildConversionPatch(crd({ conversion: { strategy: "None" } }, "another"), marks)).toBeUndefined();
+  expect(readMarks(crd({ conversion: { strategy: "None" } }), CSV, true)).not.toHaveProperty("conversion");
 });

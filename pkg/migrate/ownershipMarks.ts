@@ -32,7 +32,7 @@ const LABEL_VERSION = "olm.operatorframework.io/bundle-version";
  * CustomResourceDefinitions, which are cluster-scoped and only marked by the package, if at all. A user who can forge these marks can already
  * write the object.
  */
-export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
+export function belongsToCsv(object: KubeObject, csv: MarkedBy): boolean {
   const { labels = {}, ownerReferences = [], namespace } = object.metadata;
   const controller = ownerReferences.find((reference) => reference.controller);
   if (controller && !names(controller, csv)) return false;
@@ -42,7 +42,7 @@ export function isOfCsv(object: KubeObject, csv: MarkedBy): boolean {
 }
 
 /** Returns the marks of OLM v0 on an object of a ClusterServiceVersion. */
-export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
+export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
   const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
   const component = getComponentLabel(csv);
   const conversion = objectAt(objectAt(object, "spec"), "conversion");
@@ -62,7 +62,7 @@ export function marksOn(object: KubeObject, csv: MarkedBy, adopted: boolean): Re
  * operator-controller sets; or that marks it as a leftover. Other labels, annotations and references stay.
  * @param csv names the references to remove @param extension with its uid
  */
-export function markingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedBy, extension: ObjectOwner): JsonObject {
+export function buildMarkingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedBy, extension: ObjectOwner): JsonObject {
   const { labels = {}, ownerReferences = [], resourceVersion } = live.metadata;
   const removed = Object.fromEntries(
     Object.keys(marks.labels)
@@ -88,13 +88,13 @@ export function markingPatch(live: KubeObject, marks: RemovedMarks, csv: MarkedB
  * only marks of OLM v0, regardless of what the backup contains.
  * @param csv with its current uid
  */
-export function restoringPatch(
+export function buildRestoringPatch(
   live: KubeObject,
   marks: RemovedMarks,
   csv: MarkedBy & { readonly uid: string },
   extension: Pick<ObjectOwner, "name" | "uid">,
 ): JsonObject | undefined {
-  if (live.metadata.uid !== marks.uid || !isGiven(live, extension)) return undefined;
+  if (live.metadata.uid !== marks.uid || !hasExtensionMarks(live, extension)) return undefined;
   const { uid: csvUid } = csv;
   const { uid: extensionUid } = extension;
   const { ownerReferences = [], resourceVersion } = live.metadata;
@@ -116,7 +116,10 @@ export function restoringPatch(
 }
 
 /** Returns the merge patch that enables the conversion webhook of a live definition again; undefined if it is enabled, or never was. */
-export function conversionPatch(live: KubeObject, { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">): JsonObject | undefined {
+export function buildConversionPatch(
+  live: KubeObject,
+  { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">,
+): JsonObject | undefined {
   if (!conversion || !isCrd(live) || live.metadata.uid !== uid) return undefined;
   if (objectAt(objectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
   return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
@@ -129,7 +132,7 @@ export function isDetached(object: KubeObject, csv: MarkedBy): boolean {
 }
 
 /** Reports whether an object has the extension's marks, from a conversion or from operator-controller. */
-export function isGiven({ metadata }: KubeObject, { name, uid }: Pick<ObjectOwner, "name" | "uid">): boolean {
+export function hasExtensionMarks({ metadata }: KubeObject, { name, uid }: Pick<ObjectOwner, "name" | "uid">): boolean {
   return (
     (metadata.ownerReferences ?? []).some((reference) => reference.uid === uid) ||
     metadata.annotations?.[ANNOTATION_OWNER_UID] === uid ||

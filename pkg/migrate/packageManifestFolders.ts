@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BundleFiles } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type PackageFolder, packageManifestsIn } from "./packageManifests.ts";
+import { findPackageManifests, type PackageFolder } from "./packageManifests.ts";
 
 /** Limits for one folder; the largest real versions have some hundred files and 7 MB. */
 const MAX_FILES = 2_000;
@@ -14,14 +14,14 @@ const MAX_PACKAGES = 5_000;
  * Finds packages in the package manifest format, by path: the folder itself, or its direct subfolders. Empty if it contains a catalog.
  * @throws Error if a folder cannot be read or exceeds the limits
  */
-export async function packageFolders(root: string): Promise<Map<string, PackageFolder>> {
+export async function findPackageFolders(root: string): Promise<Map<string, PackageFolder>> {
   const files = await filesIn(root);
-  if (packageManifestsIn(files).size > 0) return new Map([[root, await packageFolder(root, files)]]);
+  if (findPackageManifests(files).size > 0) return new Map([[root, await packageFolder(root, files)]]);
   const packages = new Map<string, PackageFolder>();
   for (const name of await foldersIn(root)) {
     const path = join(root, name);
     const own = await filesIn(path);
-    if (packageManifestsIn(own).size > 0) packages.set(path, await packageFolder(path, own));
+    if (findPackageManifests(own).size > 0) packages.set(path, await packageFolder(path, own));
   }
   return packages;
 }

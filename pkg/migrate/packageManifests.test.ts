@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { ChannelEntry } from "../fbc/types.ts";
-import { type MigratedPackage, migratedPackage } from "./packageManifests.ts";
+import { type MigratedPackage, migratePackage } from "./packageManifests.ts";
 
 interface PackageCase extends CaseHead {
   /** By path, including the subfolders of versions. */
@@ -30,7 +30,7 @@ test.for(loadCases<PackageCase>("package-manifests"))("$name", ({ files, error, 
   else expect(warnings).toEqual(expected.warnings ?? []);
 });
 
-test("migratedPackage converts versions to bundles with their metadata", () => {
+test("migratePackage converts versions to bundles with their metadata", () => {
   const { bundles, metas } = migrate({
     "e.package.yaml": "packageName: e\nchannels: [{name: a, currentCSV: e.v1}, {name: b, currentCSV: e.v1}]\ndefaultChannel: b\n",
     "1/csv.yaml": "kind: ClusterServiceVersion\nmetadata: {name: e.v1}\nspec: {version: 1.0.0}\n",
@@ -57,7 +57,7 @@ function migrate(texts: Record<string, string>): MigratedPackage {
     if (name === undefined) files.set(folder, content);
     else versions.set(folder, (versions.get(folder) ?? new Map<string, Uint8Array>()).set(name, content));
   }
-  return migratedPackage(
+  return migratePackage(
     { files, versions },
     { imageOf: ({ packageName, version }) => `example.com/${packageName}:${version}`, level: "none" },
   );

@@ -6,7 +6,7 @@ import { packageDescription } from "../authoring/template/semverTemplate.ts";
 import type { BundleFiles } from "../bundle/types.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
-import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../golang/members.ts";
+import { findMember, getListMember, getObjectMembers, getTextMember, isObject, objectAt } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { compareVersions, parseVersion, type Version } from "../version/version.ts";
@@ -26,7 +26,7 @@ interface PackageManifest {
 }
 
 /** Finds package manifests in the files of a folder, by path: objects with a `packageName` and without a kind. Ignores invalid files. */
-export function packageManifestsIn(files: BundleFiles): Map<string, PackageManifest> {
+export function findPackageManifests(files: BundleFiles): Map<string, PackageManifest> {
   const found = new Map<string, PackageManifest>();
   for (const path of [...files.keys()].filter((one) => !one.includes("/")).sort()) {
     const manifest = manifestIn(files.get(path) ?? new Uint8Array());
@@ -41,7 +41,7 @@ export function packageManifestsIn(files: BundleFiles): Map<string, PackageManif
  * @see S0-006, S0-007
  */
 function packageManifestIn(files: BundleFiles): PackageManifest {
-  const [first, second] = packageManifestsIn(files);
+  const [first, second] = findPackageManifests(files);
   if (first === undefined) throw new Error("no package manifest found (a file such as etcd.package.yaml with packageName and channels)");
   if (second !== undefined) throw new Error(`found two package manifests, ${goQuote(first[0])} and ${goQuote(second[0])}`);
   return first[1];
@@ -54,14 +54,14 @@ function manifestIn(content: Uint8Array): PackageManifest | undefined {
   } catch {
     return undefined;
   }
-  if (!isObject(document) || memberOf(document, "kind") !== undefined) return undefined;
-  const packageName = textMember(document, "packageName");
+  if (!isObject(document) || findMember(document, "kind") !== undefined) return undefined;
+  const packageName = getTextMember(document, "packageName");
   if (packageName === "") return undefined;
-  const channels = objectMembers(document, "channels").map((channel) => ({
-    name: channelName(memberOf(channel, "name")),
-    currentCSV: textMember(channel, "currentCSV"),
+  const channels = getObjectMembers(document, "channels").map((channel) => ({
+    name: channelName(findMember(channel, "name")),
+    currentCSV: getTextMember(channel, "currentCSV"),
   }));
-  const stated = channelName(memberOf(document, "defaultChannel"));
+  const stated = channelName(findMember(document, "defaultChannel"));
   return { packageName, channels, defaultChannel: stated || (channels.length === 1 ? (channels[0]?.name ?? "") : "") };
 }
 
@@ -127,15 +127,15 @@ function versionIn(
   const { csv, meta } = rendered;
   if (meta.name === "") throw new Error("its ClusterServiceVersion has no name");
   const spec = objectAt(csv, "spec");
-  return { folder, rendered, entry: entryOf(meta.name, csv), version: textMember(spec, "version"), files: bundle };
+  return { folder, rendered, entry: entryOf(meta.name, csv), version: getTextMember(spec, "version"), files: bundle };
 }
 
 /** Returns the upgrade edges that a ClusterServiceVersion states. */
 function entryOf(name: string, csv: JsonObject): ChannelEntry {
   const spec = objectAt(csv, "spec");
-  const replaces = textMember(spec, "replaces");
-  const skips = listMember(spec, "skips").filter((skip): skip is string => typeof skip === "string" && skip !== "");
-  const skipRange = textMember(objectAt(objectAt(csv, "metadata"), "annotations"), SKIP_RANGE);
+  const replaces = getTextMember(spec, "replaces");
+  const skips = getListMember(spec, "skips").filter((skip): skip is string => typeof skip === "string" && skip !== "");
+  const skipRange = getTextMember(objectAt(objectAt(csv, "metadata"), "annotations"), SKIP_RANGE);
   return {
     name,
     ...(replaces === "" ? {} : { replaces }),
@@ -203,7 +203,7 @@ type Versions = ReadonlyMap<string, PackageVersion>;
  * @throws Error if the folder has no package manifest, or several
  * @see S0-006, S0-007, S0-008, S4-13, S4-14
  */
-export function migratedPackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
+export function migratePackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
   const manifest = packageManifestIn(folder.files);
   const { versions, faults } = packageVersions(manifest, folder.versions, imageOf);
   const channels = manifest.channels.map((channel) => ({ channel, members: membersOf(channel, versions) }));

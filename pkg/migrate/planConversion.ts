@@ -2,27 +2,33 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
-import { bundleRights, rulesFor } from "../installer/bundlePermissions.ts";
+import { computeBundlePermissions, mergeRules } from "../installer/bundlePermissions.ts";
 import type { Client } from "../kube/client.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import { type OperatorProxySettings, readClusterProxy } from "../operatorcontroller/openshift/clusterProxy.ts";
 import { createPlan, type PlanRequest } from "../operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan, PlanFinding } from "../operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../operatorcontroller/plan/previewExtension.ts";
-import { controllerSubject, installerManifests } from "../rbac/installerManifests.ts";
+import { buildInstallerManifests, getControllerSubject } from "../rbac/installerManifests.ts";
 import { describeObject, objectKey } from "../release/identity.ts";
-import { type PodChange, podChange } from "../release/liveOrder.ts";
+import { comparePods, type PodChange } from "../release/liveOrder.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
-import { contentsFrom } from "../sources/clusterCatalogs.ts";
+import { createCatalogReader } from "../sources/clusterCatalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { backupFaults } from "./backup.ts";
+import { findBackupFaults } from "./backup.ts";
 import type { CatalogOffers } from "./catalogOffers.ts";
-import { installedCsvFrom } from "./clusterServiceVersion.ts";
+import { parseInstalledCsv } from "./clusterServiceVersion.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
-import { type ConvertedObject, convertedObject, type KeptFields, leftBehind, withPodAnnotationsKept } from "./objectConversion.ts";
-import { classicObjects } from "./olmV0Cluster.ts";
-import { isOfCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
-import { subscriptionFrom } from "./subscription.ts";
+import {
+  type ConvertedObject,
+  describeConvertedObject,
+  describeLeftover,
+  type KeptFields,
+  keepPodAnnotations,
+} from "./objectConversion.ts";
+import { listOlmV0Objects } from "./olmV0Cluster.ts";
+import { belongsToCsv, type MarkedBy, type RemovedMarks } from "./ownershipMarks.ts";
+import { parseSubscription } from "./subscription.ts";
 
 /** The state of the cluster to convert. */
 export interface ConversionSource {
@@ -68,9 +74,9 @@ export interface Conversion {
 }
 
 /** Returns the identity for finding the objects of OLM v0. */
-export function markedBy({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
-  const { namespace, name, definitions } = installedCsvFrom(csv);
-  return { namespace, name, definitions, packageName: subscriptionFrom(subscription).packageName };
+export function getMarkIdentity({ subscription, csv }: Pick<ConversionSource, "subscription" | "csv">): MarkedBy {
+  const { namespace, name, definitions } = parseInstalledCsv(csv);
+  return { namespace, name, definitions, packageName: parseSubscription(subscription).packageName };
 }
 
 /**
@@ -79,16 +85,16 @@ export function markedBy({ subscription, csv }: Pick<ConversionSource, "subscrip
  */
 export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
   const { client, signal } = settings;
-  const csv = markedBy(source);
+  const csv = getMarkIdentity(source);
   const rights = settings.createsServiceAccount ? await rightsOf(source, settings) : [];
   const pods = new Map<string, PodChange>();
   const plan = await installPlan(source, csv, settings, ({ live, after }) => {
-    for (const [key, object] of live) pods.set(key, podChange(object, after.get(key) ?? object));
+    for (const [key, object] of live) pods.set(key, comparePods(object, after.get(key) ?? object));
   });
   const podsOf = (ref: ObjectRef): PodChange | undefined => pods.get(objectKey(ref));
-  const { objects, kept } = withPodAnnotationsKept(
+  const { objects, kept } = keepPodAnnotations(
     plan.objects.map(({ apiVersion, kind, namespace, name, action, changes }) =>
-      convertedObject(
+      describeConvertedObject(
         { apiVersion, kind, namespace, name },
         changes,
         action === "Create" ? undefined : podsOf({ apiVersion, kind, namespace, name }),
@@ -97,13 +103,13 @@ export async function planConversion(source: ConversionSource, settings: Convers
     podsOf,
   );
   const held = new Set(objects.map(({ ref }) => objectKey(ref)));
-  const classic = await classicObjects(client, csv, plan.objects, signal);
-  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => leftBehind(refOf(object)));
+  const classic = await listOlmV0Objects(client, csv, plan.objects, signal);
+  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => describeLeftover(refOf(object)));
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
   const findings = [
     ...plan.findings,
     ...(await accountFindings(rights, source, settings)),
-    ...backupFaults(source).map((text) => ({ kind: "backup" as const, text })),
+    ...findBackupFaults(source).map((text) => ({ kind: "backup" as const, text })),
   ];
   const notes = [...plan.notes, ...warnings, ...kept.map(keptNote)];
   return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
@@ -136,12 +142,12 @@ async function installPlan(
     scoped: client,
     isServiceAccount: false,
     reader,
-    contents: contentsFrom(reader),
+    contents: createCatalogReader(reader),
     providers: new CertificateProviders(client, webhookCertProvider),
     clusterProxy: await readClusterProxy(client, settings.proxy),
     systemNamespace,
     ...(seen ? { seen } : {}),
-    willBeAdopted: (live) => uid !== undefined && isOfCsv(live, csv),
+    willBeAdopted: (live) => uid !== undefined && belongsToCsv(live, csv),
     log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
     signal,
   });
@@ -156,14 +162,14 @@ async function rightsOf(
   const inline = (config?.inline ?? {}) as { watchNamespace?: string; watchNamespaces?: string[] };
   const watched = inline.watchNamespaces ?? (inline.watchNamespace === undefined ? [] : [inline.watchNamespace]);
   const installer = { namespace, name: serviceAccount?.name ?? "" };
-  const rights = await bundleRights(
+  const rights = await computeBundlePermissions(
     terminal,
     [offer.image],
     { watchNamespace: watched, strategy: "escalate", crdPolicy: "DeleteIfUnused", webhookCertProvider },
     reader,
     installer,
   );
-  return installerManifests(installer, rulesFor(rights), controllerSubject(systemNamespace)).map((object) => ({
+  return buildInstallerManifests(installer, mergeRules(rights), getControllerSubject(systemNamespace)).map((object) => ({
     ...object,
     metadata: { ...object.metadata, labels: { ...object.metadata.labels, [LABEL_MIGRATION]: extension.metadata.name } },
   }));

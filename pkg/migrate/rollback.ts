@@ -5,12 +5,12 @@ import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
-import { backupRef } from "./backup.ts";
-import type { Migrated } from "./migratedExtensions.ts";
+import { getBackupRef } from "./backup.ts";
+import type { MigratedExtension } from "./migratedExtensions.ts";
 import { splitBackup } from "./objectBackup.ts";
-import { labelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
-import { restoringPatch } from "./ownershipMarks.ts";
-import { markedBy } from "./planConversion.ts";
+import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { buildRestoringPatch } from "./ownershipMarks.ts";
+import { getMarkIdentity } from "./planConversion.ts";
 import { waitFor } from "./poll.ts";
 
 /** Options for the rollback of a conversion. */
@@ -24,7 +24,7 @@ export interface ConversionRollbackOptions {
 }
 
 /** Lists the steps of a rollback, one sentence each. @throws Error with the reason if it is no longer possible */
-export function rollbackSteps({ extension, from, step, subscription, group, backup }: Migrated): string[] {
+export function listRollbackSteps({ extension, from, step, subscription, group, backup }: MigratedExtension): string[] {
   const { name } = extension.metadata;
   if (!subscription)
     throw new Error(
@@ -55,11 +55,11 @@ export function rollbackSteps({ extension, from, step, subscription, group, back
  * @throws Error with the step that failed
  */
 export async function rollBackConversion(
-  migrated: Migrated,
+  migrated: MigratedExtension,
   { client, timeoutMs, signal, tell, done }: ConversionRollbackOptions,
 ): Promise<void> {
   const { extension, ref, subscription, group, backup } = migrated;
-  rollbackSteps(migrated);
+  listRollbackSteps(migrated);
   const { name, uid = "" } = extension.metadata;
   tell("suspending the extension");
   await suspend(client, ref, { timeoutMs, signal });
@@ -67,11 +67,11 @@ export async function rollBackConversion(
   if (group) await restore(client, group, done);
   if (backup && subscription) {
     const csv = await restore(client, backup.csv, done);
-    const owner = { ...markedBy({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
+    const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
     tell("returning the objects to OLM v0");
     for (const marks of backup.marks) {
       signal.throwIfAborted();
-      await patchLive(client, marks.ref, (live) => restoringPatch(live, marks, owner, { name, uid }));
+      await patchLive(client, marks.ref, (live) => buildRestoringPatch(live, marks, owner, { name, uid }));
     }
     done(`${backup.marks.length} objects belong to ${describeObject(csv)} again`);
   }
@@ -88,7 +88,7 @@ export async function rollBackConversion(
   });
   done(`${CLUSTER_EXTENSION} ${name} is deleted`);
   await removeRights(client, extension, signal);
-  await client.delete(backupRef(name, extension.spec.namespace));
+  await client.delete(getBackupRef(name, extension.spec.namespace));
 }
 
 /** A reconcile in progress may still mark objects: wait until the status confirms the suspension. */
@@ -121,7 +121,7 @@ async function restore(client: Client, backup: KubeObject, done: (what: string) 
 
 /** Removes only objects with the label of the conversion. */
 async function removeRights(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
-  const made = await labelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
+  const made = await listLabelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
   for (const { apiVersion, kind, metadata } of made.toReversed()) {
     if (kind === "Secret") continue;
     const { name, namespace, uid } = metadata;

@@ -18,22 +18,22 @@ import { isConflict } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
 import type { ObjectOwner } from "../release/labels.ts";
 import { keepBackup } from "./backup.ts";
-import { backupText } from "./objectBackup.ts";
+import { formatBackup } from "./objectBackup.ts";
 import type { ConvertedObject } from "./objectConversion.ts";
-import { labelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
+import { listLabelledObjects, patchLive, readOrNone } from "./olmV0Cluster.ts";
 import {
-  conversionPatch,
+  belongsToCsv,
+  buildConversionPatch,
+  buildMarkingPatch,
+  hasExtensionMarks,
   isDetached,
-  isGiven,
-  isOfCsv,
   type MarkedBy,
-  markingPatch,
-  marksOn,
   type RemovedMarks,
+  readMarks,
 } from "./ownershipMarks.ts";
 import type { Conversion } from "./planConversion.ts";
 import { WaitTimeoutError, waitFor } from "./poll.ts";
-import { subscriptionFrom } from "./subscription.ts";
+import { parseSubscription } from "./subscription.ts";
 
 /** Returns the current OLM v0 marks on the objects of a ClusterServiceVersion, without objects that do not exist yet. */
 async function marksToRemove(
@@ -47,7 +47,7 @@ async function marksToRemove(
     signal.throwIfAborted();
     if (action === "create") continue;
     const live = await readOrNone(client, ref);
-    if (live && isOfCsv(live, csv)) marks.push(marksOn(live, csv, action !== "leave"));
+    if (live && belongsToCsv(live, csv)) marks.push(readMarks(live, csv, action !== "leave"));
   }
   return marks;
 }
@@ -61,15 +61,15 @@ async function handOver(
   for (const one of marks) {
     signal.throwIfAborted();
     await patchLive(client, one.ref, (live) => {
-      if (live.metadata.uid !== one.uid && !isOfCsv(live, csv)) return undefined;
-      return isGiven(live, owner) && isDetached(live, csv) ? undefined : markingPatch(live, one, csv, owner);
+      if (live.metadata.uid !== one.uid && !belongsToCsv(live, csv)) return undefined;
+      return hasExtensionMarks(live, owner) && isDetached(live, csv) ? undefined : buildMarkingPatch(live, one, csv, owner);
     });
   }
 }
 
 /** Enables conversion webhooks that OLM v0 disabled; meanwhile the API server returns all versions without conversion. */
 async function keepConverting(client: Client, marks: readonly RemovedMarks[]): Promise<void> {
-  for (const one of marks) if (one.conversion) await patchLive(client, one.ref, (live) => conversionPatch(live, one));
+  for (const one of marks) if (one.conversion) await patchLive(client, one.ref, (live) => buildConversionPatch(live, one));
 }
 
 /** Timeout for OLM v0 and the garbage collector to release an object. */
@@ -136,7 +136,7 @@ async function takeOver(client: Client, extension: ClusterExtension, ref: Object
 
 /** The remaining OLM v0 webhooks call the same Service with an obsolete certificate authority. */
 async function removeWebhooks(client: Client, extension: string, signal: AbortSignal): Promise<void> {
-  for (const { apiVersion, kind, metadata } of await labelledObjects(client, `${LABEL_LEFTOVER}=${extension}`, [], signal))
+  for (const { apiVersion, kind, metadata } of await listLabelledObjects(client, `${LABEL_LEFTOVER}=${extension}`, [], signal))
     if (WEBHOOKS.test(kind))
       await client.delete({ apiVersion, kind, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });
 }
@@ -227,8 +227,8 @@ class ConversionRun {
     if (this.#extension.metadata.uid !== undefined) return;
     const annotations = {
       ...source.extension.metadata.annotations,
-      [ANNOTATION_SUBSCRIPTION_BACKUP]: backupText(source.subscription),
-      ...(source.group ? { [ANNOTATION_OPERATOR_GROUP_BACKUP]: backupText(source.group) } : {}),
+      [ANNOTATION_SUBSCRIPTION_BACKUP]: formatBackup(source.subscription),
+      ...(source.group ? { [ANNOTATION_OPERATOR_GROUP_BACKUP]: formatBackup(source.group) } : {}),
     };
     const { metadata, spec } = source.extension;
     this.#extension = await client.create<ClusterExtension>(
@@ -270,7 +270,7 @@ class ConversionRun {
 
   async #unpin(): Promise<void> {
     const { client } = this.#options;
-    if (subscriptionFrom(this.#conversion.source.subscription).approval === "Manual") return;
+    if (parseSubscription(this.#conversion.source.subscription).approval === "Manual") return;
     const body = { spec: { source: { catalog: { version: null } } } };
     this.#extension = await client.patch(this.#ref, body, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
   }

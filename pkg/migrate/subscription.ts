@@ -1,6 +1,6 @@
 import { groupOf, type JsonObject, type KubeObject, versionOf } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
-import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
+import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 
 /** A Subscription of OLM v0 with its state. */
 export interface Subscription {
@@ -38,7 +38,7 @@ export const SUBSCRIPTION_VERSIONS = ["v1alpha1", "v1"] as const;
  * Parses a Subscription. The package is in `spec.name`, or in `spec.package` as some documents show.
  * @throws Error for another kind or API version, and if it names no package or two different ones
  */
-export function subscriptionFrom(object: KubeObject): Subscription {
+export function parseSubscription(object: KubeObject): Subscription {
   const { apiVersion, kind, metadata } = object;
   const { name, namespace = "", uid, annotations } = metadata;
   const isKnown = SUBSCRIPTION_VERSIONS.some((version) => version === versionOf(apiVersion));
@@ -47,7 +47,7 @@ export function subscriptionFrom(object: KubeObject): Subscription {
       `${kind} (${apiVersion}) "${name}" is not a Subscription of ${CLASSIC_GROUP}/${SUBSCRIPTION_VERSIONS.join(` or ${CLASSIC_GROUP}/`)}`,
     );
   const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
-  const [packageName, other] = [nonEmptyText(spec, "name") ?? nonEmptyText(spec, "package"), nonEmptyText(spec, "package")];
+  const [packageName, other] = [getNonEmptyText(spec, "name") ?? getNonEmptyText(spec, "package"), getNonEmptyText(spec, "package")];
   const conditions = objectsAt(status, "conditions").filter((condition) => condition["status"] === "True");
   const label = `Subscription "${namespace}/${name}"`;
   if (packageName === undefined) throw new Error(`${label} names no package: spec.name is empty`);
@@ -58,16 +58,16 @@ export function subscriptionFrom(object: KubeObject): Subscription {
     name,
     uid,
     packageName,
-    channel: nonEmptyText(spec, "channel"),
-    source: nonEmptyText(spec, "source"),
-    sourceNamespace: nonEmptyText(spec, "sourceNamespace"),
-    approval: nonEmptyText(spec, "installPlanApproval") === "Manual" ? "Manual" : "Automatic",
-    installedCsv: nonEmptyText(status, "installedCSV"),
-    currentCsv: nonEmptyText(status, "currentCSV"),
-    state: nonEmptyText(status, "state"),
+    channel: getNonEmptyText(spec, "channel"),
+    source: getNonEmptyText(spec, "source"),
+    sourceNamespace: getNonEmptyText(spec, "sourceNamespace"),
+    approval: getNonEmptyText(spec, "installPlanApproval") === "Manual" ? "Manual" : "Automatic",
+    installedCsv: getNonEmptyText(status, "installedCSV"),
+    currentCsv: getNonEmptyText(status, "currentCSV"),
+    state: getNonEmptyText(status, "state"),
     isDeleted: metadata.deletionTimestamp !== undefined,
     needsApproval: conditions.some((condition) => condition["reason"] === "RequiresApproval"),
-    plan: nonEmptyText(objectAt(status, "installPlanRef"), "name"),
+    plan: getNonEmptyText(objectAt(status, "installPlanRef"), "name"),
     troubles: conditions.flatMap((condition) => troubleOf(condition) ?? []),
     config: objectAt(spec, "config"),
     generatedBy: annotations?.["olm.generated-by"],
@@ -85,9 +85,9 @@ const TROUBLES: ReadonlySet<string> = new Set([
 const TROUBLE_MAX = 200;
 
 function troubleOf(condition: JsonObject): string | undefined {
-  const type = nonEmptyText(condition, "type") ?? "";
+  const type = getNonEmptyText(condition, "type") ?? "";
   if (!TROUBLES.has(type)) return undefined;
-  const message = nonEmptyText(condition, "message") ?? nonEmptyText(condition, "reason");
+  const message = getNonEmptyText(condition, "message") ?? getNonEmptyText(condition, "reason");
   return (message === undefined ? type : `${type}: ${message}`).slice(0, TROUBLE_MAX);
 }
 

@@ -2,19 +2,19 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Csv } from "../bundle/types.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
-import { nonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
+import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { bundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
-import { type InstalledCsv, installedCsvFrom } from "./clusterServiceVersion.ts";
-import { decideEligibility, type EligibilityVerdict, judgeMigrated, rejectUnreadable } from "./eligibility.ts";
+import { type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts";
+import { checkMigrated, decideEligibility, type EligibilityVerdict, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
-import { configurationOf, extensionFor } from "./extensionManifest.ts";
-import { type ClassicCluster, knownExtension, planPhase, readClassicCluster, reportsConditions } from "./olmV0Cluster.ts";
-import { operatorGroupFrom } from "./operatorGroup.ts";
-import { getSubscriptionKey, type Subscription, subscriptionFrom } from "./subscription.ts";
+import { buildConfiguration, buildExtension } from "./extensionManifest.ts";
+import { type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, reportsConditions, toKnownExtension } from "./olmV0Cluster.ts";
+import { parseOperatorGroup } from "./operatorGroup.ts";
+import { getSubscriptionKey, parseSubscription, type Subscription } from "./subscription.ts";
 
 const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configuration: )?/;
 
@@ -55,7 +55,7 @@ export interface SurveyRequest {
 }
 
 /** A Subscription or a converted extension, with its verdict. */
-export interface Surveyed {
+export interface SurveyedSubscription {
   readonly namespace: string;
   readonly name: string;
   readonly packageName: string;
@@ -78,8 +78,8 @@ interface Eligible {
 
 /** The verdicts, in order of namespace and name, and the catalogs that were read. */
 export interface Survey {
-  readonly found: readonly Surveyed[];
-  readonly cluster: ClassicCluster;
+  readonly found: readonly SurveyedSubscription[];
+  readonly cluster: OlmV0Cluster;
   readonly offers: CatalogOffers;
 }
 
@@ -90,7 +90,7 @@ export interface Survey {
 export async function survey(request: SurveyRequest): Promise<Survey> {
   const { client, reader, names, namespace, catalogDir, signal, tell } = request;
   tell("reading Subscriptions");
-  const cluster = await readClassicCluster(client, signal);
+  const cluster = await readOlmV0Cluster(client, signal);
   const isMeant = (one: { namespace?: string; name: string }): boolean =>
     (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
   const readings = cluster.subscriptions.map(readingOf);
@@ -100,8 +100,8 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
   const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
   const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell }));
-  const csvs = cluster.csvs.map(installedCsvFrom);
-  const judged: Surveyed[] = [];
+  const csvs = cluster.csvs.map(parseInstalledCsv);
+  const judged: SurveyedSubscription[] = [];
   for (const { object, subscription, fault = "" } of meant) {
     const { name, namespace: where = "" } = object.metadata;
     if (subscription) judged.push(await surveyed(request, { object, subscription, known, csvs, cluster, offers }));
@@ -119,17 +119,17 @@ interface Reading {
 
 function readingOf(object: KubeObject): Reading {
   try {
-    return { object, subscription: subscriptionFrom(object) };
+    return { object, subscription: parseSubscription(object) };
   } catch (err) {
     return { object, fault: messageOf(err) };
   }
 }
 
 /** Returns converted extensions whose Subscription no longer exists. */
-function migratedOf({ extensions }: ClassicCluster, known: readonly Subscription[]): Surveyed[] {
-  return extensions.flatMap((object): Surveyed[] => {
-    const extension = knownExtension(object);
-    const verdict = judgeMigrated(extension, known);
+function migratedOf({ extensions }: OlmV0Cluster, known: readonly Subscription[]): SurveyedSubscription[] {
+  return extensions.flatMap((object): SurveyedSubscription[] => {
+    const extension = toKnownExtension(object);
+    const verdict = checkMigrated(extension, known);
     const [namespace = "", name = ""] = extension.migratedFrom?.split("/") ?? [];
     const version = object.status?.install?.bundle.version ?? "";
     return verdict ? [{ namespace, name, packageName: extension.packageName, version, approval: undefined, verdict }] : [];
@@ -141,16 +141,19 @@ interface Judged {
   readonly subscription: Subscription;
   readonly known: readonly Subscription[];
   readonly csvs: readonly InstalledCsv[];
-  readonly cluster: ClassicCluster;
+  readonly cluster: OlmV0Cluster;
   readonly offers: CatalogOffers;
 }
 
-async function surveyed(request: SurveyRequest, { object, subscription, known, csvs, cluster, offers }: Judged): Promise<Surveyed> {
+async function surveyed(
+  request: SurveyRequest,
+  { object, subscription, known, csvs, cluster, offers }: Judged,
+): Promise<SurveyedSubscription> {
   const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
   const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);
   const [csv, csvObject] = [csvs[at], cluster.csvs[at]];
   const groups = cluster.groups.filter(({ metadata }) => metadata.namespace === namespace);
-  const read = groups.map(operatorGroupFrom);
+  const read = groups.map(parseOperatorGroup);
   const extensionName = request.extensionName ?? name;
   const from = cluster.sources.find(({ metadata }) => metadata.name === source && metadata.namespace === sourceNamespace);
   const verdict = decideEligibility(subscription, {
@@ -158,13 +161,13 @@ async function surveyed(request: SurveyRequest, { object, subscription, known, c
     groups: read,
     subscriptions: known,
     csvs,
-    extensions: cluster.extensions.map(knownExtension),
+    extensions: cluster.extensions.map(toKnownExtension),
     offers: offers.of(packageName, installedCsv),
     reportsConditions: csv ? await reportsConditions(request.client, csv) : false,
     extensionName,
-    planPhase: await planPhase(request.client, subscription),
-    configFault: csvObject && configFault(csvObject, configurationOf(subscription, read[0]), namespace),
-    sourceImage: from && nonEmptyText(from["spec"], "image"),
+    planPhase: await readPlanPhase(request.client, subscription),
+    configFault: csvObject && configFault(csvObject, buildConfiguration(subscription, read[0]), namespace),
+    sourceImage: from && getNonEmptyText(from["spec"], "image"),
   });
   const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
   if (!csvObject || !verdict.offer) return found;
@@ -173,9 +176,9 @@ async function surveyed(request: SurveyRequest, { object, subscription, known, c
 }
 
 function eligibleOf(parts: Omit<Eligible, "extension">, name: string, serviceAccount = `${name}-installer`): Eligible {
-  const subscription = subscriptionFrom(parts.subscription);
-  const group = parts.group && operatorGroupFrom(parts.group);
-  return { ...parts, extension: extensionFor({ name, subscription, group, offer: parts.offer, serviceAccount }) };
+  const subscription = parseSubscription(parts.subscription);
+  const group = parts.group && parseOperatorGroup(parts.group);
+  return { ...parts, extension: buildExtension({ name, subscription, group, offer: parts.offer, serviceAccount }) };
 }
 
 function requireAll(names: readonly string[], namespace: string | undefined, found: readonly { name: string }[]): void {

@@ -3,13 +3,13 @@ import { validateSubdomain } from "../api/names.ts";
 import { parseDuration } from "../golang/time.ts";
 import type { Client } from "../kube/client.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
-import { catalogsOfCluster } from "../sources/clusterCatalogs.ts";
+import { listClusterCatalogs } from "../sources/clusterCatalogs.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
-import { catalogSourceFrom, clusterCatalogFor, type OlmV0CatalogSource, sourceFault } from "./catalogSource.ts";
-import { installedCsvFrom } from "./clusterServiceVersion.ts";
-import { type ClassicCluster, readClassicCluster } from "./olmV0Cluster.ts";
-import { type Subscription, subscriptionFrom } from "./subscription.ts";
+import { findSourceFault, type OlmV0CatalogSource, parseCatalogSource, toClusterCatalog } from "./catalogSource.ts";
+import { parseInstalledCsv } from "./clusterServiceVersion.ts";
+import { type OlmV0Cluster, readOlmV0Cluster } from "./olmV0Cluster.ts";
+import { parseSubscription, type Subscription } from "./subscription.ts";
 
 /** The CatalogSources to check, and the input for that. */
 export interface SourcesRequest {
@@ -53,10 +53,10 @@ export interface SurveyedSource {
 export async function surveySources(request: SourcesRequest): Promise<SurveyedSource[]> {
   const { client, names, namespace, signal, tell } = request;
   tell("reading CatalogSources");
-  const cluster = await readClassicCluster(client, signal);
-  const catalogs = await catalogsOfCluster(client, signal);
+  const cluster = await readOlmV0Cluster(client, signal);
+  const catalogs = await listClusterCatalogs(client, signal);
   const sources = cluster.sources
-    .map(catalogSourceFrom)
+    .map(parseCatalogSource)
     .filter((one) => (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name)));
   const missing = names.filter((name) => !sources.some((one) => one.name === name));
   if (missing.length > 0)
@@ -76,13 +76,13 @@ interface Looked {
   readonly source: OlmV0CatalogSource;
   /** Existing ones and those that other sources become. */
   readonly catalogs: readonly ClusterCatalog[];
-  readonly cluster: ClassicCluster;
+  readonly cluster: OlmV0Cluster;
 }
 
 async function surveyedSource(request: SourcesRequest, { source, catalogs, cluster }: Looked): Promise<SurveyedSource> {
   const { image, name: own, pollInterval } = source;
   const name = request.catalogName ?? own;
-  const fault = sourceFault(source);
+  const fault = findSourceFault(source);
   if (fault || image === undefined) return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes: [] };
   const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
   if (same) return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" has its image`, next: "", notes: [] };
@@ -105,7 +105,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
       notes: [],
     };
   const intervalMs = pollInterval === undefined ? undefined : parseDuration(pollInterval);
-  const { catalog, notes } = clusterCatalogFor(source, { name, image, intervalMs });
+  const { catalog, notes } = toClusterCatalog(source, { name, image, intervalMs });
   return {
     source,
     state: "Convertible",
@@ -117,7 +117,7 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
 }
 
 /** Returns installed bundles of a CatalogSource that its image no longer contains, one sentence each; or why this is unknown. */
-async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: ClassicCluster): Promise<string[]> {
+async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: OlmV0Cluster): Promise<string[]> {
   const { client, reader, signal, tell } = request;
   const from = cluster.subscriptions
     .flatMap(readable)
@@ -126,7 +126,7 @@ async function absences(request: SourcesRequest, source: OlmV0CatalogSource, ima
   const packages = new Set(from.map(({ packageName }) => packageName));
   const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, tell });
   const versions = new Map(
-    cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, installedCsvFrom(csv).version]),
+    cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, parseInstalledCsv(csv).version]),
   );
   const unread = offers.of("", undefined).unread.map((text) => `cannot check whether it contains the installed bundles: ${text}`);
   if (unread.length > 0) return unread;
@@ -141,9 +141,9 @@ async function absences(request: SourcesRequest, source: OlmV0CatalogSource, ima
   });
 }
 
-function readable(object: ClassicCluster["subscriptions"][number]): Subscription[] {
+function readable(object: OlmV0Cluster["subscriptions"][number]): Subscription[] {
   try {
-    return [subscriptionFrom(object)];
+    return [parseSubscription(object)];
   } catch {
     return []; // `migrate check` reports this
   }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
+import { type ClusterVersion, parseMinorVersion } from "../version/clusterVersion.ts";
 import { assessRelease } from "./upgradeable.ts";
 import { checkUpgrade, type ExtensionReleases, parseUpgradeTarget, type UpgradeCheckRow } from "./upgradeCheck.ts";
 
@@ -27,7 +27,7 @@ const targets = cases.flatMap(({ rows = [] }) => rows);
 const answers = cases.filter((c): c is AnswerCase => c.want !== undefined);
 
 const clusterOf = (text: string | undefined): ClusterVersion =>
-  text === undefined ? { kind: "none" } : { kind: "known", text, minor: minorOf(/^\d+\.\d+$/.test(text) ? `${text}.0` : text) };
+  text === undefined ? { kind: "none" } : { kind: "known", text, minor: parseMinorVersion(/^\d+\.\d+$/.test(text) ? `${text}.0` : text) };
 
 describe("upgradeTarget", () => {
   test.for(targets)("parses $to for cluster version $cluster", ({ cluster, to, target, patch = false, error }) => {

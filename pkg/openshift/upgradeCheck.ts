@@ -1,7 +1,14 @@
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
-import { type ClusterVersion, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "../version/clusterVersion.ts";
+import {
+  type ClusterVersion,
+  formatMinorVersion,
+  getNextMinor,
+  isBelow,
+  type MinorVersion,
+  parseMinorVersion,
+} from "../version/clusterVersion.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../version/version.ts";
 import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "./upgradeable.ts";
 
@@ -70,15 +77,15 @@ export function parseUpgradeTarget(to: string | undefined, cluster: ClusterVersi
     if (cluster.kind !== "known") throw new Error("no target version: the version of the cluster is unknown");
     if (BigInt(cluster.minor.minor) === MAX_UINT64)
       throw new Error(`no target version: no minor version follows ${cluster.text}, the version of the cluster`);
-    const minor = nextMinor(cluster.minor);
-    return { text: minorText(minor), minor, isPatch: false };
+    const minor = getNextMinor(cluster.minor);
+    return { text: formatMinorVersion(minor), minor, isPatch: false };
   }
   const isPartial = PARTIAL.test(to);
   const version = wholeVersion(to);
-  const minor = minorOf(formatVersion(version));
-  const text = isPartial ? minorText(minor) : to;
+  const minor = parseMinorVersion(formatVersion(version));
+  const text = isPartial ? formatMinorVersion(minor) : to;
   if (cluster.kind !== "known") return { text, minor, isPatch: false };
-  const isPatch = minorText(minor) === minorText(cluster.minor);
+  const isPatch = formatMinorVersion(minor) === formatMinorVersion(cluster.minor);
   const mayBeCurrent = isPatch && (isPartial || PARTIAL.test(cluster.text));
   if (!mayBeCurrent && compareVersions(version, wholeVersion(cluster.text)) < 0)
     throw new Error(`${text} is below the version of the cluster, ${cluster.text}`);
@@ -126,7 +133,7 @@ function rowFrom(verdict: ReleaseVerdict, remedy: string, target: ClusterUpgrade
   if (verdict.kind === "unlimited") return emptyRow(verdict, "unlimited");
   const blocking = target.isPatch ? {} : { blocks: true, remedy };
   if (verdict.kind === "error") return { ...emptyRow(verdict, "error"), ...blocking, message: verdict.text };
-  const maximum = minorText(verdict.max);
+  const maximum = formatMinorVersion(verdict.max);
   if (target.isPatch || !isBelow(verdict.max, target.minor)) return { ...emptyRow(verdict, "compatible"), maximum };
   return { ...emptyRow(verdict, "blocked"), maximum, ...blocking };
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
-import { type ClusterVersion, minorOf } from "../version/clusterVersion.ts";
+import { type ClusterVersion, parseMinorVersion } from "../version/clusterVersion.ts";
 import {
   type ActiveRelease,
   assessRelease,
@@ -24,7 +24,7 @@ interface UpgradeableCase extends CaseHead {
 }
 
 const cases = loadCases<UpgradeableCase>("gate").filter(({ releases }) => releases);
-const known = (text: string): ClusterVersion => ({ kind: "known", text, minor: minorOf(text) });
+const known = (text: string): ClusterVersion => ({ kind: "known", text, minor: parseMinorVersion(text) });
 const sizeOf = (text: string): number => Buffer.byteLength(text);
 
 function clusterOf(cluster: UpgradeableCase["cluster"]): ClusterVersion {

@@ -5,7 +5,7 @@ import { parseRawProperties } from "../bundle/properties.ts";
 import { messageOf } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
-import { allowsNext, type ClusterVersion, type MinorVersion, minorText, nextMinor } from "../version/clusterVersion.ts";
+import { allowsNext, type ClusterVersion, formatMinorVersion, getNextMinor, type MinorVersion } from "../version/clusterVersion.ts";
 import type { NewOperatorCondition } from "./operatorConditions.ts";
 
 /** An active release: the last deployed one of an extension, or a later attempt. */
@@ -196,7 +196,7 @@ function findError(verdict: ReleaseVerdict, cluster: ClusterVersion): string | u
   if (verdict.kind === "error") return verdict.text;
   if (verdict.kind !== "undecided" || cluster.kind === "none") return undefined;
   const { extension, bundle, max, because } = verdict;
-  return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: it supports OpenShift up to ${minorText(max)}, but the version of this cluster is unknown: ${truncate(because, CAUSE_LENGTH)}`;
+  return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: it supports OpenShift up to ${formatMinorVersion(max)}, but the version of this cluster is unknown: ${truncate(because, CAUSE_LENGTH)}`;
 }
 
 function findAdvice(verdict: ReleaseVerdict, cluster: ClusterVersion, remedy: string | undefined): string | undefined {
@@ -204,7 +204,7 @@ function findAdvice(verdict: ReleaseVerdict, cluster: ClusterVersion, remedy: st
   const subject = `ClusterExtension ${goQuote(extension)}: bundle ${quoteName(bundle)} version ${truncate(version, NAME_LENGTH)}`;
   if (verdict.kind === "blocked") {
     const step = remedy ?? `upgrade it to a version that supports ${nextText(cluster)}, or uninstall it`;
-    return `${subject} supports OpenShift up to ${minorText(verdict.max)}; ${step}`;
+    return `${subject} supports OpenShift up to ${formatMinorVersion(verdict.max)}; ${step}`;
   }
   // If the releases cannot be read, the installed bundle itself may be correct.
   if (verdict.kind !== "error" || bundle === "") return undefined;
@@ -218,7 +218,7 @@ function quoteName(name: string): string {
 }
 
 function nextText(cluster: ClusterVersion): string {
-  return cluster.kind === "known" ? minorText(nextMinor(cluster.minor)) : "unknown";
+  return cluster.kind === "known" ? formatMinorVersion(getNextMinor(cluster.minor)) : "unknown";
 }
 
 function compareBytes(a: string, b: string): number {

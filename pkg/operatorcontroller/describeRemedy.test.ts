@@ -4,7 +4,7 @@ import { catalogNamed } from "../../test/support/catalogs.ts";
 import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { minorOf } from "../version/clusterVersion.ts";
+import { parseMinorVersion } from "../version/clusterVersion.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
 import { describeRemedy } from "./dryResolution.ts";
 
@@ -12,7 +12,7 @@ const X: ClusterExtension = {
   ...extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } }),
   status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } },
 };
-const CLUSTER = { kind: "known", text: "4.18.0", minor: minorOf("4.18.0") } as const;
+const CLUSTER = { kind: "known", text: "4.18.0", minor: parseMinorVersion("4.18.0") } as const;
 const CONTENT = contentFrom({ channels: { s: [{ name: "p.v1.1.0", replaces: "p.v1.0.0" }] }, bundles: ["p.v1.0.0", "p.v1.1.0"] }, "p");
 const CATALOGS = new ListedCatalogs([
   catalogNamed("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),

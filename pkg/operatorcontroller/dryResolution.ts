@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { messageOf } from "../errors/errors.ts";
-import { findRemedy, remedyText } from "../resolve/remedy.ts";
+import { findRemedy, formatRemedy } from "../resolve/remedy.ts";
 import { type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
 import type { Page } from "../serving/metricsServer.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
@@ -52,7 +52,7 @@ export async function describeRemedy(
     const selected = selection.kind === "catalogs" ? selection.catalogs : [];
     const packages = await contents.read(selected, source.packageName, signal);
     const remedy = findRemedy({ source, catalogs: packages, installed, blocking: blocked, cluster: cluster.minor });
-    return remedy && remedyText(remedy, source, installed);
+    return remedy && formatRemedy(remedy, source, installed);
   } catch {
     return undefined;
   }

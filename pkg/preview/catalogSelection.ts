@@ -7,9 +7,9 @@ import { layoutNamed } from "../oci/imagePlace.ts";
 import { selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import type { CatalogPackage, Unresolved } from "../resolve/resolution.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
-import { packageIn } from "../sources/catalogContent.ts";
-import { givenName, listAvailable } from "../sources/catalogNames.ts";
-import { catalogGiven, catalogsOfCluster, contentsFrom } from "../sources/clusterCatalogs.ts";
+import { readPackage } from "../sources/catalogContent.ts";
+import { deriveDefaultName, listAvailable } from "../sources/catalogNames.ts";
+import { createCatalogReader, createClusterCatalog, listClusterCatalogs } from "../sources/clusterCatalogs.ts";
 
 /** Catalogs in folders, and of the cluster; undefined if not used. */
 export interface Sources {
@@ -19,7 +19,7 @@ export interface Sources {
 }
 
 /** The selected catalogs and their content of a package. */
-export interface AskedCatalogs {
+export interface SelectedContents {
   readonly catalogs: readonly ClusterCatalog[];
   readonly contents: readonly CatalogPackage[];
   /** Set if `spec.source.catalog.selector` is invalid; no catalog is selected then. */
@@ -35,22 +35,22 @@ interface CatalogFolder {
  * Selects catalogs, and reads their content of the package of `source`.
  * @throws Error if a folder or file cannot be read, or `--catalog` names an unknown catalog
  */
-export async function catalogsAsked(
+export async function selectCatalogContents(
   source: CatalogSource,
   options: { readonly catalog: readonly string[]; readonly catalogDir: readonly string[] },
   { client, reader, signal }: Sources,
-): Promise<AskedCatalogs> {
+): Promise<SelectedContents> {
   if (!client || options.catalogDir.length > 0) {
     const given = await Promise.all(options.catalogDir.map((one) => folderContent(folderFrom(one), source.packageName, reader)));
     const contents = named(given, ({ name }) => name, options.catalog);
     const folders = options.catalogDir.map(folderFrom).filter((folder) => contents.some(({ name }) => name === folder.name));
-    return { catalogs: folders.map(({ name, path }) => catalogGiven(name, path)), contents };
+    return { catalogs: folders.map(({ name, path }) => createClusterCatalog(name, path)), contents };
   }
-  const all = named(await catalogsOfCluster(client, signal), ({ metadata }) => metadata.name, options.catalog);
+  const all = named(await listClusterCatalogs(client, signal), ({ metadata }) => metadata.name, options.catalog);
   const selection = selectClusterCatalogs({ list: () => all }, source);
   if (selection.kind === "unresolved") return { catalogs: [], contents: [], invalidSelector: selection };
   const { catalogs } = selection;
-  return { catalogs, contents: await contentsFrom(reader).read(catalogs, source.packageName, signal) };
+  return { catalogs, contents: await createCatalogReader(reader).read(catalogs, source.packageName, signal) };
 }
 
 /** Returns the `catalogs` with these `names`, or all. @throws Error for an unknown name */
@@ -64,7 +64,7 @@ function named<C>(catalogs: readonly C[], nameOf: (catalog: C) => string, names:
 function folderFrom(given: string): CatalogFolder {
   const at = given.indexOf("=");
   const path = given.slice(at + 1);
-  return { name: at > 0 ? given.slice(0, at) : givenName(path), path };
+  return { name: at > 0 ? given.slice(0, at) : deriveDefaultName(path), path };
 }
 
 async function folderContent({ name, path }: CatalogFolder, packageName: string, reader: BundleReader): Promise<CatalogPackage> {
@@ -72,7 +72,7 @@ async function folderContent({ name, path }: CatalogFolder, packageName: string,
     return {
       name,
       priority: 0,
-      content: await packageIn((await layoutNamed(path)) ? await reader.catalogFolder(path) : path, packageName),
+      content: await readPackage((await layoutNamed(path)) ? await reader.catalogFolder(path) : path, packageName),
     };
   } catch (err) {
     throw wrapError(`read the catalog in ${path}: `, err);

@@ -9,9 +9,9 @@ import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgra
 import { reportedRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
 import { extractReleaseFacts, type ReleaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
-import { activeReleases, type ReleaseRecord } from "../release/record.ts";
-import { unreadableText } from "../release/storage/decode.ts";
-import { type ClusterVersion, minorText, nextMinor } from "../version/clusterVersion.ts";
+import { listActiveReleases, type ReleaseRecord } from "../release/record.ts";
+import { formatUnreadable } from "../release/storage/decode.ts";
+import { type ClusterVersion, formatMinorVersion, getNextMinor } from "../version/clusterVersion.ts";
 
 /** Releases of another operator-controller or in another namespace must not look like an empty cluster. */
 const OTHER_NAMESPACE = "set --system-namespace to the namespace of its operator-controller";
@@ -34,8 +34,8 @@ export async function readExtensions(
     throw wrapError("list ClusterExtensions: ", err);
   }
   const asked = {
-    text: minorText(target.minor),
-    isNext: cluster.kind === "known" && minorText(nextMinor(cluster.minor)) === minorText(target.minor),
+    text: formatMinorVersion(target.minor),
+    isNext: cluster.kind === "known" && formatMinorVersion(getNextMinor(cluster.minor)) === formatMinorVersion(target.minor),
   };
   const read: ExtensionReleases[] = [];
   for (let from = 0; from < extensions.length; from += AT_ONCE) {
@@ -57,7 +57,7 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
     throw wrapError(`read the releases of ClusterExtension ${goQuote(name)}: `, err);
   }
   const { current, older, foreign, unreadable } = history;
-  const because = unreadable.map(unreadableText);
+  const because = unreadable.map(formatUnreadable);
   const releases: ActiveRelease[] = [];
   const count = (record: ReleaseRecord, counts: (facts: ReleaseFacts) => boolean): void => {
     try {
@@ -67,10 +67,10 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
       because.push(messageOf(err));
     }
   };
-  for (const record of activeReleases(current)) count(record, () => true);
-  for (const { version } of activeReleases(foreign)) {
+  for (const record of listActiveReleases(current)) count(record, () => true);
+  for (const { version } of listActiveReleases(foreign)) {
     const release = await store.read(name, version);
-    if (release?.kind === "unreadable") because.push(unreadableText(release));
+    if (release?.kind === "unreadable") because.push(formatUnreadable(release));
     if (release?.kind === "readable") count(release.record, ({ bundle, version: of }) => isInstalled(installed, bundle, of));
   }
   if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...because].length === 0)

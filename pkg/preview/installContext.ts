@@ -11,7 +11,7 @@ import { InstallContextReader } from "../operatorcontroller/dependencies/install
 import type { InstalledProvider } from "../operatorcontroller/releases/installedReleases.ts";
 import { mergeProvidedApis } from "../release/providedBundle.ts";
 import { listCandidates } from "../resolve/candidates.ts";
-import { providerFrom } from "../resolve/constraint/parse.ts";
+import { toProvider } from "../resolve/constraint/parse.ts";
 import type { AvailableBundle } from "../resolve/dependencies/bundleIndex.ts";
 import type { BundleMetadata } from "../resolve/successors.ts";
 import { findCandidates } from "../resolve/whyNot.ts";
@@ -69,7 +69,7 @@ class InstalledLookup {
     if (at < 1 || version === "") throw new Error(`--installed-package ${goQuote(given)} is not written as NAME=VERSION`);
     for (const catalog of await this.#catalogs()) {
       const [found] = findCandidates(listCandidates(catalog.packageContent(packageName), new Set()), version);
-      if (found) return { bundle: { ...providerFrom(found.bundle), name: found.bundle.name, extension: packageName }, isOffered: true };
+      if (found) return { bundle: { ...toProvider(found.bundle), name: found.bundle.name, extension: packageName }, isOffered: true };
     }
     throw new Error(`--installed-package: no catalog has version ${goQuote(version)} of package ${goQuote(packageName)}`);
   }
@@ -83,7 +83,7 @@ class InstalledLookup {
     const offered = await this.#offered(packageName, name);
     const identity = { type: "olm.package", value: { packageName, version, ...(release === undefined ? {} : { release }) } };
     const bundle = offered ?? { package: packageName, name, properties: [identity] };
-    const stated = providerFrom({ ...bundle, properties: [...bundle.properties] });
+    const stated = toProvider({ ...bundle, properties: [...bundle.properties] });
     const served = provided.flatMap(({ group, kind, versions }) => versions.map((of) => ({ group, version: of, kind })));
     return { bundle: { ...stated, name, extension, apis: mergeProvidedApis(served, stated.apis) }, isOffered: offered !== undefined };
   }

@@ -6,8 +6,8 @@ import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { Client } from "../kube/client.ts";
 import { whyNot } from "../resolve/whyNot.ts";
-import { packageIn } from "../sources/catalogContent.ts";
-import { catalogGiven } from "../sources/clusterCatalogs.ts";
+import { readPackage } from "../sources/catalogContent.ts";
+import { createClusterCatalog } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { readInstallContext } from "./installContext.ts";
 import { resolveWithDependencies } from "./resolveWithDependencies.ts";
@@ -64,14 +64,14 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
   });
   const client = Client.of(api.credentials());
   const signal = AbortSignal.timeout(20_000);
-  const catalogs = [catalogGiven("c", DIR)];
+  const catalogs = [createClusterCatalog("c", DIR)];
   const whole = new WholeCatalogs({ catalogFolder: (ref) => Promise.resolve(ref) });
   const source = extension.spec.source.catalog!;
   const installed = extension.status?.install?.bundle;
   const request = {
     source,
     installed,
-    catalogs: [{ name: "c", priority: 0, labels: {}, content: await packageIn(DIR, source.packageName) }],
+    catalogs: [{ name: "c", priority: 0, labels: {}, content: await readPackage(DIR, source.packageName) }],
   };
   const options = { installedPackage: [] };
   try {

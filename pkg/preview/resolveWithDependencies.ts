@@ -9,7 +9,7 @@ import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencie
 import { CatalogIndexReader, DependencyChoice, type DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { Candidate } from "../resolve/candidates.ts";
 import { describeConstraint } from "../resolve/constraint/evaluate.ts";
-import { dependenciesOf, isDependency } from "../resolve/constraint/parse.ts";
+import { isDependency, listDependencyProperties } from "../resolve/constraint/parse.ts";
 import { formatDependencyConflict } from "../resolve/dependencies/dependencyCheck.ts";
 import { filterByDependencies, getRejections, type Rejection, rejectCandidates } from "../resolve/dependencies/dependencyFilter.ts";
 import type { FilteredCatalogs, FilterRequest, Resolution, Unresolved } from "../resolve/resolution.ts";
@@ -179,7 +179,7 @@ function winnersIn({ results }: FilteredCatalogs, { catalog }: { catalog: string
 
 function ignoring(resolution: Resolution): CheckedResolution {
   const notes =
-    resolution.kind === "resolved" && dependenciesOf(resolution.bundle).length > 0
+    resolution.kind === "resolved" && listDependencyProperties(resolution.bundle).length > 0
       ? [`the dependencies of bundle ${goQuote(resolution.bundle.name)} are not checked: spec.dependencies.policy is Ignore`]
       : [];
   return { resolution, notes, unjudged: [] };
@@ -213,7 +213,7 @@ export function recordChecked(packageName: string, { resolution, notes, unjudged
 }
 
 /** Returns a line with similar package names if no catalog contains the requested one; empty if there are none. */
-export async function nearPackages({ request, catalogs, whole }: Question, record: ResolutionRecord): Promise<string> {
+export async function suggestPackages({ request, catalogs, whole }: Question, record: ResolutionRecord): Promise<string> {
   if (record.catalogs.length === 0 || record.catalogs.some(({ state }) => state !== "withoutPackage")) return "";
   const refs = catalogs.flatMap(({ status }) => status?.resolvedSource?.image?.ref ?? []);
   const names = await Promise.all(refs.map(async (ref) => [...(await whole.of(ref)).index.packages]));

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { escalationGrants } from "./escalation.ts";
-import { givenRules } from "./requiredRules.ts";
-import { diffLines, diffRules } from "./ruleSets.ts";
+import { computeEscalationGrants } from "./escalation.ts";
+import { computeGrantedRules } from "./requiredRules.ts";
+import { diffRules, formatRulesDiff } from "./ruleSets.ts";
 
 const role = (kind: string, rules: unknown, namespace?: string): KubeObject => ({
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -12,7 +12,7 @@ const role = (kind: string, rules: unknown, namespace?: string): KubeObject => (
 });
 const READS_PODS = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
 
-test("givenRules returns the rules of roles in their scopes, and nothing for other objects and aggregated roles", () => {
+test("computeGrantedRules returns the rules of roles in their scopes, and nothing for other objects and aggregated roles", () => {
   const objects: KubeObject[] = [
     role("ClusterRole", [READS_PODS]),
     role("Role", [READS_PODS]),
@@ -20,7 +20,7 @@ test("givenRules returns the rules of roles in their scopes, and nothing for oth
     { ...role("ClusterRole", [{ ...READS_PODS, verbs: ["*"] }]), aggregationRule: {} },
     { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "r" }, rules: [READS_PODS] },
   ];
-  const { clusterRules, namespaceRules } = givenRules(objects, "ns");
+  const { clusterRules, namespaceRules } = computeGrantedRules(objects, "ns");
   expect(clusterRules).toEqual([READS_PODS]);
   expect([...namespaceRules]).toEqual([
     ["ns", [READS_PODS]],
@@ -28,13 +28,13 @@ test("givenRules returns the rules of roles in their scopes, and nothing for oth
   ]);
 });
 
-test("givenRules ignores malformed rules and rejects a role with too many permissions", () => {
+test("computeGrantedRules ignores malformed rules and rejects a role with too many permissions", () => {
   expect(
-    givenRules([role("Role", "all"), role("ClusterRole", [null, { verbs: null }, { ...READS_PODS, verbs: ["get", 1] }])], "ns")
+    computeGrantedRules([role("Role", "all"), role("ClusterRole", [null, { verbs: null }, { ...READS_PODS, verbs: ["get", 1] }])], "ns")
       .clusterRules,
   ).toContainEqual(READS_PODS);
   const many = Array.from({ length: 400 }, (_, i) => `r${i}`);
-  expect(() => givenRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
+  expect(() => computeGrantedRules([role("Role", [{ apiGroups: many, resources: many, verbs: ["get"] }])], "ns")).toThrow(
     "Role r grants 160000 single permissions, more than the 100000 allowed",
   );
 });
@@ -47,15 +47,15 @@ test.for<[what: string, roleRef: unknown]>([
   ["one without a name", { kind: "ClusterRole" }],
 ])("a binding whose roleRef is %s requires no bind permission, because the API server rejects it", ([, roleRef]) => {
   const binding = { ...role("ClusterRoleBinding", undefined), roleRef };
-  expect(escalationGrants(binding, "", { strategy: "escalate", objects: [binding] })).toEqual([]);
+  expect(computeEscalationGrants(binding, "", { strategy: "escalate", objects: [binding] })).toEqual([]);
 });
 
 test("diffRules lists each added and removed permission", () => {
-  const before = givenRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "list"] }])], "ns");
-  const after = givenRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "watch"] }])], "ns");
-  expect(diffLines(diffRules(before, after))).toEqual([
+  const before = computeGrantedRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "list"] }])], "ns");
+  const after = computeGrantedRules([role("ClusterRole", [{ ...READS_PODS, verbs: ["get", "watch"] }])], "ns");
+  expect(formatRulesDiff(diffRules(before, after))).toEqual([
     '+ Namespace:"" APIGroups:[] Resources:[pods] Verbs:[watch]',
     '- Namespace:"" APIGroups:[] Resources:[pods] Verbs:[list]',
   ]);
-  expect(diffLines(diffRules(before, before))).toEqual(["no change"]);
+  expect(formatRulesDiff(diffRules(before, before))).toEqual(["no change"]);
 });

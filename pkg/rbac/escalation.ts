@@ -1,7 +1,7 @@
 import { groupOf, type JsonObject, type KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { describeObject } from "../release/identity.ts";
-import { type Grant, normalRule, type PolicyRule } from "./policyRule.ts";
+import { type Grant, normalizeRule, type PolicyRule } from "./policyRule.ts";
 
 /**
  * How an installer may write roles with permissions that it does not have:
@@ -34,7 +34,7 @@ export interface EscalationOptions {
  * Returns the additional verbs for writing a role or binding, in the object's own scope. The API server checks `bind` in the binding's
  * namespace, even on a ClusterRole. Rules that the installer already has there require neither verb.
  */
-export function escalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
+export function computeEscalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
   if (groupOf(object.apiVersion) !== RBAC) return [];
   const { strategy, objects, isHeld = () => false } = options;
   const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || isHeld(namespace, rulesOf(role)));
@@ -49,9 +49,9 @@ export function escalationGrants(object: KubeObject, namespace: string, options:
 }
 
 /** Returns the rules that an installer must have with `union` to write `object`, in the object's own scope. */
-export function heldRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
+export function computeUnionRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
   if (strategy !== "union" || groupOf(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
-  return rulesOf(object).map(normalRule);
+  return rulesOf(object).map(normalizeRule);
 }
 
 function isRole({ kind, apiVersion }: KubeObject): boolean {

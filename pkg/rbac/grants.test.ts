@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { covers, type Grant, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
+import { buildRules, covers, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
-import { compact, unionOf } from "./ruleSets.ts";
+import { compact, mergeRequiredRules } from "./ruleSets.ts";
 
 const some = (values: string[]): fc.Arbitrary<string[]> => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 });
 const grant: fc.Arbitrary<Grant> = fc.record(
@@ -43,7 +43,7 @@ function rightsOf(rules: readonly PolicyRule[], names: readonly (string | undefi
 
 const NAMES = ["x", "y", "z", "other", undefined];
 
-test("rulesFrom returns rules that grant exactly the given permissions, in any order", () => {
+test("buildRules returns rules that grant exactly the given permissions, in any order", () => {
   fc.assert(
     fc.property(fc.array(grant, { maxLength: 25 }), (grants) => {
       const single = grants.map(({ group, resource, name, verb }) => ({
@@ -52,18 +52,18 @@ test("rulesFrom returns rules that grant exactly the given permissions, in any o
         verbs: [verb],
         ...(name === undefined ? {} : { resourceNames: [name] }),
       }));
-      const rules = rulesFrom(grants);
+      const rules = buildRules(grants);
       expect(rightsOf(rules, NAMES)).toEqual(rightsOf(single, NAMES));
-      expect(rulesFrom(grants.toReversed())).toEqual(rules);
+      expect(buildRules(grants.toReversed())).toEqual(rules);
     }),
   );
 });
 
-test("compact and withoutCovered change no permission", () => {
+test("compact and removeCovered change no permission", () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {
       expect(rightsOf(compact(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
-      expect(rightsOf(withoutCovered(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
+      expect(rightsOf(removeCovered(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
       expect(compact(compact(rules))).toEqual(compact(rules));
     }),
   );
@@ -72,20 +72,20 @@ test("compact and withoutCovered change no permission", () => {
 test.for<[count: number, left: number]>([
   [999, 1],
   [1_000, 1_001],
-])("withoutCovered removes %i covered rules, or none when there are more than 1,000 rules: %i", ([count, left]) => {
+])("removeCovered removes %i covered rules, or none when there are more than 1,000 rules: %i", ([count, left]) => {
   const everything: PolicyRule = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
   const others = Array.from({ length: count }, (_, i): PolicyRule => ({ apiGroups: [""], resources: ["pods"], verbs: [`v${i}`] }));
-  expect(withoutCovered([everything, ...others])).toHaveLength(left);
+  expect(removeCovered([everything, ...others])).toHaveLength(left);
 });
 
-test("unionOf contains exactly the permissions of all versions", () => {
+test("mergeRequiredRules contains exactly the permissions of all versions", () => {
   const required = fc.record({ clusterRules: fc.array(rule, { maxLength: 3 }), ns: fc.array(rule, { maxLength: 3 }) });
   fc.assert(
     fc.property(fc.array(required, { maxLength: 3 }), (versions) => {
       const all = versions.map(
         ({ clusterRules, ns }): RequiredRules => ({ clusterRules, namespaceRules: new Map([["ns", ns]]), unknownKinds: [] }),
       );
-      const union = unionOf(all);
+      const union = mergeRequiredRules(all);
       expect(rightsOf(union.clusterRules, NAMES)).toEqual(
         rightsOf(
           versions.flatMap(({ clusterRules }) => clusterRules),

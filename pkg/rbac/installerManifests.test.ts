@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { installerManifests, tokenManifests } from "./installerManifests.ts";
+import { buildInstallerManifests, buildTokenManifests } from "./installerManifests.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 
 const RULE = { apiGroups: [""], resources: ["configmaps"], resourceNames: ["a"], verbs: ["get"] };
@@ -14,8 +14,8 @@ const RULES: RequiredRules = {
 const CONTROLLER = { kind: "ServiceAccount", namespace: "olmv1-system", name: "operator-controller" } as const;
 const INSTALLER = { namespace: "ns", name: "installer" };
 
-test("installerManifests returns a ServiceAccount with a role in each scope, and lets the controller request its tokens", () => {
-  const objects = installerManifests(INSTALLER, RULES, CONTROLLER);
+test("buildInstallerManifests returns a ServiceAccount with a role in each scope, and lets the controller request its tokens", () => {
+  const objects = buildInstallerManifests(INSTALLER, RULES, CONTROLLER);
   expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`)).toEqual([
     "ServiceAccount ns/installer",
     "ClusterRole /ns-installer",
@@ -31,8 +31,12 @@ test("installerManifests returns a ServiceAccount with a role in each scope, and
   for (const binding of bindings) expect(binding["subjects"]).toEqual([{ kind: "ServiceAccount", namespace: "ns", name: "installer" }]);
 });
 
-test("installerManifests returns no role when a scope has no rules", () => {
-  const objects = installerManifests(INSTALLER, { clusterRules: [], namespaceRules: new Map([["ns", []]]), unknownKinds: [] }, CONTROLLER);
+test("buildInstallerManifests returns no role when a scope has no rules", () => {
+  const objects = buildInstallerManifests(
+    INSTALLER,
+    { clusterRules: [], namespaceRules: new Map([["ns", []]]), unknownKinds: [] },
+    CONTROLLER,
+  );
   expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
     "ServiceAccount installer",
     "Role installer-token",
@@ -40,8 +44,8 @@ test("installerManifests returns no role when a scope has no rules", () => {
   ]);
 });
 
-test("tokenManifests is limited to one ServiceAccount, and names a user with the API group", () => {
-  const [role, binding] = tokenManifests(INSTALLER, { kind: "User", name: "controller" });
+test("buildTokenManifests is limited to one ServiceAccount, and names a user with the API group", () => {
+  const [role, binding] = buildTokenManifests(INSTALLER, { kind: "User", name: "controller" });
   expect(role?.["rules"]).toEqual([
     { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: ["installer"], verbs: ["create"] },
   ]);

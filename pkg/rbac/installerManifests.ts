@@ -12,7 +12,7 @@ export interface Subject {
 }
 
 /** Returns the identity of operator-controller in config/rbac, which needs permission to request tokens of the installer. */
-export function controllerSubject(systemNamespace: string) {
+export function getControllerSubject(systemNamespace: string) {
   return { kind: "ServiceAccount", namespace: systemNamespace, name: "operator-controller-controller-manager" } as const;
 }
 
@@ -32,7 +32,7 @@ const RBAC_API = `${RBAC_GROUP}/v1`;
  * namespace, their bindings, and the permission of operator-controller to request its tokens.
  * @param controller identity of operator-controller
  */
-export function installerManifests(installer: Installer, rules: RequiredRules, controller: Subject): KubeObject[] {
+export function buildInstallerManifests(installer: Installer, rules: RequiredRules, controller: Subject): KubeObject[] {
   const { namespace, name } = installer;
   const subject: Subject = { kind: "ServiceAccount", namespace, name };
   const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };
@@ -41,11 +41,11 @@ export function installerManifests(installer: Installer, rules: RequiredRules, c
   const namespaced = [...rules.namespaceRules].flatMap(([where, own]) =>
     own.length > 0 ? roleAndBinding({ name: where === namespace ? name : clusterName, namespace: where }, own, subject) : [],
   );
-  return [account, ...cluster, ...namespaced, ...tokenManifests(installer, controller)];
+  return [account, ...cluster, ...namespaced, ...buildTokenManifests(installer, controller)];
 }
 
 /** Returns the permission of `controller` to request tokens of this ServiceAccount, without which it cannot impersonate the installer. */
-export function tokenManifests({ namespace, name }: Installer, controller: Subject): KubeObject[] {
+export function buildTokenManifests({ namespace, name }: Installer, controller: Subject): KubeObject[] {
   const rule: PolicyRule = { apiGroups: [""], resources: ["serviceaccounts/token"], resourceNames: [name], verbs: ["create"] };
   return roleAndBinding({ name: `${name}-token`, namespace }, [rule], controller);
 }

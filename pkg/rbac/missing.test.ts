@@ -3,7 +3,15 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { covers, type PolicyRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
-import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, ruleLines, unionOf } from "./ruleSets.ts";
+import {
+  findMissingPolicyRules,
+  findMissingRules,
+  formatRuleLines,
+  type GrantedRules,
+  intersectRules,
+  isEmptyRules,
+  mergeRequiredRules,
+} from "./ruleSets.ts";
 
 type ByScope = Record<string, PolicyRule[]>;
 
@@ -26,13 +34,13 @@ function byScope({ clusterRules, namespaceRules }: RequiredRules): ByScope {
 }
 
 test.for(loadCases<MissingCase>("rbac-missing"))("$name", ({ given: { needed, held }, want }) => {
-  const missing = missingRules(rulesOf(needed), rulesOf(held));
+  const missing = findMissingRules(rulesOf(needed), rulesOf(held));
   expect(byScope(missing)).toEqual(want);
-  expect(isNothing(missing)).toBe(Object.keys(want).length === 0);
+  expect(isEmptyRules(missing)).toBe(Object.keys(want).length === 0);
 });
 
 test.for(loadCases<LinesCase>("rbac-lines"))("$name", ({ given: { rules, maxBytes }, want }) => {
-  expect(ruleLines(rulesOf(rules), maxBytes)).toEqual(want);
+  expect(formatRuleLines(rulesOf(rules), maxBytes)).toEqual(want);
 });
 
 const some = (...values: string[]): fc.Arbitrary<string[]> => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
@@ -61,61 +69,61 @@ function both(a: GrantedRules, b: RequiredRules): GrantedRules {
   };
 }
 
-test("missingRules returns nothing after its result is granted", () => {
+test("findMissingRules returns nothing after its result is granted", () => {
   fc.assert(
     fc.property(scopes("*"), scopes("*"), (needed, held) => {
-      expect(isNothing(missingRules(needed, both(held, missingRules(needed, held))))).toBe(true);
+      expect(isEmptyRules(findMissingRules(needed, both(held, findMissingRules(needed, held))))).toBe(true);
     }),
   );
 });
 
-test("missingRules returns only permissions that are needed and not granted", () => {
+test("findMissingRules returns only permissions that are needed and not granted", () => {
   fc.assert(
     fc.property(list("*"), list("*"), (needed, held) => {
-      for (const rule of missingIn(needed, held)) {
-        expect(missingIn([rule], needed)).toEqual([]);
-        expect(missingIn([rule], held)).toEqual([rule]);
+      for (const rule of findMissingPolicyRules(needed, held)) {
+        expect(findMissingPolicyRules([rule], needed)).toEqual([]);
+        expect(findMissingPolicyRules([rule], held)).toEqual([rule]);
       }
     }),
   );
 });
 
-test("missingRules returns everything when nothing is granted, less when more is granted, in any order", () => {
+test("findMissingRules returns everything when nothing is granted, less when more is granted, in any order", () => {
   fc.assert(
     fc.property(scopes(), scopes("*"), scopes("*"), (needed, held, more) => {
-      const missing = missingRules(needed, held);
-      expect(byScope(missingRules(needed, { clusterRules: [], namespaceRules: new Map() }))).toEqual(
-        byScope(missingRules(unionOf([needed]), { clusterRules: [], namespaceRules: new Map() })),
+      const missing = findMissingRules(needed, held);
+      expect(byScope(findMissingRules(needed, { clusterRules: [], namespaceRules: new Map() }))).toEqual(
+        byScope(findMissingRules(mergeRequiredRules([needed]), { clusterRules: [], namespaceRules: new Map() })),
       );
-      expect(isNothing(missingRules(missingRules(needed, both(held, more)), both(missing, needed)))).toBe(true);
+      expect(isEmptyRules(findMissingRules(findMissingRules(needed, both(held, more)), both(missing, needed)))).toBe(true);
       const reversed = { clusterRules: held.clusterRules.toReversed(), namespaceRules: new Map([...held.namespaceRules].reverse()) };
-      expect(missingRules(needed, reversed)).toEqual(missing);
+      expect(findMissingRules(needed, reversed)).toEqual(missing);
     }),
   );
 });
 
-test("commonRules is contained in both sets, and disjoint from missingRules", () => {
+test("intersectRules is contained in both sets, and disjoint from findMissingRules", () => {
   fc.assert(
     fc.property(scopes(), scopes(), (some, others) => {
-      const common = commonRules(some, others);
-      expect(isNothing(missingRules(common, some)) && isNothing(missingRules(common, others))).toBe(true);
-      expect(isNothing(commonRules(missingRules(some, others), others))).toBe(true);
+      const common = intersectRules(some, others);
+      expect(isEmptyRules(findMissingRules(common, some)) && isEmptyRules(findMissingRules(common, others))).toBe(true);
+      expect(isEmptyRules(intersectRules(findMissingRules(some, others), others))).toBe(true);
     }),
   );
 });
 
-test("missingRules never returns a rule that a granted rule covers", () => {
+test("findMissingRules never returns a rule that a granted rule covers", () => {
   fc.assert(
     fc.property(resourceRule(["*"]), resourceRule([]), (held, needed) => {
-      if (covers(held, needed)) expect(missingIn([needed], [held])).toEqual([]);
+      if (covers(held, needed)) expect(findMissingPolicyRules([needed], [held])).toEqual([]);
     }),
   );
 });
 
-test("ruleLines stays within its bytes when many rules are omitted", () => {
+test("formatRuleLines stays within its bytes when many rules are omitted", () => {
   fc.assert(
     fc.property(scopes("*"), fc.integer({ min: 60, max: 2_000 }), (rules, maxBytes) => {
-      expect(Buffer.byteLength(ruleLines(rules, maxBytes).join("\n  "))).toBeLessThanOrEqual(maxBytes);
+      expect(Buffer.byteLength(formatRuleLines(rules, maxBytes).join("\n  "))).toBeLessThanOrEqual(maxBytes);
     }),
   );
 });

@@ -21,7 +21,7 @@ function sortVerbs(verbs: Iterable<string>): string[] {
 }
 
 /** Returns `rule` with sorted lists and without empty ones, so that equal rules have equal JSON. */
-export function normalRule(rule: PolicyRule): PolicyRule {
+export function normalizeRule(rule: PolicyRule): PolicyRule {
   const list = (member: "apiGroups" | "resources" | "resourceNames" | "nonResourceURLs"): Partial<PolicyRule> =>
     rule[member] && rule[member].length > 0 ? { [member]: [...new Set(rule[member])].sort() } : {};
   return { ...list("apiGroups"), ...list("resources"), ...list("resourceNames"), ...list("nonResourceURLs"), verbs: sortVerbs(rule.verbs) };
@@ -45,8 +45,8 @@ export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
 const COMPARED_MAX = 1_000;
 
 /** Returns `rules` in normal form, sorted, without those that another one covers; of more than 1,000 only removes duplicates. */
-export function withoutCovered(rules: readonly PolicyRule[]): PolicyRule[] {
-  const sorted = [...new Map(rules.map(normalRule).map((rule) => [JSON.stringify(rule), rule])).values()].sort(compareRules);
+export function removeCovered(rules: readonly PolicyRule[]): PolicyRule[] {
+  const sorted = [...new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule])).values()].sort(compareRules);
   if (sorted.length > COMPARED_MAX) return sorted;
   return sorted.filter((rule, i) => !sorted.some((other, j) => i !== j && covers(other, rule) && (j < i || !covers(rule, other))));
 }
@@ -93,7 +93,7 @@ interface Entry {
  * Returns few rules that grant exactly `grants`, sorted. Merges first the verbs on the same objects, then the names with the same verbs on the
  * same resource, then the resources with the same names and verbs. Rules of different groups are never merged, because that would grant more.
  */
-export function rulesFrom(grants: readonly Grant[]): PolicyRule[] {
+export function buildRules(grants: readonly Grant[]): PolicyRule[] {
   const everyName = new Set(
     grants.filter(({ name }) => name === undefined).map(({ group, resource, verb }) => JSON.stringify([group, resource, verb])),
   );
@@ -124,12 +124,12 @@ export function rulesFrom(grants: readonly Grant[]): PolicyRule[] {
     (a, b) => ({ ...a, resources: union(a.resources, b.resources) }),
   );
   return byNames
-    .map(({ group, resources, names, verbs }) => normalRule({ apiGroups: [group], resources, resourceNames: names ?? [], verbs }))
+    .map(({ group, resources, names, verbs }) => normalizeRule({ apiGroups: [group], resources, resourceNames: names ?? [], verbs }))
     .sort(compareRules);
 }
 
 /** Returns every single permission of a rule on resources; rules on URLs have none. */
-export function grantsOf({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
+export function splitRule({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
   return apiGroups.flatMap((group) =>
     resources.flatMap((resource) =>

@@ -7,9 +7,9 @@ import { API_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { prepareObjects } from "../release/prepare.ts";
 import { encodeRelease } from "../release/storage/encode.ts";
-import { grantsOf } from "./policyRule.ts";
-import { requiredRules } from "./requiredRules.ts";
-import { knownResource } from "./resources.ts";
+import { splitRule } from "./policyRule.ts";
+import { computeRequiredRules } from "./requiredRules.ts";
+import { findKnownResource } from "./resources.ts";
 
 interface RenderCase {
   namespace: string;
@@ -37,7 +37,7 @@ describeWithData("objects of real bundles", (folder) => {
       const options = {
         owner: OWNER,
         installNamespace: namespace,
-        isNamespaced: (gvk: KubeObject | { apiVersion: string; kind: string }) => knownResource(gvk)?.namespaced,
+        isNamespaced: (gvk: KubeObject | { apiVersion: string; kind: string }) => findKnownResource(gvk)?.namespaced,
       };
       const prepared = prepareObjects(objects, options).objects;
       expect([file, prepareObjects(prepared, options).objects]).toEqual([file, prepared]);
@@ -58,11 +58,11 @@ describeWithData("objects of real bundles", (folder) => {
     }
   });
 
-  test("requiredRules knows all kinds, and limits every permission to a name, a role or listing custom resources", () => {
+  test("computeRequiredRules knows all kinds, and limits every permission to a name, a role or listing custom resources", () => {
     for (const { file, namespace, objects } of cases) {
-      const { clusterRules, namespaceRules, unknownKinds } = requiredRules(objects, { installNamespace: namespace });
+      const { clusterRules, namespaceRules, unknownKinds } = computeRequiredRules(objects, { installNamespace: namespace });
       expect([file, unknownKinds.filter(({ apiVersion }) => apiVersion !== ITS_OWN_CRD)]).toEqual([file, []]);
-      const unnamed = [...clusterRules, ...[...namespaceRules.values()].flat()].flatMap(grantsOf).filter(({ name }) => name === undefined);
+      const unnamed = [...clusterRules, ...[...namespaceRules.values()].flat()].flatMap(splitRule).filter(({ name }) => name === undefined);
       expect([file, unnamed.filter(({ verb }) => verb !== "list")]).toEqual([file, []]);
     }
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { PolicyRule } from "./policyRule.ts";
-import { type RuleOptions, requiredRules } from "./requiredRules.ts";
+import { computeRequiredRules, type RuleOptions } from "./requiredRules.ts";
 
 interface RulesCase extends CaseHead {
   given: Omit<RuleOptions, "installNamespace" | "resourceOf"> & { objects: KubeObject[] };
@@ -10,21 +10,21 @@ interface RulesCase extends CaseHead {
 }
 
 test.for(loadCases<RulesCase>("rbac"))("$name", ({ given: { objects, ...options }, want }) => {
-  const rules = requiredRules(objects, { ...options, installNamespace: "ns" });
+  const rules = computeRequiredRules(objects, { ...options, installNamespace: "ns" });
   expect(rules.clusterRules).toEqual(want.clusterRules ?? []);
   expect(Object.fromEntries(rules.namespaceRules)).toEqual(want.namespaceRules ?? {});
   expect(rules.unknownKinds).toEqual(want.unknownKinds ?? []);
-  expect(requiredRules(objects.toReversed(), { ...options, installNamespace: "ns" }).clusterRules).toEqual(rules.clusterRules);
+  expect(computeRequiredRules(objects.toReversed(), { ...options, installNamespace: "ns" }).clusterRules).toEqual(rules.clusterRules);
 });
 
-test("requiredRules prefers the cluster's discovery", () => {
+test("computeRequiredRules prefers the cluster's discovery", () => {
   const object: KubeObject = { apiVersion: "example.com/v1", kind: "B", metadata: { name: "two" } };
   const resourceOf = (): { group: string; resource: string; namespaced: boolean } => ({
     group: "example.com",
     resource: "bees",
     namespaced: true,
   });
-  const { namespaceRules, unknownKinds } = requiredRules([object], { installNamespace: "ns", resourceOf });
+  const { namespaceRules, unknownKinds } = computeRequiredRules([object], { installNamespace: "ns", resourceOf });
   expect(unknownKinds).toEqual([]);
   expect(namespaceRules.get("ns")).toMatchObject([
     { apiGroups: [""], resources: ["resourcequotas"], verbs: ["list"] },

@@ -1,13 +1,13 @@
 import type { ValuesSource } from "../api/extensionConfig.ts";
 import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
-import { certificateSecrets } from "../certificates/wantedCertificates.ts";
+import { listCertificateSecrets } from "../certificates/wantedCertificates.ts";
 import { versionsOf } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { compareText } from "../text/compare.ts";
-import { escalationGrants, type HeldCheck, heldRules, type RoleStrategy } from "./escalation.ts";
-import { type Grant, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
-import { definedResource, knownResource, type Resource, type ResourceOf } from "./resources.ts";
+import { computeEscalationGrants, computeUnionRules, type HeldCheck, type RoleStrategy } from "./escalation.ts";
+import { buildRules, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
+import { findKnownResource, type Resource, type ResourceOf, readDefinedResource } from "./resources.ts";
 
 /** The permissions that an installer needs, by scope: the whole cluster, or single namespaces. */
 export interface RequiredRules {
@@ -56,12 +56,12 @@ interface PlacedGrant extends Grant {
 /**
  * Returns the rules with which a ServiceAccount can install, upgrade, watch and uninstall exactly `objects`, including the Secrets of serving
  * certificates that operator-controller provides.
- * They are valid for one version, because names of generated roles change with their content; `unionOf` merges several versions. No permission
+ * They are valid for one version, because names of generated roles change with their content; `mergeRequiredRules` merges several versions. No permission
  * on the extension's finalizers is needed, because our ownerReferences do not block its deletion.
  * @throws TerminalError Blocked for objects without kind or name
  * @see https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
-export function requiredRules(objects: readonly KubeObject[], options: RuleOptions): RequiredRules {
+export function computeRequiredRules(objects: readonly KubeObject[], options: RuleOptions): RequiredRules {
   const { pruned = [], strategy = "escalate" } = options;
   requireIdentities([...objects, ...pruned]);
   const grants: PlacedGrant[] = [];
@@ -79,12 +79,12 @@ export function requiredRules(objects: readonly KubeObject[], options: RuleOptio
     const { namespace } = found;
     grants.push(...grantsOn(object, found, [...APPLY_VERBS, ...(options.essentialOnly ? [] : WATCH_VERBS)], options));
     const roles = { strategy, objects, ...(options.isHeld ? { isHeld: options.isHeld } : {}) };
-    grants.push(...escalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
+    grants.push(...computeEscalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
     if (!options.essentialOnly && WORKLOADS.has(object.kind)) grants.push({ namespace, group: "", resource: "pods", verb: "list" });
     if (!options.essentialOnly && namespace !== "") grants.push({ namespace, group: "", resource: "resourcequotas", verb: "list" });
-    held.set(namespace, [...(held.get(namespace) ?? []), ...heldRules(object, strategy)]);
+    held.set(namespace, [...(held.get(namespace) ?? []), ...computeUnionRules(object, strategy)]);
   }
-  for (const secret of certificateSecrets(objects)) {
+  for (const secret of listCertificateSecrets(objects)) {
     const found = place(secret);
     if (found) grants.push(...grantsOn(secret, found, APPLY_VERBS, options));
   }
@@ -98,7 +98,7 @@ export function requiredRules(objects: readonly KubeObject[], options: RuleOptio
     for (const verb of ["get", ...(essentialOnly ? [] : WATCH_VERBS)]) grants.push({ namespace, group: "", resource, name, verb });
   }
   const rulesOf = (where: string): PolicyRule[] =>
-    withoutCovered([...rulesFrom(grants.filter(({ namespace }) => namespace === where)), ...(held.get(where) ?? [])]);
+    removeCovered([...buildRules(grants.filter(({ namespace }) => namespace === where)), ...(held.get(where) ?? [])]);
   const namespaces = [...new Set(grants.map(({ namespace }) => namespace))].filter((namespace) => namespace !== "").sort();
   return {
     clusterRules: rulesOf(""),
@@ -114,7 +114,7 @@ function grantsOn(
   verbs: readonly string[],
   { crdPolicy = "DeleteIfUnused", essentialOnly = false }: RuleOptions,
 ): PlacedGrant[] {
-  const defined = definedResource(object);
+  const defined = readDefinedResource(object);
   const removal = isCrd(object) && crdPolicy === "Retain" ? [] : ["delete"];
   const onObject = [...verbs, ...removal].map((verb) => ({ namespace, group, resource, name: object.metadata.name, verb }));
   if (!defined || (essentialOnly && crdPolicy !== "Delete")) return onObject;
@@ -128,13 +128,15 @@ function grantsOn(
 }
 
 function finderFrom(objects: readonly KubeObject[], resourceOf: ResourceOf | undefined): (gvk: GroupVersionKind) => Resource | undefined {
-  const defined = objects.flatMap((object) => definedResource(object) ?? []);
+  const defined = objects.flatMap((object) => readDefinedResource(object) ?? []);
   return (gvk) =>
-    resourceOf?.(gvk) ?? knownResource(gvk) ?? defined.find(({ group, kind }) => group === groupOf(gvk.apiVersion) && kind === gvk.kind);
+    resourceOf?.(gvk) ??
+    findKnownResource(gvk) ??
+    defined.find(({ group, kind }) => group === groupOf(gvk.apiVersion) && kind === gvk.kind);
 }
 
 /** Returns the permission to remove versions from `status.storedVersions` of a CRD. */
-export function storedVersionsGrant(crd: string): Grant {
+export function getStoredVersionsGrant(crd: string): Grant {
   return { group: "apiextensions.k8s.io", resource: "customresourcedefinitions/status", name: crd, verb: "patch" };
 }
 
@@ -143,7 +145,7 @@ export function storedVersionsGrant(crd: string): Grant {
  * stored, that version must be removed from its status first.
  * @param bundles objects of each bundle, oldest first
  */
-export function storedVersionRules(bundles: readonly (readonly KubeObject[])[]): RequiredRules {
+export function computeStoredVersionRules(bundles: readonly (readonly KubeObject[])[]): RequiredRules {
   const names = new Set<string>();
   bundles.forEach((objects, at) => {
     for (const before of objects.filter(isCrd)) {
@@ -153,15 +155,15 @@ export function storedVersionRules(bundles: readonly (readonly KubeObject[])[]):
       if (later.some((after) => left.some((version) => !versionsOf(after).some((other) => other.name === version.name)))) names.add(name);
     }
   });
-  return { clusterRules: rulesFrom([...names].map(storedVersionsGrant)), namespaceRules: new Map(), unknownKinds: [] };
+  return { clusterRules: buildRules([...names].map(getStoredVersionsGrant)), namespaceRules: new Map(), unknownKinds: [] };
 }
 
 /** Returns the rules that the roles in `objects` grant, each in its own scope; rules of aggregated roles are unknown. */
-export function givenRules(objects: readonly KubeObject[], installNamespace: string): RequiredRules {
+export function computeGrantedRules(objects: readonly KubeObject[], installNamespace: string): RequiredRules {
   const given = new Map<string, PolicyRule[]>();
   for (const role of objects) {
     const namespace = role.kind === "Role" ? role.metadata.namespace || installNamespace : "";
-    given.set(namespace, [...(given.get(namespace) ?? []), ...heldRules(role, "union")]);
+    given.set(namespace, [...(given.get(namespace) ?? []), ...computeUnionRules(role, "union")]);
   }
   const { "": clusterRules = [], ...namespaces } = Object.fromEntries(given);
   const namespaceRules = new Map(Object.entries(namespaces).sort(([a], [b]) => compareText(a, b)));

@@ -74,12 +74,12 @@ const CLUSTER_SCOPED: typeof NAMESPACED = {
 const KNOWN: ReadonlyMap<string, Resource> = new Map([...tableOf(NAMESPACED, true), ...tableOf(CLUSTER_SCOPED, false)]);
 
 /** Returns the resource of kinds in bundles and rendered objects, without a cluster; ignores the version. */
-export function knownResource({ apiVersion, kind }: GroupVersionKind): Resource | undefined {
+export function findKnownResource({ apiVersion, kind }: GroupVersionKind): Resource | undefined {
   return KNOWN.get(`${groupOf(apiVersion)}/${kind}`);
 }
 
 /** Returns the resource that a CRD defines; undefined if it is not a valid CRD. */
-export function definedResource(crd: KubeObject): (Resource & { kind: string }) | undefined {
+export function readDefinedResource(crd: KubeObject): (Resource & { kind: string }) | undefined {
   if (crd.kind !== "CustomResourceDefinition") return undefined;
   const spec = crd["spec"] as { group?: string; scope?: string; names?: { plural?: string; kind?: string } } | undefined;
   const { group, scope, names } = spec ?? {};

@@ -1,5 +1,5 @@
 import { groupOf, type KubeObject } from "../api/k8s.ts";
-import { covers, type Grant, grantsOf, type PolicyRule, rulesFrom, withoutCovered } from "./policyRule.ts";
+import { buildRules, covers, type Grant, type PolicyRule, removeCovered, splitRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 
 /** The rules of a subject, as the API server reports them. */
@@ -14,35 +14,39 @@ export interface GrantedRules {
  * Returns the part of `needed` that `granted` does not contain, in few rules. Contains nothing that is already granted. A permission on one
  * object may be granted by name, by a rule without names, or by a wildcard.
  */
-export function missingRules(needed: RequiredRules, granted: GrantedRules): RequiredRules {
+export function findMissingRules(needed: RequiredRules, granted: GrantedRules): RequiredRules {
   const namespaceRules = new Map<string, PolicyRule[]>();
   for (const [namespace, rules] of needed.namespaceRules) {
-    const missing = missingIn(rules, [...(granted.namespaceRules.get(namespace) ?? []), ...granted.clusterRules]);
+    const missing = findMissingPolicyRules(rules, [...(granted.namespaceRules.get(namespace) ?? []), ...granted.clusterRules]);
     if (missing.length > 0) namespaceRules.set(namespace, missing);
   }
-  return { clusterRules: missingIn(needed.clusterRules, granted.clusterRules), namespaceRules, unknownKinds: needed.unknownKinds };
+  return {
+    clusterRules: findMissingPolicyRules(needed.clusterRules, granted.clusterRules),
+    namespaceRules,
+    unknownKinds: needed.unknownKinds,
+  };
 }
 
-/** Like `missingRules`, for the rules of one scope. */
-export function missingIn(needed: readonly PolicyRule[], granted: readonly PolicyRule[]): PolicyRule[] {
+/** Like `findMissingRules`, for the rules of one scope. */
+export function findMissingPolicyRules(needed: readonly PolicyRule[], granted: readonly PolicyRule[]): PolicyRule[] {
   const isMissing = (right: PolicyRule): boolean => !granted.some((held) => covers(held, right));
-  const grants = needed.flatMap(grantsOf).filter((grant) => isMissing(ruleOf(grant)));
+  const grants = needed.flatMap(splitRule).filter((grant) => isMissing(toRule(grant)));
   const urls = needed.flatMap(urlRulesOf).filter(isMissing);
-  return withoutCovered([...rulesFrom(grants), ...urls]);
+  return removeCovered([...buildRules(grants), ...urls]);
 }
 
 /** Returns the permissions in both `rules` and `others`. */
-export function commonRules(rules: RequiredRules, others: RequiredRules): RequiredRules {
-  return missingRules(rules, missingRules(rules, others));
+export function intersectRules(rules: RequiredRules, others: RequiredRules): RequiredRules {
+  return findMissingRules(rules, findMissingRules(rules, others));
 }
 
 /** Reports whether there are no rules. */
-export function isNothing({ clusterRules, namespaceRules }: RequiredRules): boolean {
+export function isEmptyRules({ clusterRules, namespaceRules }: RequiredRules): boolean {
   return clusterRules.length === 0 && [...namespaceRules.values()].every((rules) => rules.length === 0);
 }
 
 /** Returns the rule for one permission. */
-export function ruleOf({ group, resource, name, verb }: Grant): PolicyRule {
+export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
@@ -59,7 +63,7 @@ const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 20, 5, 1];
  * number.
  * @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go, before permission checks were dropped there
  */
-export function ruleLines({ clusterRules, namespaceRules }: RequiredRules, maxBytes: number): string[] {
+export function formatRuleLines({ clusterRules, namespaceRules }: RequiredRules, maxBytes: number): string[] {
   const placed = [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
     rules.map((rule) => (names: number) => lineOf(namespace, rule, names)),
   );
@@ -99,7 +103,7 @@ function sizeOf(lines: readonly string[]): number {
 }
 
 /** Merges the rules of several versions without granting more than they do. */
-export function unionOf(all: readonly RequiredRules[]): RequiredRules {
+export function mergeRequiredRules(all: readonly RequiredRules[]): RequiredRules {
   const namespaces = [...new Set(all.flatMap(({ namespaceRules }) => [...namespaceRules.keys()]))].sort();
   const unknown = new Map(all.flatMap(({ unknownKinds }) => unknownKinds.map((gvk) => [`${gvk.apiVersion}/${gvk.kind}`, gvk] as const)));
   return {
@@ -113,9 +117,9 @@ export function unionOf(all: readonly RequiredRules[]): RequiredRules {
 
 /** Returns the same permissions in few rules, sorted. */
 export function compact(rules: readonly PolicyRule[]): PolicyRule[] {
-  const grants = rules.flatMap(grantsOf);
+  const grants = rules.flatMap(splitRule);
   const urls = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0);
-  return withoutCovered([...rulesFrom(grants), ...urls]);
+  return removeCovered([...buildRules(grants), ...urls]);
 }
 
 /** The difference between two sets of rules. */
@@ -126,14 +130,14 @@ export interface RulesDiff {
 
 /** Returns the permissions that are only in `after`, and those that are only in `before`. */
 export function diffRules(before: RequiredRules, after: RequiredRules): RulesDiff {
-  return { added: unionOf([missingRules(after, before)]), removed: unionOf([missingRules(before, after)]) };
+  return { added: mergeRequiredRules([findMissingRules(after, before)]), removed: mergeRequiredRules([findMissingRules(before, after)]) };
 }
 
 /** Formats one line for each rule, "+ …" for added, then "- …" for removed ones; "no change" if there are none. */
-export function diffLines({ added, removed }: RulesDiff): string[] {
-  if (isNothing(added) && isNothing(removed)) return ["no change"];
+export function formatRulesDiff({ added, removed }: RulesDiff): string[] {
+  if (isEmptyRules(added) && isEmptyRules(removed)) return ["no change"];
   const lines = (sign: string, rules: RequiredRules): string[] =>
-    ruleLines(rules, Number.POSITIVE_INFINITY).map((line) => `${sign} ${line}`);
+    formatRuleLines(rules, Number.POSITIVE_INFINITY).map((line) => `${sign} ${line}`);
   return [...lines("+", added), ...lines("-", removed)];
 }
 
@@ -141,7 +145,7 @@ export function diffLines({ added, removed }: RulesDiff): string[] {
  * Reports whether a Role or ClusterRole grants permissions that it did not grant before; false for other kinds.
  * @param before undefined if it does not exist: then every rule is new
  */
-export function widensRights(before: KubeObject | undefined, after: KubeObject): boolean {
+export function widensPermissions(before: KubeObject | undefined, after: KubeObject): boolean {
   const isRole = groupOf(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
   if (!isRole) return false;
   const had = rulesOf(before);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { storedVersionRules } from "./requiredRules.ts";
+import { computeStoredVersionRules } from "./requiredRules.ts";
 
 interface UpgradeCase extends CaseHead {
   given: (string[] | null)[];
@@ -21,7 +21,7 @@ const RIGHT = { apiGroups: ["apiextensions.k8s.io"], resources: ["customresource
 
 test.for(loadCases<UpgradeCase>("rbac-upgrades"))("$name", ({ given, want }) => {
   const other = crd("other.example.com", ["v1*"]);
-  const { clusterRules, namespaceRules } = storedVersionRules(
+  const { clusterRules, namespaceRules } = computeStoredVersionRules(
     given.map((versions) => [other, ...(versions ? [crd("as.example.com", versions)] : [])]),
   );
   expect(clusterRules).toEqual(want ? [{ ...RIGHT, resourceNames: ["as.example.com"] }] : []);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { userRoles } from "./userRoles.ts";
+import { buildUserRoles } from "./userRoles.ts";
 
 interface UserRolesCase extends CaseHead {
   given: KubeObject[];
@@ -9,5 +9,5 @@ interface UserRolesCase extends CaseHead {
 }
 
 test.for(loadCases<UserRolesCase>("user-roles"))("$name", ({ given, want }) => {
-  expect(userRoles(given)).toEqual(want);
+  expect(buildUserRoles(given)).toEqual(want);
 });

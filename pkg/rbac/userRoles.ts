@@ -2,7 +2,7 @@ import { groupOf, type KubeObject } from "../api/k8s.ts";
 import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import type { PolicyRule } from "./policyRule.ts";
-import { definedResource } from "./resources.ts";
+import { readDefinedResource } from "./resources.ts";
 
 const RBAC_API = "rbac.authorization.k8s.io/v1";
 const AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-";
@@ -28,9 +28,9 @@ const ON_DEFINITION: UserRole = { suffix: "view-crdview", verbs: ["get"], into: 
  * the role for its definition. Ignores other objects. In the order of the CRDs, then of the APIServices.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV
  */
-export function userRoles(objects: readonly KubeObject[]): KubeObject[] {
+export function buildUserRoles(objects: readonly KubeObject[]): KubeObject[] {
   const ofDefinitions = objects.filter(isCrd).flatMap((crd) => {
-    const defined = definedResource(crd);
+    const defined = readDefinedResource(crd);
     if (!defined) return [];
     const prefix = `${crd.metadata.name}-${storedVersionOf(crd)}`;
     const { group, resource } = defined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import type { PolicyRule } from "./policyRule.ts";
-import { widensRights } from "./ruleSets.ts";
+import { widensPermissions } from "./ruleSets.ts";
 
 const role = (rules: PolicyRule[] | null, kind = "ClusterRole", apiVersion = "rbac.authorization.k8s.io/v1"): KubeObject => ({
   apiVersion,
@@ -29,5 +29,5 @@ test.for<[string, KubeObject | undefined, KubeObject, boolean]>([
   ["a role without rules does not", undefined, role(null), false],
   ["other kinds do not", undefined, role([rule(["get"])], "ConfigMap", "v1"), false],
 ])("%s", ([, before, after, wanted]) => {
-  expect(widensRights(before, after)).toBe(wanted);
+  expect(widensPermissions(before, after)).toBe(wanted);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { changePlan, countActions, planDigest } from "./changePlan.ts";
+import { computeChangePlan, countActions, digestPlan } from "./changePlan.ts";
 import { describeObject, objectKey } from "./identity.ts";
 import { withBundleLabels } from "./labels.ts";
 
@@ -8,9 +8,9 @@ const config = (name: string, value: string): KubeObject => ({ apiVersion: "v1",
 const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(objects.map((object) => [objectKey(object), object]));
 
 // Source: the output of `status.plan` and `olmv1 plan`.
-describe("changePlan", () => {
-  test("changePlan lists the action for each object, changes first", () => {
-    const plan = changePlan({
+describe("computeChangePlan", () => {
+  test("computeChangePlan lists the action for each object, changes first", () => {
+    const plan = computeChangePlan({
       digest: "sha256:x",
       desired: [config("same", "1"), config("new", "1"), config("changed", "2"), config("defaulted", "1")],
       live: byKey(config("same", "1"), config("changed", "1"), config("defaulted", "1"), config("gone", "1")),
@@ -30,17 +30,24 @@ describe("changePlan", () => {
     expect(countActions(plan)).toEqual({ Create: 1, Update: 2, Delete: 1, Unchanged: 1 });
   });
 
-  test("changePlan uses the desired object when there is no dry-run result", () => {
+  test("computeChangePlan uses the desired object when there is no dry-run result", () => {
     const desired = [config("a", "2")];
-    const plan = changePlan({ digest: "", desired, live: byKey(config("a", "1")), after: new Map(), leaving: [], widens: () => false });
+    const plan = computeChangePlan({
+      digest: "",
+      desired,
+      live: byKey(config("a", "1")),
+      after: new Map(),
+      leaving: [],
+      widens: () => false,
+    });
     expect(plan.objects).toMatchObject([{ action: "Update", changes: [{ path: "data.value", before: '"1"', after: '"2"' }] }]);
   });
 
-  test("changePlan counts changed bundle labels but does not list them", () => {
+  test("computeChangePlan counts changed bundle labels but does not list them", () => {
     const at = (version: string, object: KubeObject): KubeObject => withBundleLabels(object, { packageName: "p", version });
     const desired = [config("same", "1"), config("changed", "2"), config("unlabelled", "1")].map((object) => at("2.0.0", object));
     const live = byKey(at("1.0.0", config("same", "1")), at("1.0.0", config("changed", "1")), config("unlabelled", "1"));
-    const plan = changePlan({ digest: "", desired, live, after: new Map(), leaving: [], widens: () => false });
+    const plan = computeChangePlan({ digest: "", desired, live, after: new Map(), leaving: [], widens: () => false });
     expect(plan.objects.map(({ action, ref, changes }) => [action, ref.name, changes.map(({ path }) => path)])).toEqual([
       ["Update", "changed", ["data.value"]],
       ["Unchanged", "same", []],
@@ -49,17 +56,17 @@ describe("changePlan", () => {
     expect(plan.relabeled).toBe(2);
   });
 
-  test("planDigest depends on the bundle, the configuration and the deployed release, not on the order of objects", () => {
+  test("digestPlan depends on the bundle, the configuration and the deployed release, not on the order of objects", () => {
     const base = { inputDigest: "i", rendered: [config("a", "1"), config("b", "1")], base: 3 };
-    const digest = planDigest(base);
+    const digest = digestPlan(base);
     expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(planDigest({ ...base, rendered: base.rendered.toReversed() })).toBe(digest);
+    expect(digestPlan({ ...base, rendered: base.rendered.toReversed() })).toBe(digest);
     const others = [
       { ...base, inputDigest: "j" },
       { ...base, inputDigest: undefined },
       { ...base, base: 4 },
       { ...base, rendered: [config("a", "2"), config("b", "1")] },
     ];
-    expect(new Set([digest, ...others.map(planDigest)]).size).toBe(5);
+    expect(new Set([digest, ...others.map(digestPlan)]).size).toBe(5);
   });
 });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
-import { changedFields, type FieldChange, type Hidden } from "./diff.ts";
-import { objectKey, objectsDigest } from "./identity.ts";
+import { type FieldChange, findChangedFields, type Redaction } from "./diff.ts";
+import { digestObjects, objectKey } from "./identity.ts";
 import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./labels.ts";
 
 /** The action of a release on one object. */
@@ -20,7 +20,7 @@ export interface PlannedObject {
 
 /** The changes that a release would make on the cluster. */
 export interface ChangePlan {
-  /** Identifies the plan, regardless of the state of the cluster; see `planDigest`. */
+  /** Identifies the plan, regardless of the state of the cluster; see `digestPlan`. */
   digest: string;
   /** Changed objects in the order of their changes, then unchanged ones. */
   objects: readonly PlannedObject[];
@@ -41,7 +41,7 @@ export interface PlanInput {
   /** Reports whether an object grants permissions that its earlier state did not grant. */
   widens: (before: KubeObject | undefined, after: KubeObject) => boolean;
   /** Redacts paths and values. */
-  hidden?: Hidden;
+  hidden?: Redaction;
 }
 
 /**
@@ -49,8 +49,8 @@ export interface PlanInput {
  * other cluster state.
  * @param base number of the deployed release; 0 without one
  */
-export function planDigest(input: { inputDigest: string | undefined; rendered: readonly KubeObject[]; base: number }): string {
-  const identity = canonicalJson([input.inputDigest ?? "", objectsDigest(input.rendered), input.base]);
+export function digestPlan(input: { inputDigest: string | undefined; rendered: readonly KubeObject[]; base: number }): string {
+  const identity = canonicalJson([input.inputDigest ?? "", digestObjects(input.rendered), input.base]);
   return `sha256:${createHash("sha256").update(identity).digest("hex")}`;
 }
 
@@ -58,12 +58,12 @@ export function planDigest(input: { inputDigest: string | undefined; rendered: r
  * Computes the effect of applying `desired` and removing `leaving`, for each object. Labels for package and version change on every object with
  * every upgrade: they are counted, but are not changes.
  */
-export function changePlan({ digest, desired, live, after, leaving, widens, hidden }: PlanInput): ChangePlan {
+export function computeChangePlan({ digest, desired, live, after, leaving, widens, hidden }: PlanInput): ChangePlan {
   const applied = desired.map((object): PlannedObject => {
     const before = live.get(objectKey(object));
     const outcome = after.get(objectKey(object)) ?? object;
     const { changes, more } = before
-      ? changedFields(withoutBundleLabels(before), withoutBundleLabels(outcome), hidden)
+      ? findChangedFields(withoutBundleLabels(before), withoutBundleLabels(outcome), hidden)
       : { changes: [], more: 0 };
     const action = !before ? "Create" : changes.length > 0 ? "Update" : "Unchanged";
     return { action, ref: refOf(object), changes, more, widens: action !== "Unchanged" && widens(before, outcome) };

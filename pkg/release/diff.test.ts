@@ -1,7 +1,7 @@
 import { assert, dictionary, jsonValue, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { changedFields, MAX_FIELD_CHANGES } from "./diff.ts";
+import { findChangedFields, MAX_FIELD_CHANGES } from "./diff.ts";
 
 const object = (members: JsonObject = {}, metadata: JsonObject = {}, kind = "ConfigMap"): KubeObject => ({
   apiVersion: "v1",
@@ -10,10 +10,10 @@ const object = (members: JsonObject = {}, metadata: JsonObject = {}, kind = "Con
   ...members,
 });
 const lines = (before: KubeObject | undefined, after: KubeObject): string[] =>
-  changedFields(before, after).changes.map((change) => `${change.path}: ${change.before ?? "-"} → ${change.after ?? "-"}`);
+  findChangedFields(before, after).changes.map((change) => `${change.path}: ${change.before ?? "-"} → ${change.after ?? "-"}`);
 
 // Source: the output of `olmv1 plan`, D-04.
-describe("changedFields", () => {
+describe("findChangedFields", () => {
   test.for<[string, KubeObject | undefined, KubeObject, string[]]>([
     ["are none without a difference", object({ data: { a: "1" } }), object({ data: { a: "1" } }), []],
     [
@@ -65,18 +65,18 @@ describe("changedFields", () => {
     expect(JSON.stringify(found)).not.toMatch(/b2xk|bmV3|eA==/);
   });
 
-  test("changedFields truncates the list and long values", () => {
+  test("findChangedFields truncates the list and long values", () => {
     const data = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`k${i}`, "v".repeat(1_000)]));
-    const { changes, more } = changedFields(object({ data: {} }), object({ data }));
+    const { changes, more } = findChangedFields(object({ data: {} }), object({ data }));
     expect([changes.length, more]).toEqual([MAX_FIELD_CHANGES, 80 - MAX_FIELD_CHANGES]);
     expect(Math.max(...changes.map(({ after = "" }) => after.length))).toBeLessThan(210);
   });
 
-  test("changedFields returns nothing for an object and itself, and never throws", () => {
+  test("findChangedFields returns nothing for an object and itself, and never throws", () => {
     assert(
       property(dictionary(string(), jsonValue()), dictionary(string(), jsonValue()), (a, b) => {
-        expect(changedFields(object({ spec: a }), object({ spec: a })).changes).toEqual([]);
-        changedFields(object({ spec: a }), object({ spec: b }));
+        expect(findChangedFields(object({ spec: a }), object({ spec: a })).changes).toEqual([]);
+        findChangedFields(object({ spec: a }), object({ spec: b }));
       }),
     );
   });

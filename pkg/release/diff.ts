@@ -15,7 +15,7 @@ export interface FieldChange {
 }
 
 /** Redacts strings and JSON values. */
-export interface Hidden {
+export interface Redaction {
   hide(text: string): string;
   hideIn(value: unknown): unknown;
 }
@@ -46,10 +46,10 @@ const PLAIN_MEMBER = /^[A-Za-z_$][\w$-]*$/;
  * status and fields that only the API server writes. Masks values of Secrets.
  * @param before current state; undefined if the object does not exist @param after new state @param hidden redacts paths and values
  */
-export function changedFields(
+export function findChangedFields(
   before: KubeObject | undefined,
   after: KubeObject,
-  hidden?: Hidden,
+  hidden?: Redaction,
 ): { changes: FieldChange[]; more: number } {
   const found = findDifferences(before, after).map((difference) => ({ difference, at: formatDiffPath(difference.path) }));
   found.sort((a, b) => compareText(a.at, b.at));
@@ -86,7 +86,7 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
   }
 }
 
-function fieldChange({ before, after }: Difference, path: string, hidden: Hidden | undefined): FieldChange {
+function fieldChange({ before, after }: Difference, path: string, hidden: Redaction | undefined): FieldChange {
   const [from, to] = [before, after].map((value) => textOf(hidden ? hidden.hideIn(value) : value));
   return {
     path: hidden ? hidden.hide(path) : path,

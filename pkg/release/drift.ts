@@ -13,8 +13,8 @@ import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { type Difference, findDifferences, formatDiffPath, type PathStep } from "./diff.ts";
 import { objectKey } from "./identity.ts";
-import { parseJsonPointer, pointerOf, replaceAt, valueAt } from "./jsonPointer.ts";
-import { isApplied, managersOf } from "./managedFields.ts";
+import { formatJsonPointer, parseJsonPointer, replaceAt, valueAt } from "./jsonPointer.ts";
+import { findOtherManagers, isApplied } from "./managedFields.ts";
 import type { ReleaseRecord } from "./record.ts";
 
 /** The action on drift, and whether it only applies because the extension was taken over. */
@@ -27,7 +27,7 @@ export interface DriftPolicy {
  * Returns the policy of `spec.drift.policy`. The default is to correct drift. If another operator-controller installed the release, the default
  * is to keep drift until a newer bundle is installed, because users may rely on it.
  */
-export function driftPolicyOf(spec: ClusterExtension["spec"], deployed: Pick<ReleaseRecord, "takenOver">): DriftPolicy {
+export function getDriftPolicy(spec: ClusterExtension["spec"], deployed: Pick<ReleaseRecord, "takenOver">): DriftPolicy {
   const { policy } = spec.drift ?? {};
   if (policy !== undefined) return { policy, isTakenOver: false };
   const isTakenOver = deployed.takenOver === true;
@@ -59,13 +59,13 @@ const INJECTED: Readonly<Record<string, string>> = {
  * not exist. It gets the live value if only we own it, because an apply removes such a field if it is omitted. Injected certificates and
  * certificate authorities are kept too. If the object does not exist, it is returned unchanged.
  */
-export function withIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
+export function preserveIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
   if (!live) return object;
   const pointers = rules.filter(({ target }) => isMeant(object, target)).flatMap((rule) => rule.paths);
   const paths = [...pointers.map(parseJsonPointer), ...injectedPaths(object)].flatMap((path) => leavesAt(valueAt(object, path), path));
   return paths.reduce((applied, path) => {
     const there = livePath(object, live, path);
-    const isOthers = there === undefined || managersOf(live, there).length > 0;
+    const isOthers = there === undefined || findOtherManagers(live, there).length > 0;
     return replaceAt(applied, path, isOthers ? undefined : valueAt(live, there));
   }, object);
 }
@@ -127,20 +127,20 @@ export interface DriftedField {
  * API server, so that defaults and notation do not matter, nor do later writes by other managers. In the order of the object.
  * @param before the live object @param after the response to the apply
  */
-export function driftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
-  return driftIn(before, after).map(({ path }) => ({
+export function findDriftedFields(before: KubeObject, after: KubeObject): DriftedField[] {
+  return findFieldDrift(before, after).map(({ path }) => ({
     path: formatDiffPath(path),
-    managers: managersOf(before, positionsIn(before, path)),
+    managers: findOtherManagers(before, toIndexes(before, path)),
   }));
 }
 
 /** Returns the drifted fields with paths as steps and both values. */
-export function driftIn(before: KubeObject, after: KubeObject): Difference[] {
-  return findDifferences(before, after).filter(({ path }) => isApplied(after, positionsIn(after, path)));
+export function findFieldDrift(before: KubeObject, after: KubeObject): Difference[] {
+  return findDifferences(before, after).filter(({ path }) => isApplied(after, toIndexes(after, path)));
 }
 
 /** Converts a path to indexes of list entries in `object`; -1 for an entry that does not exist. */
-export function positionsIn(object: unknown, path: readonly PathStep[]): string[] {
+export function toIndexes(object: unknown, path: readonly PathStep[]): string[] {
   let at = object;
   return path.map((step) => {
     const member = positionOf(at, step);
@@ -165,7 +165,7 @@ const OURS: ReadonlySet<string> = new Set([
 ]);
 
 /** A release that another program applied, and the cluster state by `objectKey`, without missing objects. */
-export interface TakenOver {
+export interface TakenOverRelease {
   recorded: readonly KubeObject[];
   /** With the fields of that program already transferred to us. */
   live: ReadonlyMap<string, KubeObject>;
@@ -177,7 +177,7 @@ export interface TakenOver {
  * Returns `objects` for taking over a release: drift from the recorded release is kept, while ownership marks and changes of the new rendering
  * are applied. Omits deleted objects. An object without drift is returned unchanged.
  */
-export function withoutDrifted(objects: readonly KubeObject[], { recorded, live, after }: TakenOver): KubeObject[] {
+export function preserveDrift(objects: readonly KubeObject[], { recorded, live, after }: TakenOverRelease): KubeObject[] {
   const before = new Map(recorded.map((object) => [objectKey(object), object]));
   return objects.flatMap((object) => {
     const key = objectKey(object);
@@ -189,18 +189,18 @@ export function withoutDrifted(objects: readonly KubeObject[], { recorded, live,
 }
 
 function withDriftLeft(object: KubeObject, recorded: KubeObject, live: KubeObject, after: KubeObject): KubeObject {
-  const paths = driftIn(live, after)
+  const paths = findFieldDrift(live, after)
     .flatMap(({ path }) => membersAt(path, after))
     .map(asFarAsKeyed)
     .filter((path) => !isMark(path) && saysTheSame(path, object, recorded))
-    .map((path) => pointerOf(positionsIn(object, path)));
+    .map((path) => formatJsonPointer(toIndexes(object, path)));
   if (paths.length === 0) return object;
   const { kind, metadata } = object;
-  return withIgnored(object, live, [{ paths: [...new Set(paths)], target: { kind, name: metadata.name } }]);
+  return preserveIgnored(object, live, [{ paths: [...new Set(paths)], target: { kind, name: metadata.name } }]);
 }
 
 function saysTheSame(path: readonly PathStep[], object: KubeObject, recorded: KubeObject): boolean {
-  const [now, then] = [object, recorded].map((one) => valueAt(one, positionsIn(one, path)));
+  const [now, then] = [object, recorded].map((one) => valueAt(one, toIndexes(one, path)));
   return now !== undefined && then !== undefined && canonicalJson(now) === canonicalJson(then);
 }
 

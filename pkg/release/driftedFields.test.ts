@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { driftedFields } from "./drift.ts";
+import { findDriftedFields } from "./drift.ts";
 
 const owned = (manager: string, fieldsV1: JsonObject, operation = "Update"): JsonObject => ({ manager, operation, fieldsV1 });
 const OURS = "olm.operatorframework.io";
@@ -73,5 +73,5 @@ test.for<[name: string, before: KubeObject, after: KubeObject, want: string[]]>(
     ["spec.args[0] by x"],
   ],
 ])("%s", ([, before, after, want]) => {
-  expect(driftedFields(before, after).map(({ path, managers }) => `${path} by ${managers.join(" and ")}`)).toEqual(want);
+  expect(findDriftedFields(before, after).map(({ path, managers }) => `${path} by ${managers.join(" and ")}`)).toEqual(want);
 });

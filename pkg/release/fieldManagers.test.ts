@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { wroteAlthoughSame } from "./managedFields.ts";
+import { detectsConcurrentChange } from "./managedFields.ts";
 
 const EARLIER = "2026-01-01T00:00:00Z";
 const LATER = "2026-01-01T00:00:05Z";
@@ -32,5 +32,5 @@ test.for<[name: string, before: JsonObject[], after: JsonObject[], wrote: boolea
   ["there was no entry of ours", [other(EARLIER)], [applied({ time: LATER })], false],
   ["entries without a time", [applied({ time: null })], [applied({ time: null })], false],
 ])("%s", ([, before, after, wrote]) => {
-  expect(wroteAlthoughSame({ managedFields: before }, { managedFields: after })).toBe(wrote);
+  expect(detectsConcurrentChange({ managedFields: before }, { managedFields: after })).toBe(wrote);
 });

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  activeReleases,
+  findReleasesToRemove,
+  listActiveReleases,
+  listReleasesWithObjects,
   MAX_HISTORY,
   RELEASE_STATUSES,
   type ReleaseRecord,
   type ReleaseStatus,
-  releasesToRemove,
-  releasesWithObjects,
 } from "./record.ts";
 
 /** Returns releases 1, 2, 3, … with these statuses. */
@@ -35,7 +35,7 @@ test.for<[name: string, statuses: ReleaseStatus[], removed: number[]]>([
   ["an older deployed one goes", ["deployed", "deployed", ...failed(10)], [1, 3]],
   ["without a deployed one the newest ten stay", failed(12), [1, 2]],
 ])("%s", ([, statuses, removed]) => {
-  expect(releasesToRemove(historyOf(statuses).toReversed())).toEqual(removed);
+  expect(findReleasesToRemove(historyOf(statuses).toReversed())).toEqual(removed);
 });
 
 test.for<[statuses: ReleaseStatus[], versions: number[]]>([
@@ -49,8 +49,8 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
     [2, 1],
   ],
   [[], []],
-])("releasesWithObjects returns for statuses %j the releases %j", ([statuses, versions]) => {
-  expect(releasesWithObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
+])("listReleasesWithObjects returns for statuses %j the releases %j", ([statuses, versions]) => {
+  expect(listReleasesWithObjects(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
 test.for<[statuses: ReleaseStatus[], versions: number[]]>([
@@ -71,15 +71,15 @@ test.for<[statuses: ReleaseStatus[], versions: number[]]>([
   ],
   [["deployed", "uninstalled", "deployed"], [3]],
   [[], []],
-])("activeReleases returns for statuses %j the releases %j", ([statuses, versions]) => {
-  expect(activeReleases(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
+])("listActiveReleases returns for statuses %j the releases %j", ([statuses, versions]) => {
+  expect(listActiveReleases(historyOf(statuses)).map(({ version }) => version)).toEqual(versions);
 });
 
-test("releasesToRemove keeps at most ten releases, including the last deployed one", () => {
+test("findReleasesToRemove keeps at most ten releases, including the last deployed one", () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...RELEASE_STATUSES), { maxLength: 30 }), (statuses) => {
       const history = historyOf(statuses);
-      const removed = new Set(releasesToRemove(history));
+      const removed = new Set(findReleasesToRemove(history));
       const kept = history.filter(({ version }) => !removed.has(version));
       expect(kept.length).toBe(Math.min(history.length, MAX_HISTORY));
       const deployed = history.findLast(({ status }) => status === "deployed");

@@ -52,12 +52,12 @@ export class UnidentifiedObjectsError extends TerminalError {
 }
 
 /** Returns the SHA-256 (hex) of one object, independent of the order of its fields. */
-export function objectDigest(object: KubeObject): string {
+export function digestObject(object: KubeObject): string {
   return createHash("sha256").update(canonicalJson(object)).digest("hex");
 }
 
 /** Returns the SHA-256 (hex) of a set of objects, independent of their order and that of their fields. */
-export function objectsDigest(objects: readonly KubeObject[]): string {
-  const lines = objects.map((object) => `${objectKey(object)} ${objectDigest(object)}\n`);
+export function digestObjects(objects: readonly KubeObject[]): string {
+  const lines = objects.map((object) => `${objectKey(object)} ${digestObject(object)}\n`);
   return createHash("sha256").update(lines.sort().join("")).digest("hex");
 }

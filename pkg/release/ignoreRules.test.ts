@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { type IgnoreRule, withIgnored } from "./drift.ts";
+import { type IgnoreRule, preserveIgnored } from "./drift.ts";
 
 const OURS = "olm.operatorframework.io";
 const owned = (manager: string, fieldsV1: JsonObject): JsonObject => ({ manager, operation: "Apply", fieldsV1 });
@@ -46,11 +46,11 @@ test.for<[name: string, live: KubeObject | undefined, rules: IgnoreRule[], want:
   ["all of it is meant", deployment({}), [rule(["/spec/replicas"], { group: "apps", namespace: "ns", name: "d" })], { paused: true }],
 ])("%s", ([, live, rules, want]) => {
   const object = deployment({ replicas: 1, paused: true });
-  expect(withIgnored(object, live, rules)["spec"]).toEqual(want);
+  expect(preserveIgnored(object, live, rules)["spec"]).toEqual(want);
   expect(object).toEqual(deployment({ replicas: 1, paused: true }));
 });
 
-test("withIgnored finds a list entry by its name when the live object has it at another index", () => {
+test("preserveIgnored finds a list entry by its name when the live object has it at another index", () => {
   const object = deployment({ containers: [{ name: "manager", image: "i:1" }] });
   const live = deployment({
     containers: [
@@ -58,19 +58,19 @@ test("withIgnored finds a list entry by its name when the live object has it at 
       { name: "manager", image: "i:2" },
     ],
   });
-  expect(withIgnored(object, live, [rule(["/spec/containers/0/image"])])["spec"]).toEqual({
+  expect(preserveIgnored(object, live, [rule(["/spec/containers/0/image"])])["spec"]).toEqual({
     containers: [{ name: "manager", image: "i:2" }],
   });
 });
 
-test("withIgnored reaches annotations with a slash in their name", () => {
+test("preserveIgnored reaches annotations with a slash in their name", () => {
   const object = deployment({}, { annotations: { "example.com/team": "a", other: "b" } });
-  const applied = withIgnored(object, deployment({}), [rule(["/metadata/annotations/example.com~1team"])]);
+  const applied = preserveIgnored(object, deployment({}), [rule(["/metadata/annotations/example.com~1team"])]);
   expect(applied.metadata.annotations).toEqual({ other: "b" });
 });
 
 // Source: D-31 (CA injection).
-test("withIgnored keeps injected certificates without a rule, and the bundle's own placeholders", () => {
+test("preserveIgnored keeps injected certificates without a rule, and the bundle's own placeholders", () => {
   const webhooks = (caBundle: string): JsonObject => ({ webhooks: [{ name: "w", clientConfig: { caBundle, url: "https://w" } }] });
   const hook = (members: JsonObject, managedFields: JsonObject[] = []): KubeObject => ({
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -79,17 +79,20 @@ test("withIgnored keeps injected certificates without a rule, and the bundle's o
     ...members,
   });
   const injector = owned("ca-injector", { "f:webhooks": { 'k:{"name":"w"}': { "f:clientConfig": { "f:caBundle": {} } } } });
-  const injected = withIgnored(hook(webhooks("Cg==")), hook(webhooks("PEM"), [injector]), []);
+  const injected = preserveIgnored(hook(webhooks("Cg==")), hook(webhooks("PEM"), [injector]), []);
   expect(injected["webhooks"]).toEqual([{ name: "w", clientConfig: { url: "https://w" } }]);
-  expect(withIgnored(hook(webhooks("Cg==")), hook(webhooks("Cg==")), [])).toEqual(hook(webhooks("Cg==")));
-  expect(withIgnored(hook(webhooks("Cg==")), undefined, [])).toEqual(hook(webhooks("Cg==")));
+  expect(preserveIgnored(hook(webhooks("Cg==")), hook(webhooks("Cg==")), [])).toEqual(hook(webhooks("Cg==")));
+  expect(preserveIgnored(hook(webhooks("Cg==")), undefined, [])).toEqual(hook(webhooks("Cg==")));
   const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "c" } };
   const conversion = (caBundle: string): JsonObject => ({ spec: { conversion: { webhook: { clientConfig: { caBundle } } } } });
-  expect(withIgnored({ ...crd, ...conversion("Cg==") }, { ...crd, ...conversion("PEM") }, [])).toEqual({ ...crd, ...conversion("PEM") });
+  expect(preserveIgnored({ ...crd, ...conversion("Cg==") }, { ...crd, ...conversion("PEM") }, [])).toEqual({
+    ...crd,
+    ...conversion("PEM"),
+  });
 });
 
 // Source: S0-090.
-test("withIgnored keeps authorities that OpenShift injected into a ConfigMap, and nothing else of it", () => {
+test("preserveIgnored keeps authorities that OpenShift injected into a ConfigMap, and nothing else of it", () => {
   const bundled = (label: string, data: JsonObject, metadata: JsonObject = {}): KubeObject => ({
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -102,7 +105,7 @@ test("withIgnored keeps authorities that OpenShift injected into a ConfigMap, an
     { "ca-bundle.crt": "CA", other: "b" },
     { managedFields: [owned("cno", { "f:data": { "f:ca-bundle.crt": {} } })] },
   );
-  expect(withIgnored(bundled("true", placeholder), live, [])["data"]).toEqual({ other: "a" });
-  expect(withIgnored(bundled("false", placeholder), live, [])["data"]).toEqual(placeholder);
-  expect(withIgnored(bundled("true", placeholder), undefined, [])["data"]).toEqual(placeholder);
+  expect(preserveIgnored(bundled("true", placeholder), live, [])["data"]).toEqual({ other: "a" });
+  expect(preserveIgnored(bundled("false", placeholder), live, [])["data"]).toEqual(placeholder);
+  expect(preserveIgnored(bundled("true", placeholder), undefined, [])["data"]).toEqual(placeholder);
 });

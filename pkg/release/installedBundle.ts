@@ -5,7 +5,7 @@ import {
   LABEL_BUNDLE_VERSION,
   LABEL_PACKAGE_NAME,
 } from "../api/constants.ts";
-import { lastDeployed, type ReleaseRecord } from "./record.ts";
+import { findLastDeployed, type ReleaseRecord } from "./record.ts";
 
 /** The bundle that a release records. */
 export interface InstalledBundle {
@@ -16,7 +16,7 @@ export interface InstalledBundle {
   release?: string | undefined;
   /** Reference of the bundle's image, as in the catalog. */
   image: string;
-  /** The bundle's properties in the catalog at installation or later, as `keptProperties` writes them; absent if no catalog was used. */
+  /** The bundle's properties in the catalog at installation or later, as `formatKeptProperties` writes them; absent if no catalog was used. */
   properties?: string;
   /** Digest of the pulled image; absent if the release does not record it. */
   imageDigest?: string | undefined;
@@ -25,13 +25,13 @@ export interface InstalledBundle {
 }
 
 /** Returns the bundle of the last completely applied release, if there is one. */
-export function installedOf(history: readonly ReleaseRecord[]): InstalledBundle | undefined {
-  const deployed = lastDeployed(history);
-  return deployed && installedFrom(deployed);
+export function findInstalledBundle(history: readonly ReleaseRecord[]): InstalledBundle | undefined {
+  const deployed = findLastDeployed(history);
+  return deployed && readInstalledBundle(deployed);
 }
 
 /** Returns the bundle of a release, from the labels that it was written with. */
-export function installedFrom(release: ReleaseRecord): InstalledBundle {
+export function readInstalledBundle(release: ReleaseRecord): InstalledBundle {
   const { labels, properties, imageDigest, cautions } = release;
   return {
     packageName: labels[LABEL_PACKAGE_NAME] ?? "",
@@ -45,8 +45,8 @@ export function installedFrom(release: ReleaseRecord): InstalledBundle {
   };
 }
 
-/** Returns the labels from which `installedFrom` reads `bundle`. */
-export function labelsFrom(bundle: InstalledBundle): Record<string, string> {
+/** Returns the labels from which `readInstalledBundle` reads `bundle`. */
+export function toReleaseLabels(bundle: InstalledBundle): Record<string, string> {
   const labels: Record<string, string> = {
     [LABEL_PACKAGE_NAME]: bundle.packageName,
     [LABEL_BUNDLE_NAME]: bundle.name,

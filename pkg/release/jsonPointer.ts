@@ -9,7 +9,7 @@ export function parseJsonPointer(pointer: string): string[] {
 }
 
 /** Formats `path` as a JSON pointer. */
-export function pointerOf(path: readonly string[]): string {
+export function formatJsonPointer(path: readonly string[]): string {
   return path.map((member) => `/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 

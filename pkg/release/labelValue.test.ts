@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { labelValue } from "./labels.ts";
+import { toLabelValue } from "./labels.ts";
 
 /** Valid label values. @see k8s.io/apimachinery v0.36.3 pkg/util/validation IsValidLabelValue */
 const VALID = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
@@ -19,17 +19,17 @@ test.for<[what: string, text: string, value: string]>([
   ["a begin that no label has", "-a", "a-c2748917"],
   ["nothing of it valid", "✓", "1dabba21"],
 ])("%s", ([, text, value]) => {
-  expect([labelValue(text), VALID.test(value)]).toEqual([value, true]);
+  expect([toLabelValue(text), VALID.test(value)]).toEqual([value, true]);
 });
 
-test("labelValue returns a valid value for any text, keeps valid texts, and keeps them distinct", () => {
+test("toLabelValue returns a valid value for any text, keeps valid texts, and keeps them distinct", () => {
   const version = fc.tuple(fc.nat(99), fc.stringMatching(/^[0-9A-Za-z.+-]{0,70}$/)).map(([major, rest]) => `${major}.0.0-${rest}`);
   const text = fc.oneof(fc.string({ maxLength: 100 }), fc.string({ unit: "grapheme", maxLength: 100 }), version);
   fc.assert(
     fc.property(text, text, (a, b) => {
-      expect(labelValue(a)).toMatch(VALID);
-      if (VALID.test(a)) expect(labelValue(a)).toBe(a);
-      if (a !== b && VALID.test(a) && VALID.test(b)) expect(labelValue(a)).not.toBe(labelValue(b));
+      expect(toLabelValue(a)).toMatch(VALID);
+      if (VALID.test(a)) expect(toLabelValue(a)).toBe(a);
+      if (a !== b && VALID.test(a) && VALID.test(b)) expect(toLabelValue(a)).not.toBe(toLabelValue(b));
     }),
   );
 });

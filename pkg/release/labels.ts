@@ -21,7 +21,7 @@ const VALID = /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
  * Deterministic; different valid values stay different.
  * @see https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
-export function labelValue(text: string): string {
+export function toLabelValue(text: string): string {
   const plain = text.replaceAll("+", "_");
   if (plain.length <= MAX && VALID.test(plain)) return plain;
   const hash = createHash("sha256").update(text).digest("hex").slice(0, HASH);
@@ -44,8 +44,8 @@ export function withBundleLabels(object: KubeObject, { packageName, version }: O
   const { metadata } = withoutBundleLabels(object);
   const labels = {
     ...metadata.labels,
-    ...(packageName === "" ? {} : { [LABEL_PACKAGE_NAME]: labelValue(packageName) }),
-    ...(version === "" ? {} : { [LABEL_BUNDLE_VERSION]: labelValue(version) }),
+    ...(packageName === "" ? {} : { [LABEL_PACKAGE_NAME]: toLabelValue(packageName) }),
+    ...(version === "" ? {} : { [LABEL_BUNDLE_VERSION]: toLabelValue(version) }),
   };
   return { ...object, metadata: { ...metadata, labels } };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { inLiveOrder, podChange } from "./liveOrder.ts";
+import { comparePods, sortLikeLive } from "./liveOrder.ts";
 
 function deployment(pod: JsonObject, annotations: Record<string, string> = {}): KubeObject {
   return {
@@ -12,22 +12,22 @@ function deployment(pod: JsonObject, annotations: Record<string, string> = {}): 
 }
 const named = (...names: string[]): JsonObject[] => names.map((name) => ({ name }));
 
-test("inLiveOrder sorts lists of a Pod like the live object, with new entries last", () => {
+test("sortLikeLive sorts lists of a Pod like the live object, with new entries last", () => {
   const live = deployment({ volumes: named("c", "x", "a"), containers: [{ name: "m", env: named("B", "OTHER", "A") }] });
   const wanted = deployment({ volumes: named("a", "b", "c"), containers: [{ name: "m", env: named("A", "B"), args: ["2", "1"] }] });
-  expect(inLiveOrder(wanted, live)).toEqual(
+  expect(sortLikeLive(wanted, live)).toEqual(
     deployment({ volumes: named("c", "a", "b"), containers: [{ name: "m", env: named("B", "A"), args: ["2", "1"] }] }),
   );
 });
 
-test("inLiveOrder identifies entries as the API server does", () => {
+test("sortLikeLive identifies entries as the API server does", () => {
   const mounts = (...paths: string[]): JsonObject => ({
     containers: [{ name: "m", volumeMounts: paths.map((mountPath) => ({ name: "v", mountPath })) }],
   });
-  expect(inLiveOrder(deployment(mounts("/a", "/b")), deployment(mounts("/b", "/a")))).toEqual(deployment(mounts("/b", "/a")));
+  expect(sortLikeLive(deployment(mounts("/a", "/b")), deployment(mounts("/b", "/a")))).toEqual(deployment(mounts("/b", "/a")));
 });
 
-test("inLiveOrder changes nothing when there is no live object or no Pod", () => {
+test("sortLikeLive changes nothing when there is no live object or no Pod", () => {
   const wanted = deployment({ volumes: named("a") });
   const service: KubeObject = {
     apiVersion: "v1",
@@ -35,8 +35,8 @@ test("inLiveOrder changes nothing when there is no live object or no Pod", () =>
     metadata: { name: "a" },
     spec: { ports: [{ name: "b" }, { name: "a" }] },
   };
-  expect(inLiveOrder(wanted, undefined)).toBe(wanted);
-  expect(inLiveOrder(service, service)).toBe(service);
+  expect(sortLikeLive(wanted, undefined)).toBe(wanted);
+  expect(sortLikeLive(service, service)).toBe(service);
 });
 
 test.for<[string, KubeObject, KubeObject, "none" | "annotations" | "other"]>([
@@ -44,6 +44,6 @@ test.for<[string, KubeObject, KubeObject, "none" | "annotations" | "other"]>([
   ["another order", deployment({ volumes: named("a", "b") }), deployment({ volumes: named("b", "a") }), "other"],
   ["an annotation", deployment({ volumes: [] }), deployment({ volumes: [] }, { a: "b" }), "annotations"],
   ["an annotation and a field", deployment({ volumes: [] }), deployment({ volumes: named("a") }, { a: "b" }), "other"],
-])("podChange reports %s", ([, before, after, want]) => {
-  expect(podChange(before, after)).toBe(want);
+])("comparePods reports %s", ([, before, after, want]) => {
+  expect(comparePods(before, after)).toBe(want);
 });

@@ -18,7 +18,7 @@ export type PodChange = "none" | "annotations" | "other";
  * Returns `object` with the lists of its Pod template in the order of the live object; new entries come last. The order of such lists is part of
  * the template: applying the same entries in another order would replace all Pods.
  */
-export function inLiveOrder(object: KubeObject, live: KubeObject | undefined): KubeObject {
+export function sortLikeLive(object: KubeObject, live: KubeObject | undefined): KubeObject {
   const [template, there] = [templateOf(object), templateOf(live)];
   const spec = object["spec"];
   if (!template || !there || !isObject(spec)) return object;
@@ -26,7 +26,7 @@ export function inLiveOrder(object: KubeObject, live: KubeObject | undefined): K
 }
 
 /** Compares the Pod templates of two states of one object, including the order of lists. */
-export function podChange(before: KubeObject, after: KubeObject): PodChange {
+export function comparePods(before: KubeObject, after: KubeObject): PodChange {
   const [from, to] = [templateOf(before), templateOf(after)];
   if (!from || !to || canonicalJson(from) === canonicalJson(to)) return "none";
   return canonicalJson(withoutAnnotations(from)) === canonicalJson(withoutAnnotations(to)) ? "annotations" : "other";

@@ -104,7 +104,7 @@ interface ManagedFieldsEntry {
  * one of them takes it from this set, so metadata alone shows whether applied fields changed.
  * @see https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
-export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): JsonObject | undefined {
+export function getAppliedFields(metadata: Pick<ObjectMeta, "managedFields">): JsonObject | undefined {
   return appliedEntry(metadata)?.fields;
 }
 
@@ -115,7 +115,7 @@ export function appliedFields(metadata: Pick<ObjectMeta, "managedFields">): Json
  * @param before as it was read @param after the response to the apply, which differs from it in none of our fields
  * @see k8s.io/apimachinery v0.36.3 pkg/util/managedfields/internal/managedfieldsupdater.go
  */
-export function wroteAlthoughSame(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
+export function detectsConcurrentChange(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
   const [was, is] = [appliedEntry(before), appliedEntry(after)];
   if (was === undefined || is === undefined || was.apiVersion !== is.apiVersion) return false;
   return is.time > was.time && canonicalJson(was.fields) === canonicalJson(is.fields); // different fields: the apply itself changed
@@ -130,14 +130,14 @@ export function hasApplied(metadata: Pick<ObjectMeta, "managedFields">, manager:
  * Returns the other managers that own the value at `path` of a live object, or a part of it; in the order of managedFields.
  * @param path members and indexes of `object`
  */
-export function managersOf(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): string[] {
+export function findOtherManagers(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): string[] {
   const owners = entriesOf(object.metadata).filter(({ manager, fields }) => manager !== FIELD_MANAGER && owns(fields, object, path));
   return [...new Set(owners.map(({ manager }) => manager))];
 }
 
 /** Reports whether our applies own the value at `path` of an object; true if the API server records none of our fields. */
 export function isApplied(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): boolean {
-  const fields = appliedFields(object.metadata);
+  const fields = getAppliedFields(object.metadata);
   return fields === undefined || owns(fields, object, path);
 }
 

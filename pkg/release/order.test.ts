@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { describeObject } from "./identity.ts";
-import { installOrder, uninstallOrder } from "./plan.ts";
+import { sortForInstall, sortForUninstall } from "./plan.ts";
 
 const object = (kind: string, name = "a", namespace?: string): KubeObject => ({
   apiVersion: "v1",
@@ -10,7 +10,7 @@ const object = (kind: string, name = "a", namespace?: string): KubeObject => ({
   metadata: namespace === undefined ? { name } : { name, namespace },
 });
 
-test("installOrder sorts kinds in Helm's order, unknown kinds last and by name", () => {
+test("sortForInstall sorts kinds in Helm's order, unknown kinds last and by name", () => {
   const kinds = [
     "ValidatingWebhookConfiguration",
     "Deployment",
@@ -31,7 +31,7 @@ test("installOrder sorts kinds in Helm's order, unknown kinds last and by name",
     "PriorityClass",
     "Namespace",
   ];
-  expect(installOrder(all.map((kind) => object(kind))).map(({ kind }) => kind)).toEqual([
+  expect(sortForInstall(all.map((kind) => object(kind))).map(({ kind }) => kind)).toEqual([
     "PriorityClass",
     "Namespace",
     "ServiceAccount",
@@ -50,18 +50,18 @@ test("installOrder sorts kinds in Helm's order, unknown kinds last and by name",
   ]);
 });
 
-test("installOrder puts a custom resource after its CRD when it has the name of a built-in kind", () => {
+test("sortForInstall puts a custom resource after its CRD when it has the name of a built-in kind", () => {
   const custom: KubeObject = { apiVersion: "ecr.example.com/v1", kind: "Secret", metadata: { name: "a" } };
   const definition: KubeObject = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "b" } };
-  expect(installOrder([custom, definition])).toEqual([definition, custom]);
+  expect(sortForInstall([custom, definition])).toEqual([definition, custom]);
 });
 
-test("installOrder sorts objects of a kind by namespace and name", () => {
+test("sortForInstall sorts objects of a kind by namespace and name", () => {
   const objects = [object("Role", "b", "x"), object("Role", "a", "y"), object("Role", "a", "x"), object("Role", "c")];
-  expect(installOrder(objects).map(describeObject)).toEqual(["Role c", "Role x/a", "Role x/b", "Role y/a"]);
+  expect(sortForInstall(objects).map(describeObject)).toEqual(["Role c", "Role x/a", "Role x/b", "Role y/a"]);
 });
 
-test("installOrder does not depend on the input's order, and uninstallOrder is its exact reverse", () => {
+test("sortForInstall does not depend on the input's order, and sortForUninstall is its exact reverse", () => {
   const kinds = fc.constantFrom("Deployment", "Role", "Service", "Zebra", "Antelope", "Secret");
   const some = fc.uniqueArray(fc.tuple(kinds, fc.constantFrom("a", "b", "c"), fc.constantFrom("n", "m")), {
     selector: (entry) => entry.join(),
@@ -69,8 +69,8 @@ test("installOrder does not depend on the input's order, and uninstallOrder is i
   fc.assert(
     fc.property(some, (entries) => {
       const objects = entries.map(([kind, name, namespace]) => object(kind, name, namespace));
-      expect(installOrder(objects.toReversed())).toEqual(installOrder(objects));
-      expect(uninstallOrder(objects)).toEqual(installOrder(objects).reverse());
+      expect(sortForInstall(objects.toReversed())).toEqual(sortForInstall(objects));
+      expect(sortForUninstall(objects)).toEqual(sortForInstall(objects).reverse());
     }),
   );
 });

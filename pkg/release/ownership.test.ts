@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { type Ownership, ownershipConflict, ownershipOf } from "./ownership.ts";
+import { determineOwnership, findOwnershipConflict, type Ownership } from "./ownership.ts";
 
 interface OwnershipCase extends CaseHead {
   given: { live?: KubeObject; existing?: string[] };
@@ -12,14 +12,14 @@ const OWNER = { name: "hello", uid: "1234", installNamespace: "ns" };
 
 test.for(loadCases<OwnershipCase>("release-ownership"))("$name", ({ given: { live, existing }, want }) => {
   const exists = existing && ((name: string): boolean => existing.includes(name));
-  const { refusal: _refusal, claim: _claim, ...told } = { refusal: "", claim: {}, ...ownershipOf(live, OWNER, exists) };
+  const { refusal: _refusal, claim: _claim, ...told } = { refusal: "", claim: {}, ...determineOwnership(live, OWNER, exists) };
   expect(told).toEqual(want);
-  expect(ownershipConflict(live, OWNER, exists)).toBe(want.kind === "foreign" ? want.message : undefined);
+  expect(findOwnershipConflict(live, OWNER, exists)).toBe(want.kind === "foreign" ? want.message : undefined);
 });
 
-test("ownershipOf assumes that another extension exists unless the caller knows better", () => {
+test("determineOwnership assumes that another extension exists unless the caller knows better", () => {
   const labels = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "other" };
   const live: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "ns", labels } };
-  expect(ownershipOf(live, OWNER)).toMatchObject({ kind: "foreign", owner: "other" });
-  expect(ownershipOf(live, OWNER, () => false)).toMatchObject({ kind: "orphan", owner: "other" });
+  expect(determineOwnership(live, OWNER)).toMatchObject({ kind: "foreign", owner: "other" });
+  expect(determineOwnership(live, OWNER, () => false)).toMatchObject({ kind: "orphan", owner: "other" });
 });

@@ -14,22 +14,22 @@ export interface Claim {
 }
 
 /** Formats a claim and its remedy. */
-export function claimText({ text, remedy }: Claim): string {
+export function formatClaim({ text, remedy }: Claim): string {
   return remedy === undefined ? text : `${text}: ${remedy}`;
 }
 
 /** Finds the owner of a live object without a controller reference, from the marks of installers. */
 function claimOf(live: KubeObject): Claim {
-  const claimant = claimantOf(live);
+  const claimant = findClaimant(live);
   return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : ofNobody(live);
 }
 
 /** Returns the owner that an installer's marks name, such as `Helm release "ns/name"`, and a remedy; undefined without such marks. */
-export function claimantOf(live: KubeObject): { who: string; remedy: string } | undefined {
+export function findClaimant(live: KubeObject): { who: string; remedy: string } | undefined {
   return ofHelm(live) ?? ofClassicOlm(live) ?? ofApiServer(live);
 }
 
-function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof claimantOf> {
+function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof findClaimant> {
   const name = annotations?.["meta.helm.sh/release-name"];
   if (name === undefined) return undefined;
   const namespace = annotations?.["meta.helm.sh/release-namespace"];
@@ -38,7 +38,7 @@ function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof cl
 }
 
 /** OLM v0 sets these labels on its objects and on CRDs that it installs. */
-function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
+function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
   const remedy = "convert that Subscription (olmv1 migrate check), or remove it and its ClusterServiceVersion first";
   if (labels?.["olm.owner"] !== undefined) {
     const namespace = labels["olm.owner.namespace"];
@@ -51,7 +51,7 @@ function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof c
 }
 
 /** APIServices of the API server's own APIs; it recreates them when they are deleted. */
-function ofApiServer({ metadata: { labels } }: KubeObject): ReturnType<typeof claimantOf> {
+function ofApiServer({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
   if (labels?.["kube-aggregator.kubernetes.io/automanaged"] === undefined) return undefined;
   const remedy = "a bundle cannot serve it instead";
   return { who: "the API server, which serves that group and version itself or through a CustomResourceDefinition", remedy };
@@ -122,7 +122,7 @@ const WEBHOOK_CONFIGURATIONS: ReadonlySet<string> = new Set(["ValidatingWebhookC
  * @param extensionExists called for another extension that the marks name without a reference. The default is true, so that nothing is taken
  * from another extension.
  */
-export function ownershipOf(live: KubeObject | undefined, owner: Owner, extensionExists: ExtensionExists = () => true): Ownership {
+export function determineOwnership(live: KubeObject | undefined, owner: Owner, extensionExists: ExtensionExists = () => true): Ownership {
   if (!live) return { kind: "free" };
   const { labels, annotations, ownerReferences } = live.metadata;
   const controller = ownerReferences?.find((reference) => reference.controller);
@@ -145,13 +145,13 @@ export function ownershipOf(live: KubeObject | undefined, owner: Owner, extensio
  * Returns the message that denies `live` to the owner; undefined if it can be applied: free, ours or orphan. It starts with the text of the Go
  * operator-controller.
  */
-export function ownershipConflict(live: KubeObject | undefined, owner: Owner, extensionExists?: ExtensionExists): string | undefined {
-  const ownership = ownershipOf(live, owner, extensionExists);
+export function findOwnershipConflict(live: KubeObject | undefined, owner: Owner, extensionExists?: ExtensionExists): string | undefined {
+  const ownership = determineOwnership(live, owner, extensionExists);
   return ownership.kind === "foreign" ? ownership.message : undefined;
 }
 
 /** Returns the uid of the owner in the controller reference or, on CRDs, in the annotation; undefined without one. */
-export function controllerOf({ metadata: { annotations, ownerReferences } }: KubeObject): string | undefined {
+export function getControllerUid({ metadata: { annotations, ownerReferences } }: KubeObject): string | undefined {
   return ownerReferences?.find(({ controller }) => controller)?.uid ?? annotations?.[ANNOTATION_OWNER_UID];
 }
 
@@ -165,7 +165,7 @@ function foreign(live: KubeObject, owner: Owner, claim: Claim, extension?: strin
 function refusalOf({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): Refusal {
   const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");
   const refusal = `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
-  return { message: `${refusal}; ${claimText(claim)}`, refusal, claim };
+  return { message: `${refusal}; ${formatClaim(claim)}`, refusal, claim };
 }
 
 function isExtension({ apiVersion, kind }: OwnerReference): boolean {

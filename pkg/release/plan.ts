@@ -45,13 +45,13 @@ const INSTALL_ORDER: readonly string[] = [
 const RANKS: ReadonlyMap<string, number> = new Map(INSTALL_ORDER.map((kind, rank) => [kind, rank]));
 
 /** Returns `objects` in the order of an apply: by kind in Helm's order, then by namespace and name. */
-export function installOrder<T extends KubeObject>(objects: readonly T[]): T[] {
+export function sortForInstall<T extends KubeObject>(objects: readonly T[]): T[] {
   return objects.toSorted(compare);
 }
 
-/** Returns `objects` in the order of a removal: the exact reverse of `installOrder`. */
-export function uninstallOrder<T extends KubeObject>(objects: readonly T[]): T[] {
-  return installOrder(objects).reverse();
+/** Returns `objects` in the order of a removal: the exact reverse of `sortForInstall`. */
+export function sortForUninstall<T extends KubeObject>(objects: readonly T[]): T[] {
+  return sortForInstall(objects).reverse();
 }
 
 function compare(a: KubeObject, b: KubeObject): number {
@@ -74,7 +74,7 @@ function rankOf({ apiVersion, kind }: KubeObject): number {
 export type CrdPolicy = "DeleteIfUnused" | "Delete" | "Retain";
 
 /** Returns the policy of `spec`, with the default of the API server. */
-export function crdPolicyOf(spec: ClusterExtension["spec"]): CrdPolicy {
+export function getCrdPolicy(spec: ClusterExtension["spec"]): CrdPolicy {
   return spec.uninstall?.crdPolicy ?? "DeleteIfUnused";
 }
 
@@ -105,11 +105,11 @@ export function planRelease(request: {
   const wanted = new Set(request.desired.map(objectKey));
   const left = new Map<string, KubeObject>();
   for (const object of request.recorded ?? []) if (!wanted.has(objectKey(object))) left.set(objectKey(object), object);
-  const leaving = uninstallOrder([...left.values()]);
+  const leaving = sortForUninstall([...left.values()]);
   const policy = request.crdPolicy ?? "DeleteIfUnused";
   const crds = leaving.filter(isCrd);
   return {
-    apply: installOrder(request.desired),
+    apply: sortForInstall(request.desired),
     prune: policy === "Delete" ? leaving : leaving.filter((object) => !isCrd(object)),
     crds: { ifUnused: policy === "DeleteIfUnused" ? crds : [], kept: policy === "Retain" ? crds : [] },
   };

@@ -4,7 +4,7 @@ import { releaseRecord } from "../../test/support/releases.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { apiKindsAnnotation } from "../bundle/apiServices.ts";
 import type { Property } from "../fbc/types.ts";
-import { keptProperties, providedBundle } from "./providedBundle.ts";
+import { formatKeptProperties, readProvidedBundle } from "./providedBundle.ts";
 
 const LABELS = {
   "olm.operatorframework.io/package-name": "p",
@@ -31,7 +31,7 @@ interface Given {
 }
 
 const provided = ({ annotation, properties, ...given }: Given) =>
-  providedBundle(
+  readProvidedBundle(
     releaseRecord(1, "deployed", {
       labels: LABELS,
       annotations: annotation === undefined ? {} : { "olm.properties": annotation },
@@ -46,26 +46,26 @@ test.for<[why: string, given: Given, apis: string[], types: string[]]>([
   ["what its API services serve", { objects: [API_SERVICE] }, ["g.io/v1/Flunder"], []],
   [
     "not what its catalog says of the same kind",
-    { objects: [thingDefinition("g.io")], properties: keptProperties([gvk("v7")]) },
+    { objects: [thingDefinition("g.io")], properties: formatKeptProperties([gvk("v7")]) },
     ["g.io/v1/Thing"],
     ["olm.gvk"],
   ],
   [
     "what its catalog says of others",
-    { objects: [thingDefinition("h.io")], properties: keptProperties([gvk("v7"), gvk("v7")]) },
+    { objects: [thingDefinition("h.io")], properties: formatKeptProperties([gvk("v7"), gvk("v7")]) },
     ["h.io/v1/Thing", "g.io/v7/Thing"],
     ["olm.gvk", "olm.gvk"],
   ],
-  ["what its catalog says, and not its ClusterServiceVersion", { properties: "[]", annotation: keptProperties([REQUIRED]) }, [], []],
+  ["what its catalog says, and not its ClusterServiceVersion", { properties: "[]", annotation: formatKeptProperties([REQUIRED]) }, [], []],
   [
     "what its ClusterServiceVersion says, where no catalog did",
-    { annotation: keptProperties([REQUIRED, gvk("v1")]) },
+    { annotation: formatKeptProperties([REQUIRED, gvk("v1")]) },
     ["g.io/v1/Thing"],
     ["olm.package.required", "olm.gvk"],
   ],
   [
     "the same, where what the catalog said cannot be read",
-    { properties: "[", annotation: keptProperties([REQUIRED]) },
+    { properties: "[", annotation: formatKeptProperties([REQUIRED]) },
     [],
     ["olm.package.required"],
   ],
@@ -73,7 +73,7 @@ test.for<[why: string, given: Given, apis: string[], types: string[]]>([
   [
     "no API that is none",
     {
-      properties: keptProperties([
+      properties: formatKeptProperties([
         { type: "olm.gvk", value: { group: "g.io" } },
         { type: "olm.gvk", value: null },
       ]),
@@ -81,7 +81,7 @@ test.for<[why: string, given: Given, apis: string[], types: string[]]>([
     [],
     ["olm.gvk", "olm.gvk"],
   ],
-])("providedBundle returns the APIs and properties of a release %s", ([, given, apis, types]) => {
+])("readProvidedBundle returns the APIs and properties of a release %s", ([, given, apis, types]) => {
   const bundle = provided(given);
   expect(bundle.apis.map(({ group, version, kind }) => `${group}/${version}/${kind}`)).toEqual(apis);
   expect(bundle.properties.map(({ type }) => type)).toEqual(types);
@@ -92,13 +92,13 @@ test.for<[why: string, given: Given, apis: string[], types: string[]]>([
   ]);
 });
 
-test("providedBundle ignores an invalid version or bundle release", () => {
+test("readProvidedBundle ignores an invalid version or bundle release", () => {
   expect(provided({ labels: {} })).toMatchObject({ packageName: "", name: "", version: undefined });
   expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "01" } }).version).toBeUndefined();
   expect(provided({ labels: { ...LABELS, "olm.operatorframework.io/bundle-release": "3" } }).version?.release).toEqual(["3"]);
 });
 
-test("keptProperties keeps properties that dependencies need, and small other ones", () => {
+test("formatKeptProperties keeps properties that dependencies need, and small other ones", () => {
   const all: Property[] = [
     { type: "olm.bundle.object", value: { data: "x" } },
     { type: "olm.csv.metadata", value: {} },
@@ -106,17 +106,17 @@ test("keptProperties keeps properties that dependencies need, and small other on
     { type: "theirs", value: "x".repeat(2_000) },
     REQUIRED,
   ];
-  expect(keptProperties(all)).toBe(
+  expect(formatKeptProperties(all)).toBe(
     '[{"type":"theirs","value":{"small":4.1}},{"type":"olm.package.required","value":{"packageName":"b","versionRange":"\\u003e=1"}}]',
   );
 });
 
-test("keptProperties limits the total size, and keeps properties that dependencies need first", () => {
+test("formatKeptProperties limits the total size, and keeps properties that dependencies need first", () => {
   const others = Array.from({ length: 100 }, (_, i): Property => ({ type: "theirs", value: `${i} ${"x".repeat(900)}` }));
-  const text = keptProperties([...others, REQUIRED]);
+  const text = formatKeptProperties([...others, REQUIRED]);
   expect(text.length).toBeLessThanOrEqual(32_768);
   expect(text.length).toBeGreaterThan(30_000);
   expect(text).toContain("olm.package.required");
   expect(JSON.parse(text)).toHaveLength(36);
-  expect(keptProperties([])).toBe("[]");
+  expect(formatKeptProperties([])).toBe("[]");
 });

@@ -12,7 +12,7 @@ import { readCrdKind, versionsOf } from "../crdsafety/crdParts.ts";
 import type { Property } from "../fbc/types.ts";
 import { goJson } from "../golang/json.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
-import { gvkKey, providerFrom } from "../resolve/constraint/parse.ts";
+import { gvkKey, toProvider } from "../resolve/constraint/parse.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import { isCrd } from "./identity.ts";
 import type { ReleaseRecord } from "./record.ts";
@@ -37,7 +37,7 @@ const MAX_PROPERTIES = 32_768;
  * Formats the properties of a bundle for its release: a JSON list of type and value in the bundle's order, without manifests and without long
  * properties that dependencies do not need. At most 32,768 characters; properties that dependencies need take precedence.
  */
-export function keptProperties(properties: readonly Property[]): string {
+export function formatKeptProperties(properties: readonly Property[]): string {
   const all = properties
     .filter(({ type }) => !BULKY.has(type))
     .map(({ type, value }) => ({ decides: DECISIVE.has(type), json: goJson({ type, value }, { sortKeys: false }) }));
@@ -79,11 +79,11 @@ const MAX_APIS = 500;
  * provides the APIs of its CustomResourceDefinitions and, for other kinds, those of its olm.gvk properties. Never throws: invalid parts are
  * ignored.
  */
-export function providedBundle(release: Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">): ProvidedBundle {
+export function readProvidedBundle(release: Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">): ProvidedBundle {
   const { labels, annotations, objects } = release;
   const properties = propertiesIn(release.properties) ?? propertiesIn(annotations[ANNOTATION_PROPERTIES]) ?? [];
   const [name = "", packageName = ""] = [labels[LABEL_BUNDLE_NAME], labels[LABEL_PACKAGE_NAME]];
-  const stated = providerFrom({ name, package: packageName, properties });
+  const stated = toProvider({ name, package: packageName, properties });
   const version = versionOf(labels[LABEL_BUNDLE_VERSION], labels[LABEL_BUNDLE_RELEASE]);
   return { ...stated, name, version, apis: mergeProvidedApis(servedApis(objects), stated.apis) };
 }
@@ -99,7 +99,7 @@ function propertiesIn(text: string | undefined): Property[] | undefined {
   if (text === undefined) return undefined;
   try {
     const all = parseRawProperties(text).map(({ type, value }): Property => ({ type, value: value === "" ? null : JSON.parse(value) }));
-    return JSON.parse(keptProperties(all)) as Property[];
+    return JSON.parse(formatKeptProperties(all)) as Property[];
   } catch {
     return undefined;
   }

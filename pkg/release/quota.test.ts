@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { type CountedObject, exceededQuotas, formatExceededQuota } from "./quota.ts";
+import { type CountedObject, findExceededQuotas, formatExceededQuota } from "./quota.ts";
 
 const quota = (hard: Record<string, string>, used: Record<string, string> = {}, spec: object = {}): KubeObject => ({
   apiVersion: "v1",
@@ -59,14 +59,14 @@ test.for<[what: string, quota: KubeObject, created: CountedObject[], text: strin
     "exceeded quota: q, requested: services.loadbalancers=1,services.nodeports=1, used: services.loadbalancers=0,services.nodeports=0, limited: services.loadbalancers=0,services.nodeports=0",
   ],
   ["is no load balancer", quota({ "services.loadbalancers": "0" }), [counted("services", "", nodePorts)], undefined],
-])("exceededQuotas compares the created objects with the quota: %s", ([, of, created, text]) => {
-  const [exceeded] = exceededQuotas([of], created);
+])("findExceededQuotas compares the created objects with the quota: %s", ([, of, created, text]) => {
+  const [exceeded] = findExceededQuotas([of], created);
   expect(exceeded && formatExceededQuota(exceeded)).toBe(text);
 });
 
-test("exceededQuotas lists the counted objects", () => {
+test("findExceededQuotas lists the counted objects", () => {
   const created = [...configMaps(1), counted("secrets")];
-  expect(exceededQuotas([quota({ configmaps: "0" })], created)).toMatchObject([
+  expect(findExceededQuotas([quota({ configmaps: "0" })], created)).toMatchObject([
     { namespace: "ns", name: "q", objects: [created[0]?.object] },
   ]);
 });

@@ -49,7 +49,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
  * @see k8s.io/apiserver v0.36.3 pkg/admission/plugin/resourcequota/controller.go
  * @see k8s.io/kubernetes v1.36.0 pkg/quota/v1/evaluator/core/services.go
  */
-export function exceededQuotas(quotas: readonly KubeObject[], created: readonly CountedObject[]): ExceededQuota[] {
+export function findExceededQuotas(quotas: readonly KubeObject[], created: readonly CountedObject[]): ExceededQuota[] {
   return quotas.flatMap((quota) => {
     const { name, namespace = "" } = quota.metadata;
     if (isScoped(quota)) return [];

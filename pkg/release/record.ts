@@ -46,7 +46,7 @@ export interface ReleaseRecord {
   /** The CSV's annotations, `olm.properties` among them. */
   annotations: Record<string, string>;
   /**
-   * The bundle's properties in the catalog at installation, as `keptProperties` writes them: a JSON list of type and value. Absent on releases
+   * The bundle's properties in the catalog at installation, as `formatKeptProperties` writes them: a JSON list of type and value. Absent on releases
    * of other writers and if no catalog was used.
    */
   properties?: string;
@@ -94,12 +94,12 @@ export function isPending(release: Pick<ReleaseRecord, "status">): boolean {
 }
 
 /** Returns the newest completely applied release, for `history` in any order. */
-export function lastDeployed<T extends ReleaseSummary>(history: readonly T[]): T | undefined {
-  return newestFirst(history).find((release) => release.status === "deployed");
+export function findLastDeployed<T extends ReleaseSummary>(history: readonly T[]): T | undefined {
+  return sortNewestFirst(history).find((release) => release.status === "deployed");
 }
 
 /** Returns `history` by version, highest first. */
-export function newestFirst<T extends ReleaseSummary>(history: readonly T[]): T[] {
+export function sortNewestFirst<T extends ReleaseSummary>(history: readonly T[]): T[] {
   return history.toSorted((a, b) => b.version - a.version);
 }
 
@@ -110,9 +110,9 @@ export const MAX_HISTORY = 10;
  * Returns the versions to remove, oldest first: all but the newest ten, and never the last deployed one, so that a rollback stays possible after
  * any number of failed attempts.
  */
-export function releasesToRemove(history: readonly ReleaseSummary[]): number[] {
-  const keep = lastDeployed(history)?.version;
-  const old = newestFirst(history).slice(keep === undefined || isAmongNewest(history, keep) ? MAX_HISTORY : MAX_HISTORY - 1);
+export function findReleasesToRemove(history: readonly ReleaseSummary[]): number[] {
+  const keep = findLastDeployed(history)?.version;
+  const old = sortNewestFirst(history).slice(keep === undefined || isAmongNewest(history, keep) ? MAX_HISTORY : MAX_HISTORY - 1);
   return old
     .map((release) => release.version)
     .filter((version) => version !== keep)
@@ -123,23 +123,23 @@ export function releasesToRemove(history: readonly ReleaseSummary[]): number[] {
  * Returns the releases whose objects may be on the cluster, newest first: the last deployed one and every later attempt; all releases if none
  * was ever deployed.
  */
-export function releasesWithObjects<T extends ReleaseSummary>(history: readonly T[]): T[] {
-  const deployed = lastDeployed(history);
-  return newestFirst(history).filter((release) => release.version >= (deployed?.version ?? 0));
+export function listReleasesWithObjects<T extends ReleaseSummary>(history: readonly T[]): T[] {
+  const deployed = findLastDeployed(history);
+  return sortNewestFirst(history).filter((release) => release.version >= (deployed?.version ?? 0));
 }
 
 /**
  * Returns the releases that count as installed, newest first: the last deployed one and every later attempt, without records of an
  * uninstallation. Without a deployed release, all releases after the last uninstallation count, because their objects may be on the cluster.
  */
-export function activeReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
-  const all = newestFirst(history);
-  const uninstalled = lastDeployed(all) ? -1 : all.findIndex(({ status }) => status === "uninstalled");
-  return releasesWithObjects(uninstalled < 0 ? all : all.slice(0, uninstalled)).filter(({ status }) => status !== "uninstalled");
+export function listActiveReleases<T extends ReleaseSummary>(history: readonly T[]): T[] {
+  const all = sortNewestFirst(history);
+  const uninstalled = findLastDeployed(all) ? -1 : all.findIndex(({ status }) => status === "uninstalled");
+  return listReleasesWithObjects(uninstalled < 0 ? all : all.slice(0, uninstalled)).filter(({ status }) => status !== "uninstalled");
 }
 
 function isAmongNewest(history: readonly ReleaseSummary[], version: number): boolean {
-  return newestFirst(history)
+  return sortNewestFirst(history)
     .slice(0, MAX_HISTORY)
     .some((release) => release.version === version);
 }
@@ -192,7 +192,7 @@ export function parseRevision(text: string): number {
  */
 export function requireRevision(releases: readonly ReleaseSummary[], revision: number): void {
   const found = releases.find(({ version }) => version === revision);
-  const able = newestFirst(releases.filter(({ status }) => COMPLETE.includes(status))).map(({ version }) => version);
+  const able = sortNewestFirst(releases.filter(({ status }) => COMPLETE.includes(status))).map(({ version }) => version);
   const others = able.length === 0 ? "no revision is available for a rollback" : `available for a rollback: ${able.join(", ")}`;
   if (!found) throw new Error(`revision ${revision} is not in the release history: ${others}`);
   if (!COMPLETE.includes(found.status))
@@ -203,9 +203,9 @@ export function requireRevision(releases: readonly ReleaseSummary[], revision: n
  * Returns the revision before the deployed one.
  * @throws Error if it does not exist
  */
-export function previousRevision(releases: readonly ReleaseSummary[]): number {
-  const deployed = newestFirst(releases).find(({ status }) => status === "deployed");
-  const before = newestFirst(releases).find(({ version, status }) => status === "superseded" && version < (deployed?.version ?? 0));
+export function findPreviousRevision(releases: readonly ReleaseSummary[]): number {
+  const deployed = sortNewestFirst(releases).find(({ status }) => status === "deployed");
+  const before = sortNewestFirst(releases).find(({ version, status }) => status === "superseded" && version < (deployed?.version ?? 0));
   if (!before) throw new Error("no earlier revision is available for a rollback");
   return before.version;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { driftedFields } from "./drift.ts";
-import { supplantedPorts } from "./renumberedPorts.ts";
+import { findDriftedFields } from "./drift.ts";
+import { findRenumberedPorts } from "./renumberedPorts.ts";
 
 const OURS = "olm.operatorframework.io";
 const entry = (manager: string, operation: string, fieldsV1: JsonObject): JsonObject => ({
@@ -28,24 +28,24 @@ const EDITED = service(
 
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy, and managed fields on an API server after `kubectl
 // edit`.
-describe("supplantedPorts", () => {
-  test("supplantedPorts takes over a renumbered port, so that the next apply removes it", () => {
-    expect(supplantedPorts(WANTED, EDITED)?.managedFields).toEqual([
+describe("findRenumberedPorts", () => {
+  test("findRenumberedPorts takes over a renumbered port, so that the next apply removes it", () => {
+    expect(findRenumberedPorts(WANTED, EDITED)?.managedFields).toEqual([
       entry(OURS, "Apply", { "f:spec": { "f:ports": { [port(9999)]: WHOLE }, "f:type": {} } }),
       entry("kubectl-edit", "Update", { "f:spec": { "f:ports": { ".": {} } } }),
     ]);
   });
 
-  test("supplantedPorts allows reporting the drift and its manager before an apply", () => {
-    const after = supplantedPorts(WANTED, EDITED)?.after;
+  test("findRenumberedPorts allows reporting the drift and its manager before an apply", () => {
+    const after = findRenumberedPorts(WANTED, EDITED)?.after;
     expect(after?.["spec"]).toEqual({
       ports: [{ name: "metrics", port: 8080, protocol: "TCP", targetPort: "metrics" }],
       type: "ClusterIP",
     });
-    expect(after && driftedFields(EDITED, after)).toEqual([{ path: "spec.ports[name=metrics].port", managers: ["kubectl-edit"] }]);
+    expect(after && findDriftedFields(EDITED, after)).toEqual([{ path: "spec.ports[name=metrics].port", managers: ["kubectl-edit"] }]);
   });
 
-  test("supplantedPorts finds container ports in the Pod template of a workload", () => {
+  test("findRenumberedPorts finds container ports in the Pod template of a workload", () => {
     const deployment = (containerPort: number, managedFields: JsonObject[]): KubeObject => ({
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -60,14 +60,14 @@ describe("supplantedPorts", () => {
       entry(OURS, "Apply", inContainer({})),
       entry("somebody", "Update", inContainer({ [key]: { ".": {} } })),
     ]);
-    expect(supplantedPorts(deployment(8080, []), live)?.managedFields).toEqual([
+    expect(findRenumberedPorts(deployment(8080, []), live)?.managedFields).toEqual([
       entry(OURS, "Apply", inContainer({ [key]: { ".": {} } })),
       entry("somebody", "Update", inContainer({})),
     ]);
   });
 });
 
-describe("supplantedPorts returns nothing", () => {
+describe("findRenumberedPorts returns nothing", () => {
   const other = { name: "extra", port: 9999, protocol: "TCP" };
   const { managedFields = [] } = EDITED.metadata;
   test.each([
@@ -80,6 +80,6 @@ describe("supplantedPorts returns nothing", () => {
     ["about an object that we never applied", WANTED, service([{ name: "metrics", port: 9999 }], managedFields.slice(1))],
     ["about an object without ports", { ...WANTED, spec: {} }, EDITED],
   ])("%s", (_, wanted, live) => {
-    expect(supplantedPorts(wanted, live)).toBeUndefined();
+    expect(findRenumberedPorts(wanted, live)).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ const NUMBERS = ["port", "containerPort"] as const;
 const LISTS_OF_NAMED = new Set(["containers", "initContainers"]);
 
 /** The correction of ports of a live object whose number another manager changed. */
-export interface Supplanted {
+export interface RenumberedPorts {
   /** The managed fields after these ports are transferred to our applies, so that the next one removes them. */
   readonly managedFields: JsonObject[];
   /** The live object with these ports as desired and owned by us, otherwise unchanged. */
@@ -30,7 +30,7 @@ interface Found {
  * are none, or we never applied the object.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
-export function supplantedPorts(wanted: KubeObject, live: KubeObject): Supplanted | undefined {
+export function findRenumberedPorts(wanted: KubeObject, live: KubeObject): RenumberedPorts | undefined {
   const found: Found[] = [];
   const { managedFields: before = [], ...metadata } = live.metadata;
   const after = mended(wanted, { ...live, metadata }, [], found) as KubeObject;

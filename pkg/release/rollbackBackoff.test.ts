@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { configMap } from "../../test/support/releases.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { hasReadyNewPod, replacesPods } from "./health/pods.ts";
-import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, rolledBackFrom, shortMessage } from "./rollbackBackoff.ts";
+import {
+  computeRollbackObjects,
+  countAttempts,
+  getHoldEnd,
+  parseRolledBack,
+  type RolledBack,
+  truncateRollbackMessage,
+} from "./rollbackBackoff.ts";
 
 const AT = Date.parse("2026-01-01T00:00:00Z");
 const MINUTE = 60_000;
@@ -33,13 +40,13 @@ test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes:
   ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
   ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
   ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],
-])("heldUntil holds a failed upgrade: %s", ([, attempt, attempts, minutes, heldFor]) => {
-  const until = heldUntil({ ...GIVEN, attempts }, { ...SAME, ...attempt }, AT + minutes * MINUTE);
+])("getHoldEnd holds a failed upgrade: %s", ([, attempt, attempts, minutes, heldFor]) => {
+  const until = getHoldEnd({ ...GIVEN, attempts }, { ...SAME, ...attempt }, AT + minutes * MINUTE);
   expect(until).toBe(heldFor === undefined ? undefined : AT + heldFor * MINUTE);
 });
 
-test("attemptsOf only counts attempts with the same input", () => {
-  expect([attemptsOf(SAME, undefined), attemptsOf(SAME, GIVEN), attemptsOf({ inputDigest: "e" }, GIVEN)]).toEqual([1, 2, 1]);
+test("countAttempts only counts attempts with the same input", () => {
+  expect([countAttempts(SAME, undefined), countAttempts(SAME, GIVEN), countAttempts({ inputDigest: "e" }, GIVEN)]).toEqual([1, 2, 1]);
 });
 
 const crd = (name: string, version: number): KubeObject => ({
@@ -49,13 +56,13 @@ const crd = (name: string, version: number): KubeObject => ({
   spec: { version },
 });
 
-test("rollbackObjects keeps current definitions and restores removed ones", () => {
+test("computeRollbackObjects keeps current definitions and restores removed ones", () => {
   const target = [configMap("a"), crd("both", 1), crd("removed", 1)];
   const given = [configMap("b"), crd("both", 2), crd("added", 2)];
-  expect(rollbackObjects(target, given)).toEqual([crd("both", 2), crd("added", 2), configMap("a"), crd("removed", 1)]);
+  expect(computeRollbackObjects(target, given)).toEqual([crd("both", 2), crd("added", 2), configMap("a"), crd("removed", 1)]);
   const applied = (key: string): boolean => key.endsWith("both");
-  expect(rollbackObjects(target, given, applied)).toEqual([crd("both", 2), configMap("a"), crd("removed", 1)]);
-  expect(rollbackObjects(target, given, () => false)).toEqual(target);
+  expect(computeRollbackObjects(target, given, applied)).toEqual([crd("both", 2), configMap("a"), crd("removed", 1)]);
+  expect(computeRollbackObjects(target, given, () => false)).toEqual(target);
 });
 
 test.for<[why: string, value: unknown, want: RolledBack | undefined]>([
@@ -66,12 +73,12 @@ test.for<[why: string, value: unknown, want: RolledBack | undefined]>([
   ["a member that is missing", { ...GIVEN, at: undefined }, undefined],
   ["a number that is none", { ...GIVEN, attempts: "1" }, undefined],
   ["a reason that nobody knows", { ...GIVEN, reason: "Other" }, undefined],
-])("rolledBackFrom parses a stored rollback or ignores it: %s", ([, value, want]) => {
-  expect(rolledBackFrom(value)).toEqual(want);
+])("parseRolledBack parses a stored rollback or ignores it: %s", ([, value, want]) => {
+  expect(parseRolledBack(value)).toEqual(want);
 });
 
-test("shortMessage truncates a long message", () => {
-  expect([shortMessage("no"), shortMessage("x".repeat(10_000)).length]).toEqual(["no", 4_096]);
+test("truncateRollbackMessage truncates a long message", () => {
+  expect([truncateRollbackMessage("no"), truncateRollbackMessage("x".repeat(10_000)).length]).toEqual(["no", 4_096]);
 });
 
 const workload = (kind: string, status: object, generation = 1): KubeObject => ({

@@ -40,21 +40,21 @@ const MAX_MESSAGE = 4_096;
  * @returns undefined if it need not wait: its input, spec or catalog changed, the wait is over, or the wait begins in the future because a clock
  * was adjusted
  */
-export function heldUntil(given: RolledBack, attempt: Attempt, now: number): number | undefined {
+export function getHoldEnd(given: RolledBack, attempt: Attempt, now: number): number | undefined {
   const same = given.inputDigest === attempt.inputDigest && given.generation === attempt.generation && given.catalog === attempt.catalog;
-  const until = waitEnds(given);
+  const until = getRetryTime(given);
   const isOfOtherClock = Date.parse(given.at) > now + CLOCKS_DIFFER_MS;
   return same && now < until && !isOfOtherClock ? until : undefined;
 }
 
 /** Returns when an unchanged attempt is retried, in milliseconds since the epoch. */
-export function waitEnds({ at, attempts }: RolledBack): number {
+export function getRetryTime({ at, attempts }: RolledBack): number {
   const began = Date.parse(at) || 0;
   return began + Math.min(FIRST_WAIT_MS * 2 ** (Math.max(attempts, 1) - 1), LONGEST_WAIT_MS);
 }
 
 /** Returns the number of consecutive rollbacks of `attempt`, including this one. `before` is the rollback that the previous release records. */
-export function attemptsOf(attempt: Pick<Attempt, "inputDigest">, before: RolledBack | undefined): number {
+export function countAttempts(attempt: Pick<Attempt, "inputDigest">, before: RolledBack | undefined): number {
   return before?.inputDigest === attempt.inputDigest ? before.attempts + 1 : 1;
 }
 
@@ -63,7 +63,7 @@ export function attemptsOf(attempt: Pick<Attempt, "inputDigest">, before: Rolled
  * Definitions that `given` contains and has applied stay; missing ones come from `target`.
  * @param applied reports by `objectKey` which objects of `given` were applied
  */
-export function rollbackObjects(
+export function computeRollbackObjects(
   target: readonly KubeObject[],
   given: readonly KubeObject[],
   applied: (key: string) => boolean = () => true,
@@ -74,7 +74,7 @@ export function rollbackObjects(
 }
 
 /** Parses the rollback in a stored release; undefined if it is missing or invalid. */
-export function rolledBackFrom(value: unknown): RolledBack | undefined {
+export function parseRolledBack(value: unknown): RolledBack | undefined {
   if (!isObject(value)) return undefined;
   const { release, bundle, version, inputDigest, generation, catalog, reason, message, attempts, at } = value;
   const texts = [bundle, version, inputDigest, catalog, message, at];
@@ -85,6 +85,6 @@ export function rolledBackFrom(value: unknown): RolledBack | undefined {
 }
 
 /** Truncates `message` for the record. */
-export function shortMessage(message: string): string {
+export function truncateRollbackMessage(message: string): string {
   return truncate(message, MAX_MESSAGE);
 }

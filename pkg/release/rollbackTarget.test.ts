@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseRevision, previousRevision, type ReleaseStatus, type ReleaseSummary, requireRevision } from "./record.ts";
+import { findPreviousRevision, parseRevision, type ReleaseStatus, type ReleaseSummary, requireRevision } from "./record.ts";
 
 const releases = (...statuses: ReleaseStatus[]): ReleaseSummary[] => statuses.map((status, i) => ({ version: i + 1, status }));
 
@@ -22,7 +22,7 @@ test.for<[revision: number, error: string | undefined]>([
   else expect(check).toThrow(error);
 });
 
-test("requireRevision and previousRevision throw when there are no releases", () => {
+test("requireRevision and findPreviousRevision throw when there are no releases", () => {
   expect(() => requireRevision(releases("failed"), 2)).toThrow(
     "revision 2 is not in the release history: no revision is available for a rollback",
   );
@@ -34,8 +34,8 @@ test.for<[statuses: ReleaseStatus[], want: number | undefined]>([
   [["deployed"], undefined],
   [["failed", "deployed"], undefined],
   [[], undefined],
-])("previousRevision returns the revision before the deployed one of %j", ([statuses, want]) => {
-  const find = (): number => previousRevision(releases(...statuses));
+])("findPreviousRevision returns the revision before the deployed one of %j", ([statuses, want]) => {
+  const find = (): number => findPreviousRevision(releases(...statuses));
   if (want === undefined) expect(find).toThrow("no earlier revision is available for a rollback");
   else expect(find()).toBe(want);
 });

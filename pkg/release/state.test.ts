@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { objectsDigest } from "./identity.ts";
+import { digestObjects } from "./identity.ts";
 import { withBundleLabels } from "./labels.ts";
 import type { ReleaseRecord, ReleaseStatus } from "./record.ts";
 import { type DesiredRelease, determineState } from "./state.ts";
@@ -123,9 +123,9 @@ test.for<StateCase>([
   expect(determineState(history, desired)).toMatchObject(want);
 });
 
-test("objectsDigest depends only on the content of objects", () => {
+test("digestObjects depends only on the content of objects", () => {
   const a = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "n" }, data: { x: "1", y: "2" } };
   const swapped = { kind: "ConfigMap", data: { y: "2", x: "1" }, metadata: { namespace: "n", name: "a" }, apiVersion: "v1" };
-  expect(objectsDigest([swapped, configMap("b")])).toBe(objectsDigest([configMap("b"), a]));
-  expect(objectsDigest([a])).not.toBe(objectsDigest([{ ...a, data: { x: "1", y: "3" } }]));
+  expect(digestObjects([swapped, configMap("b")])).toBe(digestObjects([configMap("b"), a]));
+  expect(digestObjects([a])).not.toBe(digestObjects([{ ...a, data: { x: "1", y: "3" } }]));
 });

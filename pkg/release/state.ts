@@ -1,8 +1,8 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { formatCount } from "../text/lists.ts";
-import { objectDigest, objectKey, objectsDigest } from "./identity.ts";
+import { digestObject, digestObjects, objectKey } from "./identity.ts";
 import { withoutBundleLabels } from "./labels.ts";
-import { isPending, lastDeployed, newestFirst, type ReleaseRecord } from "./record.ts";
+import { findLastDeployed, isPending, type ReleaseRecord, sortNewestFirst } from "./record.ts";
 
 /** The desired state to compare with the newest release. */
 export interface DesiredRelease {
@@ -50,15 +50,15 @@ export type ReleaseState =
  * @param history in any order
  */
 export function determineState(history: readonly ReleaseRecord[], desired: DesiredRelease): ReleaseState {
-  const [release] = newestFirst(history);
+  const [release] = sortNewestFirst(history);
   if (!release) return { kind: "NeedsInstall", reason: "no release exists yet" };
   const label = `release v${release.version}`;
   if (release.status === "uninstalled") return { kind: "NeedsInstall", reason: `${label} was uninstalled` };
-  const base = lastDeployed(history);
+  const base = findLastDeployed(history);
   const unlabeled = <T extends DesiredRelease>(one: T): T => ({ ...one, objects: one.objects.map(withoutBundleLabels) });
   const [before, after] = [unlabeled(release), unlabeled(desired)];
   const changes = describeChanges(before, after);
-  const sameObjects = objectsDigest(before.objects) === objectsDigest(after.objects);
+  const sameObjects = digestObjects(before.objects) === digestObjects(after.objects);
   if (isPending(release)) {
     const reason = `${label} was left in status ${release.status}: its writer stopped before it finished`;
     return { kind: "Interrupted", reason, release, base, sameObjects };
@@ -75,8 +75,8 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
 
 /** Formats changes, such as "2 objects are new, 1 object is changed"; empty without a difference. */
 function describeChanges(release: ReleaseRecord, { objects, labels }: DesiredRelease): string {
-  const before = new Map(release.objects.map((object) => [objectKey(object), objectDigest(object)]));
-  const after = new Map(objects.map((object) => [objectKey(object), objectDigest(object)]));
+  const before = new Map(release.objects.map((object) => [objectKey(object), digestObject(object)]));
+  const after = new Map(objects.map((object) => [objectKey(object), digestObject(object)]));
   const isNew = [...after.keys()].filter((key) => !before.has(key)).length;
   const changes = [...after].filter(([key, digest]) => before.has(key) && before.get(key) !== digest).length;
   const leaves = [...before.keys()].filter((key) => !after.has(key)).length;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { releaseRecord } from "../../test/support/releases.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { driftPolicyOf } from "./drift.ts";
+import { getDriftPolicy } from "./drift.ts";
 import { isTakeOver, type ReleaseRecord } from "./record.ts";
 import type { RolledBack } from "./rollbackBackoff.ts";
 
@@ -62,7 +62,7 @@ test.for<[spec: DriftSpec, takenOver: true | undefined, policy: string, isTakenO
   [{ policy: "Correct" }, true, "Correct", false],
   [{ policy: "Warn" }, true, "Warn", false],
   [{ policy: "Ignore" }, true, "Ignore", false],
-])("driftPolicyOf, with spec.drift %j and takenOver %j, returns %s", ([drift, takenOver, policy, isTakenOver]) => {
+])("getDriftPolicy, with spec.drift %j and takenOver %j, returns %s", ([drift, takenOver, policy, isTakenOver]) => {
   const spec = { drift } as ClusterExtension["spec"];
-  expect(driftPolicyOf(spec, takenOver ? { takenOver } : {})).toEqual({ policy, isTakenOver });
+  expect(getDriftPolicy(spec, takenOver ? { takenOver } : {})).toEqual({ policy, isTakenOver });
 });

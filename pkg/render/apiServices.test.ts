@@ -9,7 +9,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
-import { CERTIFICATE_PROVIDERS, providerOf, withOwnMountsKept } from "../certificates/providers.ts";
+import { CERTIFICATE_PROVIDERS, findProvider, withOwnMountsKept } from "../certificates/providers.ts";
 import { renderBundle } from "./render.ts";
 
 interface ApiServicesCase extends CaseHead {
@@ -28,7 +28,7 @@ test.for(CASES)("$title", ({ given, provider: name, want, mounts }) => {
   const certProvider = CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
   const objects = renderBundle(bundleOf(given), { installNamespace: "ns", certProvider });
   expect(objects.filter(({ kind }) => kind !== "Deployment")).toEqual(want);
-  expect(providerOf(objects)?.name).toBe(name);
+  expect(findProvider(objects)?.name).toBe(name);
   if (mounts) {
     const deployment = objects.find(({ kind }) => kind === "Deployment");
     const { template } = (deployment?.["spec"] ?? {}) as { template?: { spec: { containers: { volumeMounts?: unknown }[] } } };
@@ -90,7 +90,7 @@ describeWithData("a real bundle that brings API services", (folder) => {
       ]);
       const server = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "api-server");
       expect(JSON.stringify(server?.["spec"])).toContain('{"name":"apiservice-cert","readOnly":true,"mountPath":"/api-server-cert"}');
-      expect(providerOf(objects)).toBe(certProvider);
+      expect(findProvider(objects)).toBe(certProvider);
     }
   });
 });

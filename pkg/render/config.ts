@@ -4,7 +4,7 @@ import { newProblem } from "../api/problems.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
 import { messageOf, TerminalError } from "../errors/errors.ts";
-import { type LabelSelector, selectorError } from "../resolve/labelSelector.ts";
+import { findSelectorError, type LabelSelector } from "../resolve/labelSelector.ts";
 import { compareText } from "../text/compare.ts";
 import { configErrors } from "./configErrors.ts";
 import { checkConfigSize, INVALID_CONFIG } from "./configLimits.ts";
@@ -106,7 +106,7 @@ function extendedFaults(
 }
 
 function configFaults(config: JsonObject, path: readonly string[]): SchemaFailure[] {
-  const errors = { selector: selectorError(config["selector"] as LabelSelector | undefined), trustedCA: trustedCaFault(config) };
+  const errors = { selector: findSelectorError(config["selector"] as LabelSelector | undefined), trustedCA: trustedCaFault(config) };
   return Object.entries(errors).flatMap(([member, error]): SchemaFailure[] => {
     if (error === undefined) return [];
     const field = [...path, member];

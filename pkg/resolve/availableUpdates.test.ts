@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
 import { AvailableUpdates, BlockedUpdate } from "../api/clusterExtensionStatus.ts";
-import { type AvailableUpdate, availableUpdates } from "./availableUpdates.ts";
+import { type AvailableUpdate, findAvailableUpdates } from "./availableUpdates.ts";
 import type { ResolveRequest } from "./resolution.ts";
 import { filterCandidates, selectCatalogs } from "./resolve.ts";
 import type { BundleMetadata } from "./successors.ts";
@@ -36,7 +36,7 @@ test.for(rows)("$about: $id", ({ packageName, catalogs, catalog, installed, clus
   if (selection.kind === "unresolved") throw new Error(selection.message);
   const request = { source, catalogs: selection.catalogs, cluster: clusterFrom(cluster) };
   const filtered = filterCandidates({ ...request, installed: installed ?? undefined });
-  const got = filtered.kind === "unresolved" ? undefined : availableUpdates(filtered);
+  const got = filtered.kind === "unresolved" ? undefined : findAvailableUpdates(filtered);
   if (want === null) return expect(got).toBeUndefined();
   expect(got?.updates.map(updateText)).toEqual(want.updates);
   const blocked = got?.blocked;
@@ -46,14 +46,14 @@ test.for(rows)("$about: $id", ({ packageName, catalogs, catalog, installed, clus
   if (blocked) BlockedUpdate.parse(blocked);
 });
 
-test("availableUpdates returns a status that the API server accepts when names are malformed or long", () => {
+test("findAvailableUpdates returns a status that the API server accepts when names are malformed or long", () => {
   const odd = `p\ud800${"x".repeat(5_000)}.v1.1.0`;
   const entries = [{ name: odd, replaces: "p.v1.0.0" }];
   const fixture = { channels: { [`stable\udc00${"y".repeat(5_000)}`]: entries }, bundles: [{ name: odd, version: "1.1.0" }, "p.v2.0.0"] };
   const installed = { name: "p.v1.0.0", version: "1.0.0" };
   const filtered = filterCandidates({ source: { packageName: "p" }, catalogs: catalogsFrom({ c: fixture }, "p"), installed });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
-  const got = availableUpdates(filtered);
+  const got = findAvailableUpdates(filtered);
   expect(JSON.stringify(got)).not.toMatch(/\\ud[89a-f]/);
   expect(JSON.stringify(got).length).toBeLessThan(4_000);
   AvailableUpdates.parse(got?.updates);

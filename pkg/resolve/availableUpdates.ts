@@ -39,7 +39,7 @@ const SEARCHED_ENTRIES = 2_000;
  * Lists the newer versions that resolution can choose next, from the catalogs with the highest priority, and the newest excluded version.
  * Undefined if nothing is installed, the installed version is invalid, or an unavailable catalog may have a better bundle.
  */
-export function availableUpdates(filtered: FilteredCatalogs): NextUpdates | undefined {
+export function findAvailableUpdates(filtered: FilteredCatalogs): NextUpdates | undefined {
   const { query, results, catalogs } = filtered;
   if (!query.installed || catalogs.length === 0) return undefined;
   const [first] = rankCatalogs(results);

@@ -29,7 +29,7 @@ export function parseBundleVersion(bundle: Pick<FbcBundle, "name" | "properties"
 }
 
 /** Returns the release that a bundle states separately from its version, possibly empty; undefined if it states none. The version must be valid. */
-export function statedRelease(bundle: FbcBundle): string | undefined {
+export function getStatedRelease(bundle: FbcBundle): string | undefined {
   const { release } = (bundle.properties.find(({ type }) => type === "olm.package")?.value ?? {}) as { release?: unknown };
   return typeof release === "string" ? release : undefined;
 }
@@ -60,7 +60,7 @@ export function findBundleVersion(bundle: Pick<FbcBundle, "name" | "properties">
 }
 
 /** Returns the names of the bundles that are entries of at least one of `channels`. */
-export function entryNames(channels: readonly FbcChannel[]): ReadonlySet<string> {
+export function listEntryNames(channels: readonly FbcChannel[]): ReadonlySet<string> {
   return new Set(channels.flatMap(({ entries }) => entries.map(({ name }) => name)));
 }
 
@@ -84,7 +84,7 @@ export interface DeprecationMessages {
  * If the query has no channels, the messages of all deprecated channels are returned, even if the bundle is not in them.
  * @see operator-controller df2c201d internal/operator-controller/controllers/clusterextension_controller.go SetDeprecationStatus
  */
-export function deprecationsFor(
+export function findDeprecations(
   deprecations: FbcDeprecations | undefined,
   { channels = [], bundleName }: DeprecationQuery,
 ): DeprecationMessages {
@@ -98,7 +98,7 @@ export function deprecationsFor(
 }
 
 /** Returns the names of the bundles that are deprecated themselves; a deprecated channel or package does not deprecate its bundles. */
-export function deprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
+export function listDeprecatedBundles(deprecations: FbcDeprecations | undefined): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { reference } of deprecations?.entries ?? []) if (reference.schema === "olm.bundle") names.add(reference.name ?? "");
   return names;

@@ -2,13 +2,13 @@ import { formatClusterVersionConflict } from "../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersions, formatVersion } from "../version/version.ts";
-import { type Candidate, entryNames } from "./candidates.ts";
-import { channelsWith } from "./filterSteps.ts";
+import { type Candidate, listEntryNames } from "./candidates.ts";
+import { formatCandidateChannels } from "./filterSteps.ts";
 import { type FilterResult, isInRange, isReachable, type ResolutionQuery, rejectByCluster } from "./filters.ts";
 import type { CatalogPackage, FilteredCatalogs } from "./resolution.ts";
 import type { CatalogCandidate } from "./resolutionRecord.ts";
 import { findBlockingCatalog, rankCatalogs } from "./resolve.ts";
-import { destinationsFrom, SearchBudget } from "./successors.ts";
+import { findDestinations, SearchBudget } from "./successors.ts";
 import { explainUnavailable } from "./unresolved.ts";
 import { formatCandidateVersion, formatGoList } from "./wording.ts";
 
@@ -51,8 +51,8 @@ function filterExclusions({ result, candidate }: CatalogCandidate, filtered: Fil
 }
 
 function channelExclusion(result: FilterResult, candidate: Candidate, { channels }: ResolutionQuery): Exclusion[] {
-  if (channels.length === 0 || entryNames(result.channels).has(candidate.bundle.name)) return [];
-  const there = channelsWith(candidate, result);
+  if (channels.length === 0 || listEntryNames(result.channels).has(candidate.bundle.name)) return [];
+  const there = formatCandidateChannels(candidate, result);
   const text = `it is not in spec.source.catalog.channels ${formatGoList(channels)}`;
   const remedy =
     there === "no channel" ? "it is in no channel: omit spec.source.catalog.channels" : `it is in ${there}: add one of these to spec`;
@@ -76,7 +76,7 @@ function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: Fil
   const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges";
   const way = wayThrough(result, candidate, filtered, searched);
   if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades leads there; ${selfCertified}` }];
-  if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${channelsWith(candidate, result)} does` }];
+  if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${formatCandidateChannels(candidate, result)} does` }];
   return [
     { rule: "upgradeEdges", text, remedy: `upgrade through ${formatGoList(way.map(formatCandidateVersion))} first; ${selfCertified}` },
   ];
@@ -99,7 +99,7 @@ function wayThrough(
     { catalog, channels: content.channels, candidates: all },
   ];
   for (const map of maps.slice(0, channels.length === content.channels.length ? 1 : 2)) {
-    const target = destinationsFrom([map], installed, budget).find(({ candidate }) => candidate.bundle.name === bundle.name);
+    const target = findDestinations([map], installed, budget).find(({ candidate }) => candidate.bundle.name === bundle.name);
     if (target) return target.through;
   }
   return undefined;

@@ -3,10 +3,10 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatCount } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
-import { stepBetween } from "../version/step.ts";
+import { getVersionStep } from "../version/step.ts";
 import type { Candidate } from "./candidates.ts";
 import { type FilterResult, findClusterConflict, findEdge, type ResolutionQuery } from "./filters.ts";
-import { skippedBy } from "./successors.ts";
+import { findSkippingEntries } from "./successors.ts";
 import { formatCandidateVersion, formatGoList, formatQuery } from "./wording.ts";
 
 /**
@@ -57,7 +57,7 @@ function describeEdge({ edges }: FilterResult, best: Candidate, query: Resolutio
 
 /** Returns a warning for steps that may lose data or break users of the operator. */
 function stepRemark(best: Candidate, { installed }: ResolutionQuery): string[] {
-  const step = installed && stepBetween(installed.version, formatCandidateVersion(best));
+  const step = installed && getVersionStep(installed.version, formatCandidateVersion(best));
   return step === "major" || step === "rollback"
     ? [`warning: a ${step === "major" ? "major step" : step} from version ${installed?.version}`]
     : [];
@@ -80,7 +80,7 @@ function clusterRemark(best: Candidate, query: ResolutionQuery): string[] {
 }
 
 function skipRemark({ channels }: FilterResult, best: Candidate): string[] {
-  const [first] = skippedBy(channels, best.bundle.name);
+  const [first] = findSkippingEntries(channels, best.bundle.name);
   return first ? [`warning: entry ${goQuote(first.entry)} of channel ${goQuote(first.channel)} skips this bundle`] : [];
 }
 
@@ -111,13 +111,13 @@ export function findWarnings(
   const warnings: string[] = [];
   const { installed } = query;
   if (installed && !edge) {
-    const step = stepBetween(installed.version, formatCandidateVersion(best));
+    const step = getVersionStep(installed.version, formatCandidateVersion(best));
     const kind = step === "rollback" ? "a rollback" : step === "major" ? "a major step" : undefined;
     const risk = kind ? `; ${kind} may lose data: check the release notes of its author` : "";
     const from = `${goQuote(installed.name)} (version ${installed.version})`;
     warnings.push(`${subject} no upgrade edge leads to it from ${from}: upgradeConstraintPolicy SelfCertified overrides the edges${risk}`);
   }
-  const [first] = skippedBy(channels, best.bundle.name);
+  const [first] = findSkippingEntries(channels, best.bundle.name);
   if (first) warnings.push(`${subject} entry ${goQuote(first.entry)} of channel ${goQuote(first.channel)} skips it`);
   return warnings.map((warning) => truncate(warning, MAX_WARNING));
 }

@@ -4,9 +4,9 @@ import type { FbcChannel } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatCount } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
-import { type Candidate, entryNames } from "./candidates.ts";
+import { type Candidate, listEntryNames } from "./candidates.ts";
 import { type ClusterRejection, type FilterResult, findClusterConflict, isInRange, type ResolutionQuery } from "./filters.ts";
-import { destinationsFrom, SearchBudget } from "./successors.ts";
+import { findDestinations, SearchBudget } from "./successors.ts";
 import { formatCandidateVersion, formatGoList } from "./wording.ts";
 
 const MAX_BUNDLES = 3;
@@ -59,7 +59,7 @@ function nearRange({ all, inChannels, content }: FilterResult, query: Resolution
   const near = [`the highest ${query.channels.length > 0 ? "there " : ""}is ${highestVersion(inChannels)}`];
   const elsewhere = highest(all.filter((candidate) => isInRange(candidate, query)));
   if (elsewhere) {
-    const names = channelNames(content.channels.filter((channel) => entryNames([channel]).has(elsewhere.bundle.name)));
+    const names = channelNames(content.channels.filter((channel) => listEntryNames([channel]).has(elsewhere.bundle.name)));
     near.push(
       `version ${formatCandidateVersion(elsewhere)} matches, but is in ${names.length > 0 ? `channels ${formatGoList(names)}` : "no channel"}`,
     );
@@ -103,7 +103,7 @@ function wayTo({ catalog, channels, inChannels, inRange }: FilterResult, { insta
   if (!installed) return [];
   const map = { catalog, channels, candidates: inChannels };
   const wanted = new Set(inRange);
-  const result = destinationsFrom([map], installed, new SearchBudget(SEARCHED_ENTRIES)).filter(({ candidate }) => wanted.has(candidate));
+  const result = findDestinations([map], installed, new SearchBudget(SEARCHED_ENTRIES)).filter(({ candidate }) => wanted.has(candidate));
   const [best] = result.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   if (!best) return [];
   return [
@@ -168,7 +168,7 @@ const CHANNELS: Description = {
   name: "channels",
   asks: ({ channels }) => (channels.length > 0 ? `in channels ${formatGoList(channels)}` : undefined),
   left: ({ inChannels }) => inChannels,
-  rule: (candidate, result) => `it is in ${channelsWith(candidate, result)}`,
+  rule: (candidate, result) => `it is in ${formatCandidateChannels(candidate, result)}`,
   near: nearChannels,
 };
 const VERSION_RANGE: Description = {
@@ -204,7 +204,7 @@ const FILTERS: readonly Description[] = [CHANNELS, VERSION_RANGE, UPGRADE_EDGES,
  * Lists the filters that the query uses and the candidates of a catalog that each left, in order. The last filter prefers candidates that are
  * not deprecated.
  */
-export function filterSteps(result: FilterResult, query: ResolutionQuery): FilterStep[] {
+export function listFilterSteps(result: FilterResult, query: ResolutionQuery): FilterStep[] {
   const steps: FilterStep[] = [];
   let before = result.all;
   const add = (step: Omit<FilterStep, "removed">): void => {
@@ -237,8 +237,8 @@ export function filterSteps(result: FilterResult, query: ResolutionQuery): Filte
 }
 
 /** Formats the candidate's channels, such as `channels [a b]` or `no channel`. */
-export function channelsWith({ bundle }: Candidate, { content }: FilterResult): string {
-  const names = content.channels.filter((channel) => entryNames([channel]).has(bundle.name)).map(({ name }) => name);
+export function formatCandidateChannels({ bundle }: Candidate, { content }: FilterResult): string {
+  const names = content.channels.filter((channel) => listEntryNames([channel]).has(bundle.name)).map(({ name }) => name);
   return names.length > 0 ? `channels ${formatGoList(names.sort())}` : "no channel";
 }
 

@@ -6,8 +6,8 @@ import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.t
 import type { ClusterVersion } from "../version/clusterVersion.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 import { compareVersionRelease, type VersionRelease } from "../version/version.ts";
-import { type Candidate, deprecatedBundles, entryNames, listCandidates } from "./candidates.ts";
-import { type BundleMetadata, installedVersion, successorEdges, type UpgradeEdge } from "./successors.ts";
+import { type Candidate, listCandidates, listDeprecatedBundles, listEntryNames } from "./candidates.ts";
+import { type BundleMetadata, findSuccessorEdges, parseInstalledVersion, type UpgradeEdge } from "./successors.ts";
 
 /** The requirements of spec.source.catalog and of the installed bundle, parsed once for all catalogs. */
 export interface ResolutionQuery {
@@ -65,7 +65,7 @@ function parseRange(text: string | undefined): ResolutionQuery["range"] | Error 
 function parseInstalled(installed: BundleMetadata | undefined): ResolutionQuery["installed"] | Error {
   if (!installed) return undefined;
   try {
-    return { ...installed, parsed: installedVersion(installed) };
+    return { ...installed, parsed: parseInstalledVersion(installed) };
   } catch (err) {
     return new Error(messageOf(err), { cause: err });
   }
@@ -97,7 +97,7 @@ export interface FilterResult {
   readonly priority: number;
   readonly content: PackageContent;
   readonly deprecations: FbcDeprecations | undefined;
-  /** The requested channels, see `requestedChannels`. */
+  /** The requested channels, see `getRequestedChannels`. */
   readonly channels: readonly FbcChannel[];
   /** Direct successors of the installed bundle; empty if nothing is installed. */
   readonly edges: ReadonlyMap<string, UpgradeEdge>;
@@ -120,10 +120,10 @@ export interface FilterResult {
  */
 export function filterCatalog(catalog: { name: string; priority: number }, content: PackageContent, query: ResolutionQuery): FilterResult {
   const deprecations = content.deprecations[0];
-  const channels = requestedChannels(content, query);
-  const entries = entryNames(channels);
-  const edges = query.installed ? successorEdges(channels, query.installed) : new Map<string, UpgradeEdge>();
-  const all = listCandidates(content, deprecatedBundles(deprecations));
+  const channels = getRequestedChannels(content, query);
+  const entries = listEntryNames(channels);
+  const edges = query.installed ? findSuccessorEdges(channels, query.installed) : new Map<string, UpgradeEdge>();
+  const all = listCandidates(content, listDeprecatedBundles(deprecations));
   const inChannels = query.channels.length === 0 ? all : all.filter(({ bundle }) => entries.has(bundle.name));
   const inRange = inChannels.filter((candidate) => isInRange(candidate, query));
   const reachable = inRange.filter((candidate) => isReachable(candidate, query, edges));
@@ -158,7 +158,7 @@ export function applyFilter(result: FilterResult, filter: ExtraFilter): FilterRe
 }
 
 /** Returns the channels that the query names, or all channels of the package. */
-export function requestedChannels({ channels }: PackageContent, query: ResolutionQuery): readonly FbcChannel[] {
+export function getRequestedChannels({ channels }: PackageContent, query: ResolutionQuery): readonly FbcChannel[] {
   return query.channels.length === 0 ? channels : channels.filter(({ name }) => query.channels.includes(name));
 }
 

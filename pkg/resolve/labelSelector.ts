@@ -51,7 +51,7 @@ export function compileSelector(selector: LabelSelector | undefined): CompiledSe
 }
 
 /** Returns the first error of `selector`, in Go's words; undefined if it is valid. */
-export function selectorError(selector: LabelSelector | undefined): string | undefined {
+export function findSelectorError(selector: LabelSelector | undefined): string | undefined {
   return compileSelector(selector).error;
 }
 

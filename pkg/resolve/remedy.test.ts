@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, catalogsFrom, clusterFrom, contentFrom } from "../../test/support/catalogFixture.ts";
-import { minorOf } from "../version/clusterVersion.ts";
+import { parseMinorVersion } from "../version/clusterVersion.ts";
 import { parseConstraint } from "../version/masterminds.ts";
 import { formatVersion, parseVersion } from "../version/version.ts";
-import { findRemedy, type RemedyRequest, remedyText } from "./remedy.ts";
+import { findRemedy, formatRemedy, type RemedyRequest } from "./remedy.ts";
 import { resolve, selectCatalogs } from "./resolve.ts";
 import type { BundleMetadata } from "./successors.ts";
 
@@ -39,9 +39,9 @@ test.for(rows)("$about: $id", ({ package: packageName, catalog, catalogs, instal
   const installed = before ?? undefined;
   const selection = selectCatalogs(source, catalogsFrom(catalogs, packageName), (one) => one);
   if (selection.kind === "unresolved") throw new Error(selection.message);
-  const request = { source, catalogs: selection.catalogs, installed, cluster: minorOf(`${cluster}.0`) };
+  const request = { source, catalogs: selection.catalogs, installed, cluster: parseMinorVersion(`${cluster}.0`) };
   const remedy = findRemedy({ ...request, blocking: blocking ?? (installed ? [installed.name] : []) });
-  expect(remedy && remedyText(remedy, source, installed)).toBe(text ?? undefined);
+  expect(remedy && formatRemedy(remedy, source, installed)).toBe(text ?? undefined);
 });
 
 const NAMES = Array.from({ length: 12 }, (_, i) => `p.v${Math.floor(i / 4)}.${i % 4}.0`);
@@ -73,7 +73,7 @@ const request = fc.record({
   ),
 });
 const CLUSTER = clusterFrom("4.18.0");
-const CLUSTER_MINOR = minorOf("4.18.0");
+const CLUSTER_MINOR = parseMinorVersion("4.18.0");
 
 test("findRemedy names steps that resolution takes one by one when its limits are lifted", () => {
   fc.assert(

@@ -3,11 +3,11 @@ import { readMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../golang/quote.ts";
 import { allowsNext, type MinorVersion } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
-import { type Candidate, entryNames } from "./candidates.ts";
+import { type Candidate, listEntryNames } from "./candidates.ts";
 import { type FilterResult, filterCatalog, findClusterConflict, isInRange, parseQuery, type ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage } from "./resolution.ts";
 import { hasContent } from "./resolve.ts";
-import { type BundleMetadata, destinationsFrom, SearchBudget, type UpgradeTarget } from "./successors.ts";
+import { type BundleMetadata, findDestinations, SearchBudget, type UpgradeTarget } from "./successors.ts";
 import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
 /** A request for a bundle of an extension that allows the cluster to upgrade to its next minor version. */
@@ -115,7 +115,7 @@ function laterFrom(results: readonly FilterResult[], query: ResolutionQuery, bud
     const candidates = inRange.filter((candidate) => !enforceClusterVersion || findClusterConflict(candidate, query) === undefined);
     return { catalog, channels, candidates };
   });
-  return destinationsFrom(maps, installed, budget);
+  return findDestinations(maps, installed, budget);
 }
 
 function isOlder({ version }: Candidate, { installed }: ResolutionQuery): boolean {
@@ -138,7 +138,7 @@ function remedyFrom(
   { without }: Stage,
 ): Remedy {
   const content = results.find((one) => one.catalog === catalog)?.content;
-  const named = entryNames(content?.channels.filter(({ name }) => query.channels.includes(name)) ?? []);
+  const named = listEntryNames(content?.channels.filter(({ name }) => query.channels.includes(name)) ?? []);
   const isIn = {
     range: isInRange(candidate, query),
     channels: query.channels.length === 0 || named.has(candidate.bundle.name),
@@ -162,7 +162,7 @@ const UNINSTALL = "uninstall the extension to upgrade the cluster";
  * Formats a remedy as a clause, such as `version 1.1.0 of catalog "x" lifts the block`. Uses the terms of spec; at most some hundred characters
  * in addition to the values of spec.
  */
-export function remedyText(remedy: Remedy, source: CatalogSource, installed: BundleMetadata | undefined): string {
+export function formatRemedy(remedy: Remedy, source: CatalogSource, installed: BundleMetadata | undefined): string {
   if (remedy.kind === "none") return noneText(remedy, installed);
   const { version, catalog, deprecated, through, limits } = remedy;
   const subject = `version ${version}${deprecated ? " (deprecated)" : ""} of catalog ${goQuote(catalog)}`;

@@ -3,7 +3,7 @@ import { compareText } from "../text/compare.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease, compareVersions } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { type FilterStep, filterSteps } from "./filterSteps.ts";
+import { type FilterStep, listFilterSteps } from "./filterSteps.ts";
 import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage, FilteredCatalogs, Resolution, UnresolvedReason } from "./resolution.ts";
 import { explainUnavailable } from "./unresolved.ts";
@@ -86,7 +86,7 @@ export type OutcomeRecord =
     };
 
 /** The request, as far as it was parsed. */
-export interface AskedRecord {
+export interface RequestRecord {
   /** At most ten. */
   readonly channels?: readonly string[];
   readonly version?: string;
@@ -101,7 +101,7 @@ export interface ResolutionRecord {
   readonly formatVersion: 1;
   readonly package: string;
   /** Absent if the selector or the version range is invalid. */
-  readonly asked?: AskedRecord;
+  readonly asked?: RequestRecord;
   /** The selected catalogs, highest priority first, then by name; at most 32, and the number of the others. */
   readonly catalogs: readonly CatalogRecord[];
   readonly moreCatalogs: number;
@@ -197,7 +197,7 @@ export function recordResolution(packageName: string, resolution: Resolution): R
   };
 }
 
-function askedOf({ query, installed }: FilteredCatalogs): AskedRecord {
+function askedOf({ query, installed }: FilteredCatalogs): RequestRecord {
   const { channels, range, enforceEdges, enforceClusterVersion, cluster } = query;
   return {
     ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),
@@ -236,7 +236,7 @@ function catalogRecord(catalog: CatalogPackage, { results, query }: FilteredCata
 }
 
 function untilEmpty(result: FilterResult, query: ResolutionQuery): { steps: readonly FilterStep[]; emptied: FilterStep | undefined } {
-  const steps = filterSteps(result, query);
+  const steps = listFilterSteps(result, query);
   const at = result.all.length === 0 ? 0 : steps.findIndex(({ left }) => left.length === 0);
   return at === -1
     ? { steps, emptied: undefined }

@@ -11,14 +11,14 @@ import {
 } from "../../test/support/catalogFixture.ts";
 import type { DeprecationEntry } from "../fbc/types.ts";
 import { compareVersionRelease, compareVersions, formatVersionRelease, parseVersion, parseVersionRelease } from "../version/version.ts";
-import { deprecationsFor } from "./candidates.ts";
-import { dependenciesOf } from "./constraint/parse.ts";
+import { findDeprecations } from "./candidates.ts";
+import { listDependencyProperties } from "./constraint/parse.ts";
 import { filterCatalog } from "./filters.ts";
 import { compileSelector, type LabelSelector } from "./labelSelector.ts";
 import type { Resolution, ResolveRequest, UnresolvedReason } from "./resolution.ts";
 import { recordResolution } from "./resolutionRecord.ts";
 import { resolve } from "./resolve.ts";
-import { type BundleMetadata, installedVersion } from "./successors.ts";
+import { type BundleMetadata, parseInstalledVersion } from "./successors.ts";
 
 type Source = ResolveRequest["source"];
 
@@ -103,7 +103,7 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
   if (want.version !== undefined) expect(formatVersionRelease(got.version)).toBe(want.version);
   if (want.catalog !== undefined) expect(got.catalog).toBe(want.catalog);
   if (want.edge !== undefined) expect(edgeText(got)).toBe(want.edge);
-  if (want.dependsOn !== undefined) expect(dependenciesOf(got.bundle)[0]?.type ?? null).toBe(want.dependsOn);
+  if (want.dependsOn !== undefined) expect(listDependencyProperties(got.bundle)[0]?.type ?? null).toBe(want.dependsOn);
   if (want.explains !== undefined) expect(got.explanation).toContain(want.explains);
   if (want.warnings !== undefined) expect(got.warnings).toEqual(want.warnings);
   if (want.notes !== undefined) expect(got.problems.map(({ message }) => message)).toEqual(want.notes);
@@ -113,7 +113,7 @@ test.for(rows)("$about: $id", ({ want, ...row }) => {
 
 test.for(successors)("$about: from $installed.name", ({ packageName, catalogs, installed, expect: wanted }) => {
   const [[name, fixture] = ["", {}]] = Object.entries(catalogs);
-  const before = { ...installed, parsed: installedVersion(installed) };
+  const before = { ...installed, parsed: parseInstalledVersion(installed) };
   const cluster = clusterFrom(undefined);
   const query = { packageName, channels: [], enforceEdges: true, enforceClusterVersion: false, cluster, installed: before };
   const { reachable } = filterCatalog({ name, priority: 0 }, contentFrom(fixture, packageName), query);
@@ -130,8 +130,8 @@ test.for(cases.flatMap((c) => (c.deprecations ?? []).map((row) => ({ ...row, all
   "deprecations $entries for channels $channels and bundle $installed",
   ({ entries, channels, installed, want, all }) => {
     const deprecations = { package: "p", entries: entries.map((key) => all[key] as DeprecationEntry) };
-    expect(deprecationsFor(deprecations, { channels, bundleName: installed })).toEqual(want);
-    expect(deprecationsFor(undefined, { channels, bundleName: installed })).toEqual({ package: [], channel: [], bundle: [] });
+    expect(findDeprecations(deprecations, { channels, bundleName: installed })).toEqual(want);
+    expect(findDeprecations(undefined, { channels, bundleName: installed })).toEqual({ package: [], channel: [], bundle: [] });
   },
 );
 

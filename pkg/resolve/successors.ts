@@ -27,7 +27,7 @@ const STRENGTH: Readonly<Record<UpgradeEdge["via"], number>> = { stay: 0, replac
  * Returns the version and release of the installed bundle.
  * @throws Error in Go's words if they are invalid
  */
-export function installedVersion({ version, release }: BundleMetadata): VersionRelease {
+export function parseInstalledVersion({ version, release }: BundleMetadata): VersionRelease {
   try {
     return parseVersionRelease(version, release);
   } catch (err) {
@@ -45,7 +45,7 @@ export function installedVersion({ version, release }: BundleMetadata): VersionR
  * If several edges lead to one bundle, replaces wins over skips over skipRange, then the first channel by name. Invalid skipRanges are ignored.
  * The installed version must be valid.
  */
-export function successorEdges(
+export function findSuccessorEdges(
   channels: readonly FbcChannel[],
   installed: BundleMetadata,
   parsed: ParsedRanges = new Map(),
@@ -95,7 +95,7 @@ function rangeOrNone(text: string): Range | undefined {
  * Returns the entries of `channels`, as channel and name, that list `name` in their `skips`. Only channels with `name` as an entry count: in
  * others it is only the start of an edge. A skipped bundle can still be chosen.
  */
-export function skippedBy(channels: readonly FbcChannel[], name: string): { channel: string; entry: string }[] {
+export function findSkippingEntries(channels: readonly FbcChannel[], name: string): { channel: string; entry: string }[] {
   return channels
     .filter(({ entries }) => entries.some((entry) => entry.name === name))
     .flatMap(({ name: channel, entries }) =>
@@ -143,12 +143,12 @@ export class SearchBudget {
  * first. A bundle in several maps is reported for the first one. Bundles without a version are not included. Breadth first; stops when the
  * budget is used up.
  */
-export function destinationsFrom(maps: readonly UpgradeGraph[], start: BundleMetadata, budget: SearchBudget): UpgradeTarget[] {
+export function findDestinations(maps: readonly UpgradeGraph[], start: BundleMetadata, budget: SearchBudget): UpgradeTarget[] {
   const found = new Map<string, UpgradeTarget>();
   const byName = maps.map((map) => new Map(map.candidates.map((candidate) => [candidate.bundle.name, candidate])));
   const from = (bundle: BundleMetadata, through: readonly Candidate[]): void => {
     maps.forEach(({ catalog, channels }, at) => {
-      for (const name of successorEdges(channels, bundle, budget.ranges).keys()) {
+      for (const name of findSuccessorEdges(channels, bundle, budget.ranges).keys()) {
         const candidate = byName[at]?.get(name);
         if (candidate?.version && name !== start.name && !found.has(name)) found.set(name, { catalog, candidate, through });
       }

@@ -3,7 +3,7 @@ import { type CatalogFixture, catalogsFrom } from "../../test/support/catalogFix
 import type { ResolveRequest, Unresolved, UnresolvedReason } from "./resolution.ts";
 import { resolve } from "./resolve.ts";
 import type { BundleMetadata } from "./successors.ts";
-import { type UnresolvedDetails, unresolvedDetails } from "./unresolved.ts";
+import { getUnresolvedDetails, type UnresolvedDetails } from "./unresolved.ts";
 
 const STABLE: CatalogFixture = {
   channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
@@ -75,18 +75,18 @@ test.for<[reason: UnresolvedReason, given: Unresolved, details: Partial<Unresolv
     failed({ c: { bundles: [{ name: "p.a", version: null }] } }),
     { searched: ["c"], error: 'no package property found in bundle "p.a"' },
   ],
-])("unresolvedDetails returns plain JSON when the reason is %s", ([reason, given, details]) => {
-  const got = unresolvedDetails(given);
+])("getUnresolvedDetails returns plain JSON when the reason is %s", ([reason, given, details]) => {
+  const got = getUnresolvedDetails(given);
   expect(got).toMatchObject({ reason, package: "p", ...details });
   expect(JSON.parse(JSON.stringify(got))).toEqual(got);
 });
 
-test("unresolvedDetails names the filter of each excluded bundle, newest first, when several filters exclude bundles", () => {
+test("getUnresolvedDetails names the filter of each excluded bundle, newest first, when several filters exclude bundles", () => {
   const stable = {
     channels: { stable: STABLE.channels?.["stable"] ?? [], beta: ["p.v3.0.0"] },
     bundles: ["p.v1.0.0", "p.v1.1.0", "p.v3.0.0"],
   };
-  const { excluded } = unresolvedDetails(
+  const { excluded } = getUnresolvedDetails(
     failed({ c: stable }, { version: "<1.1.0", channels: ["stable"] }, { name: "p.x", version: "0.1.0" }),
   );
   expect(excluded.map(({ bundle, rule }) => `${bundle}: ${rule}`)).toEqual([
@@ -96,13 +96,13 @@ test("unresolvedDetails names the filter of each excluded bundle, newest first, 
   ]);
 });
 
-test("unresolvedDetails stays small when catalogs and spec hold long names", () => {
+test("getUnresolvedDetails stays small when catalogs and spec hold long names", () => {
   const long = "\ud800".repeat(5_000);
   const many = Array.from({ length: 100 }, (_, i) => ({ name: `${long}${i}`, version: `1.${i}.0` }));
   const catalogs = Object.fromEntries(
     Array.from({ length: 40 }, (_, i) => [`c${i}`, i % 2 === 0 ? { bundles: many } : { unavailable: long, reports: long, priority: -1 }]),
   );
-  const got = unresolvedDetails(failed(catalogs, { version: "<1", channels: Array.from({ length: 40 }, () => long) }));
+  const got = getUnresolvedDetails(failed(catalogs, { version: "<1", channels: Array.from({ length: 40 }, () => long) }));
   expect([got.searched.length, got.unavailable.length, got.excluded.length, got.channels?.length]).toEqual([10, 10, 10, 10]);
   expect(got.moreExcluded).toBe(1_990);
   expect(JSON.stringify(got).length).toBeLessThan(20_000);

@@ -4,7 +4,7 @@ import { goQuote } from "../golang/quote.ts";
 import { formatCount } from "../text/lists.ts";
 import { NAME_LENGTH, truncate } from "../text/truncate.ts";
 import type { Candidate } from "./candidates.ts";
-import { filterSteps } from "./filterSteps.ts";
+import { listFilterSteps } from "./filterSteps.ts";
 import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage, FilteredCatalogs, MatchingCatalog, Unresolved, UnresolvedCause, UnresolvedReason } from "./resolution.ts";
 import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
@@ -113,7 +113,7 @@ function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
   const { all } = result;
   if (all.length === 0) return "the package has no bundles";
   const left = [formatCount(all.length, "bundle")];
-  for (const step of filterSteps(result, query)) {
+  for (const step of listFilterSteps(result, query)) {
     left.push(`${step.left.length === 0 ? "none" : step.left.length} ${step.asks}`);
     if (step.left.length === 0) return `${left.join(", ")}: ${step.near().join(", ")}`;
   }
@@ -182,7 +182,7 @@ export interface UnresolvedDetails {
 const MAX_DETAILS = 10;
 
 /** Returns the data of a failed resolution, bounded to fit into a status. */
-export function unresolvedDetails(failed: Unresolved): UnresolvedDetails {
+export function getUnresolvedDetails(failed: Unresolved): UnresolvedDetails {
   const { reason, source, filtered } = failed;
   const { channels = [], version } = source;
   const installed = filtered?.installed;
@@ -223,7 +223,7 @@ interface Excluded {
 
 function excludedBundles({ results, query }: FilteredCatalogs): Excluded[] {
   const all = results.flatMap((result) =>
-    filterSteps(result, query).flatMap(({ name, removed, rule }) =>
+    listFilterSteps(result, query).flatMap(({ name, removed, rule }) =>
       removed.map((candidate) => ({ catalog: result.catalog, candidate, rule: name, text: () => rule(candidate) })),
     ),
   );

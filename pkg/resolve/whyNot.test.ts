@@ -7,7 +7,7 @@ import type { ResolveRequest } from "./resolution.ts";
 import type { RecordedBundle } from "./resolutionRecord.ts";
 import { chooseBest, filterCandidates, resolve } from "./resolve.ts";
 import type { BundleMetadata } from "./successors.ts";
-import { type QuestionedBundle, whyNot } from "./whyNot.ts";
+import { type ExplainedBundle, whyNot } from "./whyNot.ts";
 
 interface Want {
   error?: string;
@@ -39,7 +39,7 @@ const rows = loadCases<Cases>("why-not").flatMap((one) =>
   one.rows.map((row) => ({ ...row, about: one.name, packageName: one.package, catalogs: row.catalogs ?? one.catalogs })),
 );
 
-function bundleLine({ bundle, catalog, exclusions }: QuestionedBundle): string {
+function bundleLine({ bundle, catalog, exclusions }: ExplainedBundle): string {
   return exclusions.length === 0 ? `${bundle} of ${catalog}` : `${bundle} of ${catalog}: ${exclusions.map(({ rule }) => rule).join(", ")}`;
 }
 

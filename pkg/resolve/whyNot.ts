@@ -9,7 +9,7 @@ import { type CatalogCandidate, type RecordedBundle, recordBundle } from "./reso
 import { explainUnavailable } from "./unresolved.ts";
 
 /** A bundle of the requested version, and the rules that exclude it. */
-export interface QuestionedBundle extends RecordedBundle {
+export interface ExplainedBundle extends RecordedBundle {
   /** Empty for the chosen one. */
   readonly exclusions: readonly Exclusion[];
 }
@@ -27,7 +27,7 @@ export interface WhyNot {
   /** Why nothing is chosen. */
   readonly because?: string;
   /** The bundles of that version, by catalog; at most 32. */
-  readonly bundles: readonly QuestionedBundle[];
+  readonly bundles: readonly ExplainedBundle[];
   /** Selected available catalogs without it; at most 32. */
   readonly without: readonly string[];
   /** Selected unavailable catalogs; at most 32. */

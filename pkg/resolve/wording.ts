@@ -33,7 +33,7 @@ export const RESOLUTION_MESSAGE_MAX = 2_000;
  * Truncates `message` for a condition to 2,000 characters, at a character boundary, with a reference to the full text.
  * @param extension name of the ClusterExtension
  */
-export function conditionText(message: string, extension: string): string {
+export function truncateForCondition(message: string, extension: string): string {
   if (message.length <= RESOLUTION_MESSAGE_MAX) return message;
   const note = `... (truncated; full text: olmv1 resolve ${extension} --explain, or /debug/resolution/${extension} of operator-controller)`;
   let end = RESOLUTION_MESSAGE_MAX - note.length;

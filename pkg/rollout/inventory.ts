@@ -6,9 +6,9 @@ import { mapInParallel } from "../async/concurrency.ts";
 import { messageOf } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
-import { hasHealth, healthOf, mayHaveHealth } from "../release/health/health.ts";
+import { computeHealth, hasHealth, mayHaveHealth } from "../release/health/health.ts";
 import type { HealthState } from "../release/health/healthState.ts";
-import { podSelectorOf } from "../release/health/pods.ts";
+import { getPodSelector } from "../release/health/pods.ts";
 import { describeObject } from "../release/identity.ts";
 import { readExtension } from "./extensions.ts";
 
@@ -73,7 +73,7 @@ async function objectNode(client: TreeClient, ref: ObjectRef, now: number): Prom
  * Returns ReplicaSets of a Deployment with their Pods, or Pods of another workload. Omits ReplicaSets without Pods.
  */
 async function readChildren(client: TreeClient, workload: KubeObject, now: number): Promise<TreeNode[]> {
-  const labelSelector = podSelectorOf(workload);
+  const labelSelector = getPodSelector(workload);
   const { namespace } = workload.metadata;
   if (labelSelector === undefined || namespace === undefined) return [];
   const options = { namespace, labelSelector, maxItems: MAX_CHILDREN };
@@ -98,7 +98,7 @@ function isOwnedBy({ metadata: { ownerReferences = [] } }: KubeObject, owner: Ku
 
 function healthText(object: KubeObject, now: number): string {
   if (!hasHealth(object)) return "";
-  const { state, message } = healthOf(object, now);
+  const { state, message } = computeHealth(object, now);
   return message === "" ? `: ${state}` : `: ${state}: ${message}`;
 }
 
@@ -135,7 +135,7 @@ async function readObjectHealth(client: Pick<Client, "get">, ref: ObjectRef, now
     const object = await client.get(ref);
     if (!object) return { ref, state: "failed", message: "it does not exist" };
     if (!hasHealth(object)) return undefined;
-    const { state, message } = healthOf(object, now);
+    const { state, message } = computeHealth(object, now);
     return { ref, state, message };
   } catch (err) {
     return { ref, state: "unknown", message: messageOf(err) };

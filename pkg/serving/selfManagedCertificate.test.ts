@@ -4,7 +4,7 @@ import { FakeClock } from "../../test/support/fakeClock.ts";
 import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { SERVING_TIMES, servingSecretName } from "../certificates/servingCertificate.ts";
-import { storedIn } from "../certificates/storedCertificates.ts";
+import { readStoredCertificates } from "../certificates/storedCertificates.ts";
 import { KubeError } from "../kube/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
 import type { IssuedCertificate, IssueTask } from "./certificateIssuer.ts";
@@ -95,7 +95,7 @@ class Replicas {
   }
 
   get authorities(): readonly string[] {
-    return this.live ? storedIn(this.live).authorities : [];
+    return this.live ? readStoredCertificates(this.live).authorities : [];
   }
 
   async #issue(task: IssueTask): Promise<IssuedCertificate> {
@@ -230,7 +230,10 @@ test("a deleted Secret is created if allowed, and otherwise awaited", async () =
   a.check();
   world.mayCreate = true;
   await world.later(31_000);
-  expect([storedIn(world.live as KubeObject).serving.certificate, served(a).fingerprint256]).toEqual([a.current.cert?.toString(), before]);
+  expect([readStoredCertificates(world.live as KubeObject).serving.certificate, served(a).fingerprint256]).toEqual([
+    a.current.cert?.toString(),
+    before,
+  ]);
 });
 
 test("a follower whose clock is years ahead writes nothing and serves the existing certificate", async () => {

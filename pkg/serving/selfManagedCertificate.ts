@@ -14,12 +14,12 @@ import {
   storePrepared,
 } from "../certificates/rotation.ts";
 import {
+  buildServingSecret,
+  parseServingSecret,
   type ServingAction,
   type ServingSecret,
   type ServingSecretName,
   servingAction,
-  servingSecretOf,
-  servingSecretWith,
 } from "../certificates/servingCertificate.ts";
 import type { StoredCertificates } from "../certificates/storedCertificates.ts";
 import { Informer } from "../controller/informer.ts";
@@ -144,7 +144,7 @@ export class SelfManagedCertificate implements ServerTls {
   async #pass(signal: AbortSignal): Promise<number> {
     const { client, place, leading, times } = this.#init;
     const live = await client.get({ ...SECRET, namespace: place.namespace, name: place.name }, { signal });
-    const secret = servingSecretOf(live, place);
+    const secret = parseServingSecret(live, place);
     const state = this.#adopt(secret);
     const held = this.#held && { startsAt: 0, endsAt: this.#held.endsAt };
     const action = servingAction({ secret, state, held, leading: leading(), now: this.#now(), times });
@@ -208,7 +208,7 @@ export class SelfManagedCertificate implements ServerTls {
 
   async #write(live: KubeObject | undefined, stored: StoredCertificates, signal: AbortSignal): Promise<KubeObject> {
     const { client, place } = this.#init;
-    const secret = servingSecretWith(live, place, stored);
+    const secret = buildServingSecret(live, place, stored);
     if (live) return client.replace(secret, { signal });
     try {
       return await client.create(secret, { signal });

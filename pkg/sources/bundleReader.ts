@@ -168,7 +168,7 @@ const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
  * Returns the folder with the files of a catalog: `source` itself, or that of the unpacked image.
  * @throws Error if `source` is neither a folder nor an image
  */
-export async function catalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
+export async function findCatalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
   if (await layoutNamed(source)) return reader.catalogFolder(source);
   if (await isDirectory(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);

@@ -2,7 +2,7 @@ import type { PackageContent } from "../fbc/types.ts";
 import { layoutPlace } from "../oci/imagePlace.ts";
 import { CatalogClient } from "../operatorcontroller/catalogs/catalogClient.ts";
 import { type BundleReader, isDirectory } from "./bundleReader.ts";
-import { bundlesOf, packageIn } from "./catalogContent.ts";
+import { readPackage, selectBundles } from "./catalogContent.ts";
 
 /** The catalog with the packages, and the selected versions. */
 export interface SourceOptions {
@@ -21,7 +21,7 @@ const REQUEST_TIMEOUT_MS = 5 * 60_000;
  * @param packages `args` are versions of the first of these packages, unless they are folders or images
  * @throws Error if the catalog does not contain a package, or one of these versions
  */
-export async function sourcesOf(
+export async function resolveSources(
   args: readonly string[],
   options: SourceOptions,
   reader: BundleReader,
@@ -41,12 +41,12 @@ export async function sourcesOf(
       continue;
     }
     if (packages !== undefined && packageName === undefined)
-      throw new Error(`"${arg}" is not a folder or image, and no package is given of which it could be a version`);
+      throw new Error(`"${arg}" is not a folder or image, and a version needs a package`);
     const choice =
       packageName === undefined
         ? { packageName: arg, version: options.version, channels: options.channel ?? [] }
         : { packageName, version: arg, channels: [] };
-    for (const { image } of bundlesOf(await contents.of(choice.packageName), choice)) sources.push(image);
+    for (const { image } of selectBundles(await contents.of(choice.packageName), choice)) sources.push(image);
   }
   return sources;
 }
@@ -63,7 +63,7 @@ class PackageContents {
 
   async of(packageName: string): Promise<PackageContent> {
     const { catalog, catalogUrl } = this.#options;
-    if (catalog !== undefined) return packageIn(await this.#reader.catalogFolder(catalog), packageName);
+    if (catalog !== undefined) return readPackage(await this.#reader.catalogFolder(catalog), packageName);
     const client = new CatalogClient();
     try {
       const base = (catalogUrl ?? "").replace(/\/+$/, "");

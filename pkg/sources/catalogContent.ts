@@ -9,7 +9,7 @@ import { compareNewestFirst } from "../fbc/bundleOrder.ts";
 import { getPackageName, packageContent } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { ContentError, type FbcBundle, type Meta, type PackageContent } from "../fbc/types.ts";
-import { entryNames, listCandidates, parseBundleVersion } from "../resolve/candidates.ts";
+import { listCandidates, listEntryNames, parseBundleVersion } from "../resolve/candidates.ts";
 import { resolve } from "../resolve/resolve.ts";
 import { type Constraint, parseConstraint } from "../version/masterminds.ts";
 import { formatVersionRelease } from "../version/version.ts";
@@ -26,9 +26,9 @@ export interface VersionChoice {
 const MAX_VERSIONS = 100;
 
 /** Reads one package from the catalog in a folder or file; skips the rest. */
-export async function packageIn(source: string, packageName: string): Promise<PackageContent> {
+export async function readPackage(source: string, packageName: string): Promise<PackageContent> {
   const metas: Meta[] = [];
-  for (const { path, location } of await filesOf(source)) {
+  for (const { path, location } of await listCatalogFiles(source)) {
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
     for await (const meta of decodeMetas(bytes, path)) if (getPackageName(meta) === packageName) metas.push(meta);
   }
@@ -36,7 +36,7 @@ export async function packageIn(source: string, packageName: string): Promise<Pa
 }
 
 /** Returns the files of the catalog in a folder, or the single file `source`; `path` is the name for messages. */
-export async function filesOf(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
+export async function listCatalogFiles(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
   const isFile = (await stat(source)).isFile();
   return isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
 }
@@ -45,7 +45,7 @@ export async function filesOf(source: string): Promise<Iterable<{ readonly path:
  * Returns the selected bundles, highest version first.
  * @throws Error if there are none, with the available ones, or too many
  */
-export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBundle[] {
+export function selectBundles(content: PackageContent, choice: VersionChoice): FbcBundle[] {
   const { packageName, version, channels } = choice;
   if (version === undefined) {
     const source = { packageName, channels: [...channels] };
@@ -54,7 +54,7 @@ export function bundlesOf(content: PackageContent, choice: VersionChoice): FbcBu
     return [resolution.bundle];
   }
   const range = rangeFrom(version);
-  const names = entryNames(content.channels.filter(({ name }) => channels.includes(name)));
+  const names = listEntryNames(content.channels.filter(({ name }) => channels.includes(name)));
   const found = listCandidates(content, new Set())
     .filter(({ bundle }) => channels.length === 0 || names.has(bundle.name))
     .filter((candidate) => candidate.version !== undefined && range.contains(candidate.version.version))
@@ -91,7 +91,7 @@ const PIECE = 1024 * 1024;
 /** Yields the metas of the catalog in a folder or file. @throws ContentError if a file is invalid */
 export async function* readCatalogMetas(source: string): AsyncGenerator<Meta> {
   let metas = 0;
-  for (const { path, location } of await filesOf(source)) {
+  for (const { path, location } of await listCatalogFiles(source)) {
     const bytes = createReadStream(location, { highWaterMark: PIECE }) as AsyncIterable<Uint8Array>;
     for await (const meta of decodeMetas(bytes, path)) {
       metas++;
@@ -102,9 +102,9 @@ export async function* readCatalogMetas(source: string): AsyncGenerator<Meta> {
 }
 
 /** Returns the SHA-256 (hex) of names and contents of the files of the catalog in a folder or file. */
-export async function filesDigest(source: string): Promise<string> {
+export async function digestFiles(source: string): Promise<string> {
   const hash = createHash("sha256");
-  for (const { path, location } of await filesOf(source)) {
+  for (const { path, location } of await listCatalogFiles(source)) {
     const own = createHash("sha256");
     for await (const piece of createReadStream(location, { highWaterMark: PIECE }) as AsyncIterable<Uint8Array>) own.update(piece);
     hash.update(`${JSON.stringify(path)} ${own.digest("hex")}\n`);

@@ -5,14 +5,14 @@ import { layoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
 
 /** Returns the default name of a catalog in a folder, a file or a layout. */
-export function givenName(path: string): string {
-  return layoutPlace(path) ? catalogNameFor(path) : basename(absolute(path));
+export function deriveDefaultName(path: string): string {
+  return layoutPlace(path) ? deriveCatalogName(path) : basename(absolute(path));
 }
 
 /** Derives a valid catalog name from the name of its folder or repository. */
-export function catalogNameFor(source: string): string {
+export function deriveCatalogName(source: string): string {
   const layout = layoutPlace(source);
-  if (layout) return catalogNameFor(layout.tag.includes("/") ? layout.tag : layout.path.replace(/\.tar$/, ""));
+  if (layout) return deriveCatalogName(layout.tag.includes("/") ? layout.tag : layout.path.replace(/\.tar$/, ""));
   const last =
     source
       .replace(/@.*$/, "")
@@ -61,7 +61,7 @@ export function listNamedCatalogs({ catalogDir, catalogImage }: Pick<CatalogChoi
  * Returns the catalogs that --catalog names, or all, by descending priority, otherwise in the given order.
  * @throws Error if two have the same name, or --catalog names an unknown one
  */
-export function catalogsNamed(all: readonly NamedCatalog[], { catalog }: Pick<CatalogChoice, "catalog">): NamedCatalog[] {
+export function filterNamedCatalogs(all: readonly NamedCatalog[], { catalog }: Pick<CatalogChoice, "catalog">): NamedCatalog[] {
   const twice = all.find(({ name }, at) => all.findIndex((one) => one.name === name) !== at);
   if (twice) throw new Error(`two catalogs have the name ${goQuote(twice.name)}; use name=path to distinguish them`);
   const unknown = catalog.find((name) => !all.some((one) => one.name === name));
@@ -78,13 +78,13 @@ export function listAvailable(names: readonly string[]): string {
 
 function folder(given: string): NamedCatalog {
   const { name, rest } = partsOf(given);
-  return { name: name ?? givenName(rest), priority: 0, path: rest };
+  return { name: name ?? deriveDefaultName(rest), priority: 0, path: rest };
 }
 
 /** Returns the catalog of an image without a given name; its name is that of its repository. */
 function image(given: string): NamedCatalog {
   const { name, rest } = partsOf(given);
-  const own = layoutPlace(rest) ? catalogNameFor(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
+  const own = layoutPlace(rest) ? deriveCatalogName(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
   return { name: name ?? own, priority: 0, image: rest };
 }
 
@@ -94,7 +94,7 @@ function partsOf(given: string): { name?: string; rest: string } {
 }
 
 /** Returns the option for a word: the path of a catalog, its image, or the name of a ClusterCatalog. */
-export async function sourceNamed(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
+export async function parseSource(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
   if (layoutPlace(word)) return { ...none, catalogImage: [word] };
   if (/^\.{0,2}\//.test(word) || (await stat(word).catch(() => undefined)))

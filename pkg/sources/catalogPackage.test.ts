@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bundlesOf, packageIn, type VersionChoice } from "./catalogContent.ts";
+import { readPackage, selectBundles, type VersionChoice } from "./catalogContent.ts";
 
 const CATALOG = join(import.meta.dirname, "../devcluster/sample/catalog");
 
@@ -9,9 +9,9 @@ test.for<[why: string, choice: Partial<VersionChoice>, bundles: string[]]>([
   ["without a range in a channel", { channels: ["candidate"] }, ["hello-operator.v1.2.0"]],
   ["a range, highest first", { version: ">=1.1.0" }, ["hello-operator.v1.2.0", "hello-operator.v1.1.0"]],
   ["a deprecated version, as it may be installed", { version: "1.0.0" }, ["hello-operator.v1.0.0"]],
-])("bundlesOf returns bundles of a package: %s", async ([, choice, bundles]) => {
-  const content = await packageIn(CATALOG, "hello-operator");
-  expect(bundlesOf(content, { packageName: "hello-operator", channels: [], ...choice }).map(({ name }) => name)).toEqual(bundles);
+])("selectBundles returns bundles of a package: %s", async ([, choice, bundles]) => {
+  const content = await readPackage(CATALOG, "hello-operator");
+  expect(selectBundles(content, { packageName: "hello-operator", channels: [], ...choice }).map(({ name }) => name)).toEqual(bundles);
 });
 
 test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, message: RegExp]>([
@@ -35,12 +35,12 @@ test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, mess
     /matching version "1\.x" in channels \[beta\]; the highest/,
   ],
   ["no range", "hello-operator", { version: "|" }, /^desired version range "\|" is invalid: constraint parser error$/],
-])("bundlesOf explains why there is no bundle: %s", async ([, packageName, choice, message]) => {
-  const content = await packageIn(CATALOG, packageName);
-  expect(() => bundlesOf(content, { packageName, channels: [], ...choice })).toThrow(message);
+])("selectBundles explains why there is no bundle: %s", async ([, packageName, choice, message]) => {
+  const content = await readPackage(CATALOG, packageName);
+  expect(() => selectBundles(content, { packageName, channels: [], ...choice })).toThrow(message);
 });
 
-test("packageIn reads a catalog from a file as well as from a folder", async () => {
-  const content = await packageIn(join(CATALOG, "hello-operator/catalog.yaml"), "hello-operator");
+test("readPackage reads a catalog from a file as well as from a folder", async () => {
+  const content = await readPackage(join(CATALOG, "hello-operator/catalog.yaml"), "hello-operator");
   expect(content.bundles.length).toBe(3);
 });

@@ -65,7 +65,7 @@ export class CatalogTexts {
 }
 
 /** Yields texts as files of a catalog, to check it before writing. */
-export async function* textSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogFileSource> {
+export async function* listTextSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogFileSource> {
   for (const [path, text] of files) yield await Promise.resolve({ path, bytes: bytesOf(text) });
 }
 

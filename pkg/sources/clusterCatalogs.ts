@@ -5,11 +5,11 @@ import type { Client } from "../kube/client.ts";
 import { CatalogPackages, getServedContent } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { compareText } from "../text/compare.ts";
 import type { BundleReader } from "./bundleReader.ts";
-import { packageIn } from "./catalogContent.ts";
+import { readPackage } from "./catalogContent.ts";
 import type { NamedCatalog } from "./catalogNames.ts";
 
 /** Lists the ClusterCatalogs of the cluster as operator-controller sees them. */
-export async function catalogsOfCluster(client: Client, signal: AbortSignal): Promise<ClusterCatalog[]> {
+export async function listClusterCatalogs(client: Client, signal: AbortSignal): Promise<ClusterCatalog[]> {
   try {
     return (await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal })).items;
   } catch (err) {
@@ -19,11 +19,11 @@ export async function catalogsOfCluster(client: Client, signal: AbortSignal): Pr
 
 /** Returns catalogs in folders, files and images as ClusterCatalogs with these names and equal priority. */
 export function createClusterCatalogs(sources: readonly string[]): ClusterCatalog[] {
-  return [...new Set(sources)].map((source) => catalogGiven(source, source));
+  return [...new Set(sources)].map((source) => createClusterCatalog(source, source));
 }
 
 /** Returns a catalog in a folder, file or image as a served ClusterCatalog with this name. */
-export function catalogGiven(name: string, ref: string): ClusterCatalog {
+export function createClusterCatalog(name: string, ref: string): ClusterCatalog {
   const known = { lastTransitionTime: "", message: "", reason: "Available" };
   return {
     apiVersion: API_VERSION,
@@ -39,14 +39,14 @@ export function catalogGiven(name: string, ref: string): ClusterCatalog {
 }
 
 /** Reads catalogs from the folder, file or image in their resolved source. */
-export function contentsFrom(reader: BundleReader): CatalogPackages {
+export function createCatalogReader(reader: BundleReader): CatalogPackages {
   return new CatalogPackages({
-    packageContent: async (_base, ref, packageName) => packageIn(await reader.catalogFolder(ref), packageName),
+    packageContent: async (_base, ref, packageName) => readPackage(await reader.catalogFolder(ref), packageName),
   });
 }
 
 /** Lists the cluster's catalogs with their served images, by name. @throws Error if they cannot be listed */
-export async function catalogsServed(client: Client, signal: AbortSignal): Promise<NamedCatalog[]> {
+export async function listServedCatalogs(client: Client, signal: AbortSignal): Promise<NamedCatalog[]> {
   let catalogs: ClusterCatalog[];
   try {
     catalogs = (await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal })).items;

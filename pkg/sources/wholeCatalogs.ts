@@ -4,7 +4,7 @@ import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../resolve/dependencies/bundleIndex.ts";
 import type { BundleReader } from "./bundleReader.ts";
-import { filesOf } from "./catalogContent.ts";
+import { listCatalogFiles } from "./catalogContent.ts";
 
 /** The dependency index and the packages of a catalog. */
 export interface WholeCatalog {
@@ -32,7 +32,7 @@ export class WholeCatalogs {
   async #read(ref: string): Promise<WholeCatalog> {
     const builder = new BundleIndexBuilder();
     const others = new Map<string, Meta[]>();
-    for (const { path, location } of await filesOf(await this.#reader.catalogFolder(ref))) {
+    for (const { path, location } of await listCatalogFiles(await this.#reader.catalogFolder(ref))) {
       const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
       for await (const meta of decodeMetas(bytes, path)) {
         if (meta.schema === Schema.bundle) builder.add(meta);

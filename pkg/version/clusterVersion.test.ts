@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { allowsNext, isBelow, type MinorVersion, minorOf, minorText, nextMinor } from "./clusterVersion.ts";
+import { allowsNext, formatMinorVersion, getNextMinor, isBelow, type MinorVersion, parseMinorVersion } from "./clusterVersion.ts";
 
 interface ComparisonCase extends CaseHead {
   clusters?: string[];
@@ -12,7 +12,7 @@ interface ComparisonCase extends CaseHead {
 }
 
 const cases = loadCases<ComparisonCase>("gate");
-const version = (text: string): MinorVersion => minorOf(`${text}.0`);
+const version = (text: string): MinorVersion => parseMinorVersion(`${text}.0`);
 const anyVersion: fc.Arbitrary<MinorVersion> = fc.record({ major: fc.nat(6), minor: fc.nat(25) });
 
 /** Rows of [maximum, cluster, result]. */
@@ -30,12 +30,12 @@ test.for(cells("below"))("isBelow, with a maximum of %s and a cluster of %s, ret
   expect(isBelow(version(max), version(cluster))).toBe(answer);
 });
 
-test.for(cases.flatMap(({ next = {} }) => Object.entries(next)))("nextMinor of %s is %s", ([cluster, next]) => {
-  expect(minorText(nextMinor(minorOf(cluster)))).toBe(next);
+test.for(cases.flatMap(({ next = {} }) => Object.entries(next)))("getNextMinor of %s is %s", ([cluster, next]) => {
+  expect(formatMinorVersion(getNextMinor(parseMinorVersion(cluster)))).toBe(next);
 });
 
-test.for(cases.flatMap(({ noVersion = {} }) => Object.entries(noVersion)))("minorOf rejects %j: %s", ([text, error]) => {
-  expect(() => minorOf(text)).toThrow(new Error(error));
+test.for(cases.flatMap(({ noVersion = {} }) => Object.entries(noVersion)))("parseMinorVersion rejects %j: %s", ([text, error]) => {
+  expect(() => parseMinorVersion(text)).toThrow(new Error(error));
 });
 
 describe("laws", () => {
@@ -52,7 +52,7 @@ describe("laws", () => {
   test("allowsNext is true exactly when the maximum is not below the next version", () => {
     fc.assert(
       fc.property(fc.record({ major: fc.integer({ min: 4, max: 5 }), minor: fc.nat(26) }), anyVersion, (max, cluster) => {
-        expect(isBelow(max, nextMinor(cluster))).toBe(!allowsNext(max, cluster));
+        expect(isBelow(max, getNextMinor(cluster))).toBe(!allowsNext(max, cluster));
       }),
       { numRuns: 2_000 },
     );
@@ -62,15 +62,15 @@ describe("laws", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, (max, cluster) => {
         if (isBelow(max, cluster)) expect(allowsNext(max, cluster)).toBe(false);
-        expect(allowsNext(nextMinor(cluster), cluster)).toBe(true);
+        expect(allowsNext(getNextMinor(cluster), cluster)).toBe(true);
       }),
     );
   });
 
-  test("minorOf ignores patch and prerelease", () => {
+  test("parseMinorVersion ignores patch and prerelease", () => {
     fc.assert(
       fc.property(anyVersion, fc.nat(99), fc.constantFrom("", "-rc.1", "-0", "+b", "-ec.2+b"), ({ major, minor }, patch, rest) => {
-        expect(minorOf(`${major}.${minor}.${patch}${rest}`)).toEqual({ major, minor });
+        expect(parseMinorVersion(`${major}.${minor}.${patch}${rest}`)).toEqual({ major, minor });
       }),
     );
   });

@@ -14,18 +14,18 @@ const FIRST_OF_5: MinorVersion = { major: 5, minor: 0 };
  * Parses major and minor of a cluster's strict semantic version; ignores patch, prerelease and build metadata.
  * @throws Error in blang/semver's words
  */
-export function minorOf(text: string): MinorVersion {
+export function parseMinorVersion(text: string): MinorVersion {
   const { major, minor } = parseVersion(text);
   return { major, minor };
 }
 
 /** Formats `version`, such as "4.18". */
-export function minorText({ major, minor }: MinorVersion): string {
+export function formatMinorVersion({ major, minor }: MinorVersion): string {
   return `${major}.${minor}`;
 }
 
 /** Returns the minor version that a cluster of `version` is upgraded to next: 4.19 after 4.18, 5.1 after 4.23. */
-export function nextMinor(version: MinorVersion): MinorVersion {
+export function getNextMinor(version: MinorVersion): MinorVersion {
   const { major, minor } = equivalent(version);
   const next = BigInt.asUintN(64, BigInt(minor) + 1n);
   return { major, minor: Number.isSafeInteger(Number(next)) ? Number(next) : next };

@@ -195,7 +195,7 @@ const OPERATOR_OF_BLANG: Readonly<Record<string, string>> = { "==": "=", "!": "!
  * Converts a range in blang's syntax, as dependencies state it, to that of `spec.source.catalog.version`; undefined if it cannot be expressed.
  * Prereleases differ: in the result, only a range that names a prerelease contains prereleases.
  */
-export function mastermindsRange(blangRange: string): string | undefined {
+export function toMastermindsRange(blangRange: string): string | undefined {
   const groups = blangRange
     .replace(COMPARATOR, "$1")
     .split("||")

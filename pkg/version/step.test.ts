@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import semver from "semver";
 import { expect, test } from "vitest";
-import { stepBetween } from "./step.ts";
+import { getVersionStep } from "./step.ts";
 import { compareVersions, parseVersion } from "./version.ts";
 
-test.for<[string, string, ReturnType<typeof stepBetween>]>([
+test.for<[string, string, ReturnType<typeof getVersionStep>]>([
   ["1.0.0", "1.0.0", "same"],
   ["1.0.0", "1.0.0+build", "same"],
   ["1.0.0", "1.0.1", "patch"],
@@ -17,8 +17,8 @@ test.for<[string, string, ReturnType<typeof stepBetween>]>([
   ["1.0.0", "1.0.0-rc.1", "rollback"],
   ["1.0", "2.0.0", undefined],
   ["1.0.0", `${2n ** 60n}.0.0`, undefined],
-])("stepBetween from %s to %s is %s", ([from, to, want]) => {
-  expect(stepBetween(from, to)).toBe(want);
+])("getVersionStep from %s to %s is %s", ([from, to, want]) => {
+  expect(getVersionStep(from, to)).toBe(want);
 });
 
 const number = fc.nat({ max: 30 });
@@ -27,7 +27,7 @@ const version = fc
   .tuple(number, number, number, fc.array(identifier, { maxLength: 3 }))
   .map(([major, minor, patch, pre]) => `${major}.${minor}.${patch}${pre.length > 0 ? `-${pre.join(".")}` : ""}`);
 
-test("stepBetween orders versions like npm's semver", () => {
+test("getVersionStep orders versions like npm's semver", () => {
   fc.assert(
     fc.property(version, version, (a, b) => {
       expect(Math.sign(compareVersions(parseVersion(a), parseVersion(b)))).toBe(semver.compare(a, b));

@@ -17,7 +17,7 @@ const STEPS: Readonly<Record<semver.ReleaseType, VersionStep>> = {
 };
 
 /** Returns the step from one version to another, ignoring build metadata; undefined if a text is not a semantic version. */
-export function stepBetween(from: string, to: string): VersionStep | undefined {
+export function getVersionStep(from: string, to: string): VersionStep | undefined {
   const [before, after] = [semver.parse(from), semver.parse(to)];
   if (!before || !after) return undefined;
   if (semver.compare(after, before) < 0) return "rollback";

@@ -239,7 +239,7 @@ export function formatVersionRelease({ version, release }: VersionRelease): stri
  * @throws Error in blang/semver's words
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/semver.go ParseTolerant
  */
-export function operatorVersion(text: string): string {
+export function parseOperatorVersion(text: string): string {
   const parts = splitN(text.trim().replace(/^v/, ""), 3).map((part) => {
     if (part.length <= 1) return part;
     const stripped = part.replace(/^0+/, "");
@@ -256,7 +256,7 @@ export function operatorVersion(text: string): string {
  * Validates a CSV's release: identifiers between dots, as in a semver prerelease.
  * @throws Error in blang/semver's words
  */
-export function operatorRelease(text: string): string {
+export function parseOperatorRelease(text: string): string {
   return parseVersion(`0.0.0-${text}`).prerelease.join(".");
 }
 

@@ -6,17 +6,17 @@ import type { Measurement } from "./measurement.ts";
 
 export const USAGE = `usage: npm run -s bench -- [NAME...] [--runs N] [--seconds N] [--extensions N] [--settle N] [--rest N]
                                      [--json FILE] [--baseline FILE]
-  NAME          measurements to make, in this order, or a group of them such as catalogd; default: all (see --list)
-  --list        prints the measurements and the goals that none of them measures
-  --runs        how often each thing is done; default: each measurement's own number
-  --seconds     length of each run of a throughput measurement; default 3
-  --extensions  how many extensions are installed where there are many; default: each measurement's own number
-  --settle      seconds of rest before steady-state looks; default 120
-  --rest        seconds of rest that steady-state looks at; default 300
-  --json        writes the figures to a file
-  --baseline    compares with a file that --json wrote`;
+  NAME          measurements to run, in this order, or a group such as catalogd (default: all, see --list)
+  --list        print the measurements, and goals without a measurement
+  --runs        number of runs (default: set by each measurement)
+  --seconds     duration of each run of a throughput measurement (default: 3)
+  --extensions  number of extensions (default: set by each measurement)
+  --settle      seconds of rest before steady-state measures (default: 120)
+  --rest        seconds of rest that steady-state measures (default: 300)
+  --json        write the figures to a file
+  --baseline    compare with a file written by --json`;
 
-/** What the command line asks for. */
+/** Arguments of the command line. */
 export interface BenchArguments {
   readonly help: boolean;
   readonly list: boolean;
@@ -36,15 +36,15 @@ const DEFAULT_SETTLE_SECONDS = 120;
 const DEFAULT_REST_SECONDS = 300;
 
 /**
- * Reads the command line.
- * @param base folder that relative paths start from.
- * @throws UsageError for an unknown name or option, or a number that is none.
+ * Parses the command line.
+ * @param base folder for relative paths.
+ * @throws UsageError for an unknown name or option, or a malformed number.
  */
 export function argumentsFrom(args: readonly string[], measurements: readonly Measurement[], base: string): BenchArguments {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parse(args);
   const named = positionals.flatMap((name) => {
     const found = measurements.filter((measurement) => measurement.name === name || measurement.group === name);
-    if (found.length === 0) throw new UsageError(`there is no measurement ${name}`);
+    if (found.length === 0) throw new UsageError(`unknown measurement ${name}`);
     return found;
   });
   const chosen = [...new Set(named)];
@@ -74,7 +74,7 @@ interface Values {
   baseline?: string;
 }
 
-function parsed(args: readonly string[]): { values: Values; positionals: string[] } {
+function parse(args: readonly string[]): { values: Values; positionals: string[] } {
   const text = { type: "string" } as const;
   const flag = { type: "boolean" } as const;
   try {

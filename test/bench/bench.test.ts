@@ -21,9 +21,9 @@ function measurement(name: string, run: () => AsyncIterable<Figure>): Measuremen
   return { name, title: name, figures: [], run };
 }
 
-/** A run of tiny measurements through the same harness as the large ones. */
-async function tinyReport(): Promise<{ report: Report; said: string[] }> {
-  const said: string[] = [];
+/** Runs tiny measurements with the same harness as the real ones. */
+async function tinyReport(): Promise<{ report: Report; lines: string[] }> {
+  const lines: string[] = [];
   const context: BenchContext = {
     data: undefined,
     runs: 1,
@@ -31,8 +31,8 @@ async function tinyReport(): Promise<{ report: Report; said: string[] }> {
     extensions: 1,
     settleSeconds: 1,
     restSeconds: 1,
-    programs: () => Promise.reject(new Error("nothing is to be built here")),
-    say: (line) => void said.push(line),
+    programs: () => Promise.reject(new Error("unexpected build")),
+    say: (line) => void lines.push(line),
   };
   const measurements = [
     measurement("tiny", async function* () {
@@ -50,11 +50,11 @@ async function tinyReport(): Promise<{ report: Report; said: string[] }> {
     }),
     ...MEASUREMENTS.filter(({ name }) => name === "resolve"),
   ];
-  return { report: reportOf(await runMeasurements(measurements, context), CALIBRATION, new Date(0)), said };
+  return { report: reportOf(await runMeasurements(measurements, context), CALIBRATION, new Date(0)), lines };
 }
 
-describe("a run", () => {
-  test("gives figures in the order of the goals, with spread and calibrated value", async () => {
+describe("a run of measurements", () => {
+  test("returns figures in the order of the goals, with spread and calibrated value", async () => {
     const { report } = await tinyReport();
     expect(report.figures.map(({ id }) => id)).toEqual(["unpack.peak", "http.package", "render", "install"]);
     expect(report.figures[1]).toMatchObject({ unit: "perSecond", median: 400, calibrated: 200 });
@@ -63,15 +63,15 @@ describe("a run", () => {
     expect(report.figures[0]?.median).toBeGreaterThan(10e6);
   });
 
-  test("goes on after a measurement that fails or cannot be made, and says which", async () => {
-    const { report, said } = await tinyReport();
+  test("continues after a failed or skipped measurement, and reports it", async () => {
+    const { report, lines } = await tinyReport();
     expect(report.failed).toEqual([{ name: "broken", reason: "the cable came off" }]);
     expect(report.skipped.map(({ name }) => name)).toEqual(["absent", "resolve"]);
-    expect(said).toContain("absent: skipped: there is no data");
-    expect(said).toContain("broken: failed: the cable came off");
+    expect(lines).toContain("absent: skipped: there is no data");
+    expect(lines).toContain("broken: failed: the cable came off");
   });
 
-  test("is printed as a table of ours, the goal and the Go figure", async () => {
+  test("is printed as a table with our figure, the goal and the Go figure", async () => {
     const { report } = await tinyReport();
     const lines = tableOf(report).split("\n");
     const row = lines.find((line) => line.startsWith(GOALS.render.work));
@@ -81,7 +81,7 @@ describe("a run", () => {
     expect(lines).toContain("skipped absent: there is no data");
   });
 
-  test("is compared with an earlier one in calibration loops", async () => {
+  test("is compared with a baseline in calibration loops", async () => {
     const { report } = await tinyReport();
     const slower = { ...report, figures: report.figures.map((figure) => ({ ...figure, calibrated: 2 * (figure.calibrated ?? 1) })) };
     const row = tableOf(report, slower)
@@ -95,7 +95,7 @@ test.for([
   [[3], { median: 3, min: 3, max: 3 }],
   [[3, 1, 2], { median: 2, min: 1, max: 3 }],
   [[4, 1, 2, 30], { median: 3, min: 1, max: 30 }],
-] as const)("the spread of %j is %j", ([samples, spread]) => {
+] as const)("spreadOf %j is %j", ([samples, spread]) => {
   expect(spreadOf(samples)).toEqual(spread);
 });
 
@@ -110,31 +110,31 @@ test.for([
   [3.5, "perSecond", "3.50 /s"],
   [0, "count", "0"],
   [0.00512, "cores", "0.512 %"],
-] as [number, Unit, string][])("%d %s is written as %s", ([value, unit, text]) => {
+] as [number, Unit, string][])("formatValue formats %d %s as %s", ([value, unit, text]) => {
   expect(formatValue(value, unit)).toBe(text);
 });
 
-test("the calibration loop is the same work each time", () => {
+test("calibrationLoop always does the same work", () => {
   expect(calibrationLoop(1_000, 3)).toBe(calibrationLoop(1_000, 3));
   expect(calibrationLoop(1_000, 3)).not.toBe(calibrationLoop(1_001, 3));
   expect(calibrationLoop(1_000, 3)).not.toBe(calibrationLoop(1_000, 4));
 });
 
-test("measurements have names of their own and fill different rows", () => {
+test("measurements have unique names and rows", () => {
   const names = MEASUREMENTS.map(({ name }) => name);
   const rows = MEASUREMENTS.flatMap(({ figures }) => figures);
   expect(new Set(names).size).toBe(names.length);
   expect(new Set(rows).size).toBe(rows.length);
 });
 
-test("a tiny package's bundle is read as one, and its catalog changes with the edition", () => {
+test("TinyPackage returns a bundle, and a catalog that changes with the edition", () => {
   const tiny = new TinyPackage(7);
   expect(tiny.name).toBe("tiny-0007");
   expect([...tiny.bundleFiles().keys()]).toContain("metadata/annotations.yaml");
   expect(tiny.catalogLines("i", 1)).not.toBe(tiny.catalogLines("i", 2));
 });
 
-describe("the command line", () => {
+describe("argumentsFrom", () => {
   const measurements = ["one", "two"].map((name) =>
     measurement(name, async function* () {
       yield { id: "render", samples: [1] };
@@ -142,13 +142,13 @@ describe("the command line", () => {
   );
   const chosen = (...args: string[]): string[] => argumentsFrom(args, measurements, "/base").chosen.map(({ name }) => name);
 
-  test("names measurements in their order, or means all", () => {
+  test("returns the named measurements in their order, or all", () => {
     expect(chosen("two", "one")).toEqual(["two", "one"]);
     expect(chosen("--runs", "2")).toEqual(["one", "two"]);
     expect(argumentsFrom(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
   });
 
-  test("a group means all that are in it, each once", () => {
+  test("returns each measurement of a group once", () => {
     const grouped = measurements.map((one) => ({ ...one, group: "pair" }));
     const names = (...args: string[]): string[] => argumentsFrom(args, grouped, "/base").chosen.map(({ name }) => name);
     expect(names("pair")).toEqual(["one", "two"]);
@@ -156,23 +156,23 @@ describe("the command line", () => {
   });
 
   test.for([
-    [["three"], "there is no measurement three"],
+    [["three"], "unknown measurement three"],
     [["--runs", "0"], "--runs needs a whole number"],
     [["--seconds", "soon"], "--seconds needs a whole number"],
     [["--fast"], "Unknown option '--fast'"],
-  ] as [string[], string][])("refuses %j", ([args, message]) => {
+  ] as [string[], string][])("rejects %j", ([args, message]) => {
     const parse = (): unknown => argumentsFrom(args, measurements, "/base");
     expect(parse).toThrow(UsageError);
     expect(parse).toThrow(message);
   });
 
-  test("lists what there is, and exits with 2 for what there is not", () => {
+  test("the bench command lists measurements, and exits 2 for an unknown one", () => {
     const run = (...args: string[]) => spawnSync(process.execPath, [join(import.meta.dirname, "main.ts"), ...args], { encoding: "utf8" });
     const listed = run("--list");
     expect(listed.status).toBe(0);
     for (const { name } of MEASUREMENTS) expect(listed.stdout).toContain(name);
     const refused = run("nonsense");
     expect(refused.status).toBe(2);
-    expect(refused.stderr).toMatch(/^error: there is no measurement nonsense\nusage: /);
+    expect(refused.stderr).toMatch(/^error: unknown measurement nonsense\nusage: /);
   });
 });

@@ -5,7 +5,7 @@ import { Client } from "../../pkg/kube/client.ts";
 import { World } from "../support/world.ts";
 import { type BenchContext, Skipped } from "./measurement.ts";
 
-/** A control plane that one measurement has for itself. */
+/** A control plane for one measurement. */
 export class BenchCluster implements AsyncDisposable {
   readonly client: Client;
   readonly #dev: DevCluster;
@@ -17,7 +17,7 @@ export class BenchCluster implements AsyncDisposable {
     this.client = Client.fromKubeConfig(dev.kubeconfig);
   }
 
-  /** @throws Skipped when there is no way to get a control plane. */
+  /** @throws Skipped if no control plane is available. */
   static async start({ say, programs }: Pick<BenchContext, "say" | "programs">): Promise<BenchCluster> {
     const folder = await programs();
     say("starting a control plane");
@@ -42,7 +42,7 @@ export class BenchCluster implements AsyncDisposable {
     return this.#dev.auditLog;
   }
 
-  /** Starts both bundled servers with empty caches; they are to be stopped before the cluster is. */
+  /** Starts both bundled servers with empty caches. Stop them before the cluster. */
   async startServers(extraArgs: Partial<Record<ServerName, readonly string[]>> = {}): Promise<World & AsyncDisposable> {
     const world = await World.start(this, { extraArgs });
     return Object.assign(world, { [Symbol.asyncDispose]: () => world.stop() });

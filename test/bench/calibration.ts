@@ -1,9 +1,11 @@
-/** Iterations of the integer part, and round trips of the text part: together some tenths of a second. */
+/** Iterations of the integer part and of the text part: together some tenths of a second. */
 const STEPS = 40_000_000;
 const ROUND_TRIPS = 4_000;
 const RUNS = 5;
 
-/** A fixed piece of work on one core, half integers and half text, always the same. @returns a number that depends on all of it. */
+/**
+ * Runs a fixed amount of work on one core, half integers and half text. @returns a number that depends on all of it.
+ */
 export function calibrationLoop(steps: number = STEPS, roundTrips: number = ROUND_TRIPS): number {
   let state = 0x9e3779b9 | 0;
   for (let i = 0; i < steps; i++) {
@@ -19,7 +21,10 @@ export function calibrationLoop(steps: number = STEPS, roundTrips: number = ROUN
   return document.seed;
 }
 
-/** Seconds that the calibration loop takes here and now, the shortest of several: what else runs on the machine lengthens it. */
+/**
+ * Returns the duration of the calibration loop in seconds: the shortest of several runs, because other processes slow
+ * it down.
+ */
 export function calibrate(): number {
   const times = Array.from({ length: RUNS }, () => {
     const started = performance.now();

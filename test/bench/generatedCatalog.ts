@@ -1,6 +1,6 @@
-/** A catalog of made-up packages, each like a real one in size and shape. */
+/** A generated catalog whose packages are like real ones in size and structure. */
 export interface GeneratedCatalog {
-  /** One JSON file a package, as opm writes them; by slash path. */
+  /** One JSON file for each package, as opm writes it, by slash path. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly bytes: number;
 }
@@ -12,7 +12,7 @@ const WORDS = "operator cluster backup storage policy metrics gateway tenant cer
   " ",
 );
 
-/** `packages` packages of about 120 KB, the same ones each time. */
+/** Returns a catalog of `packages` packages of about 120 KB, always the same. */
 export function generatedCatalog(packages: number): GeneratedCatalog {
   const random = seeded(SEED);
   const files = new Map<string, Uint8Array>();
@@ -30,7 +30,7 @@ export function generatedCatalog(packages: number): GeneratedCatalog {
   return { files, bytes };
 }
 
-/** A package with one channel; each of its bundles replaces the one before. */
+/** Returns a package with one channel, in which each bundle replaces the previous one. */
 function metasOf(name: string, random: () => number): object[] {
   const bundle = (i: number): string => `${name}.v1.${i}.0`;
   const entries = Array.from({ length: BUNDLES }, (_, i) => ({ name: bundle(i), ...(i > 0 ? { replaces: bundle(i - 1) } : {}) }));
@@ -94,7 +94,7 @@ function text(words: number, random: () => number): string {
   return Array.from({ length: words }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ");
 }
 
-/** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 up to 1, deterministic for each seed (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,24 +1,24 @@
 import type { Unit } from "./units.ts";
 
-/** What a figure should be: a bound in its unit, or a rule in words. */
+/** The goal of a figure: a bound in its unit, or a rule in words. */
 export type Bound = { readonly atMost: number } | { readonly atLeast: number } | { readonly words: string };
 
-/** One row of the table: what is done, in which unit it is counted, and what it is compared with. */
+/** One row of the table: the work, its unit and its reference values. */
 export interface Goal {
   readonly work: string;
   readonly unit: Unit;
   readonly goal?: Bound;
-  /** A figure in `unit`, or why there is none. */
+  /** A figure in `unit`, or the reason why there is none. */
   readonly go?: number | string;
 }
 
-/** Where the Go figures come from. */
+/** Source of the Go figures. */
 export const GO_ORIGIN = "measured for the Go implementation on a 2-core machine, August 2026";
 
 const MB = 1_000_000;
 const MS = 0.001;
 
-/** Every figure, by its id, in the order of the table. */
+/** All figures by id, in the order of the table. */
 export const GOALS = {
   "unpack.time": {
     work: "57 MB YAML catalog, 369 bundles: ClusterCatalog applied → Serving",
@@ -35,18 +35,18 @@ export const GOALS = {
   },
   "unpack-large.peak": { work: "  peak memory of catalogd", unit: "bytes", goal: { atMost: 200 * MB }, go: 91 * MB },
   "unpack-large.compressed": { work: "  → compressed as gzip and zstd, in the background", unit: "seconds" },
-  "unpack-large.compressed-peak": { work: "  peak memory of catalogd by then", unit: "bytes", goal: { atMost: 200 * MB }, go: 91 * MB },
+  "unpack-large.compressed-peak": { work: "  peak memory of catalogd until then", unit: "bytes", goal: { atMost: 200 * MB }, go: 91 * MB },
   "growth.1": { work: "catalog of 1 package: ClusterCatalog applied → Serving", unit: "seconds" },
   "growth.1-peak": { work: "  peak memory of catalogd", unit: "bytes" },
-  "growth.200": { work: "catalog of 200 packages of 120 KB, for each package", unit: "seconds" },
+  "growth.200": { work: "catalog of 200 packages of 120 KB, per package", unit: "seconds" },
   "growth.200-peak": { work: "  peak memory of catalogd", unit: "bytes" },
-  "growth.2000": { work: "the same of 2,000 packages", unit: "seconds", goal: { words: "no more than with 200" } },
+  "growth.2000": { work: "catalog of 2,000 packages of 120 KB, per package", unit: "seconds", goal: { words: "at most that of 200" } },
   "growth.2000-peak": { work: "  peak memory of catalogd", unit: "bytes", goal: { atMost: 300 * MB } },
   "http.all": { work: "GET /all, 57 MB, identity, 4 connections", unit: "perSecond", goal: { atLeast: 10 }, go: 21.7 },
   "http.all-gzip": { work: "GET /all, gzip, 4 connections", unit: "perSecond", goal: { atLeast: 100 }, go: 3.5 },
   "http.package": { work: "GET /metas?package=, largest package, 8 connections", unit: "perSecond" },
   "http.package-large": {
-    work: "GET /metas?package= on the 539 MB catalog, 1.5 MB answer, 8 connections",
+    work: "GET /metas?package= on the 539 MB catalog, 1.5 MB response, 8 connections",
     unit: "perSecond",
     goal: { atLeast: 500 },
     go: 102,
@@ -64,12 +64,12 @@ export const GOALS = {
     go: "no ETag",
   },
   resolve: { work: "one resolution, catalogs in memory", unit: "seconds", goal: { atMost: 5 * MS } },
-  "resolve.slowest": { work: "  the slowest of them", unit: "seconds", goal: { atMost: 5 * MS } },
-  "resolve.many": { work: "one of 5 catalogs of 40 packages changes → 1,000 extensions resolved anew", unit: "seconds" },
+  "resolve.slowest": { work: "  slowest resolution", unit: "seconds", goal: { atMost: 5 * MS } },
+  "resolve.many": { work: "one of 5 catalogs of 40 packages changes → 1,000 extensions resolved again", unit: "seconds" },
   "resolve.many-reads": {
-    work: "  packages read from catalogs for that",
+    work: "  packages read from catalogs",
     unit: "count",
-    goal: { words: "one for each package of that catalog" },
+    goal: { words: "one per package of that catalog" },
   },
   "solver.25": { work: "dependencies solved, 25 random packages of 50 bundles", unit: "seconds" },
   "solver.50": { work: "  50 packages", unit: "seconds" },
@@ -106,10 +106,10 @@ export const GOALS = {
   },
   "many.quiet-cpu": { work: "  CPU time of operator-controller", unit: "seconds", go: 25 },
   "thousand.time": { work: "1,000 small extensions (--extensions) applied at once → all Installed", unit: "seconds" },
-  "thousand.cpu": { work: "  CPU time of operator-controller for each", unit: "seconds" },
-  "thousand.few-cpu": { work: "  CPU time for each of 100", unit: "seconds" },
-  "thousand.ratio": { work: "  the one divided by the other", unit: "count", goal: { atMost: 1.2 } },
-  "thousand.rest": { work: "  CPU time in 60 s of rest, part of one core", unit: "cores", goal: { atMost: 0.01 } },
+  "thousand.cpu": { work: "  CPU time of operator-controller per extension", unit: "seconds" },
+  "thousand.few-cpu": { work: "  CPU time per extension with 100 extensions", unit: "seconds" },
+  "thousand.ratio": { work: "  ratio of both", unit: "count", goal: { atMost: 1.2 } },
+  "thousand.rest": { work: "  CPU time in 60 s of rest, share of one core", unit: "cores", goal: { atMost: 0.01 } },
   "thousand.memory": { work: "  operator-controller RSS after the rest", unit: "bytes", goal: { atMost: 350 * MB } },
   "thousand.quiet": { work: "  their catalog changes, but none of their packages → quiet again", unit: "seconds" },
   "thousand.quiet-cpu": { work: "    CPU time of operator-controller", unit: "seconds" },
@@ -127,15 +127,15 @@ export const GOALS = {
   "watches.streams": { work: "  streams that watch objects", unit: "count" },
   "watches.cpu": { work: "  CPU time of operator-controller in a minute of rest", unit: "seconds" },
   "watches.requests": { work: "  requests to the API server in that minute", unit: "count" },
-  "watches.repair": { work: "an object deleted → there again", unit: "seconds", goal: { atMost: 1 } },
+  "watches.repair": { work: "an object deleted → restored", unit: "seconds", goal: { atMost: 1 } },
   "steady.memory": {
     work: "operator-controller RSS, 300 extensions of 7 objects (--extensions), all watched, after the rest",
     unit: "bytes",
     goal: { atMost: 250 * MB },
   },
-  "steady.cpu": { work: "  CPU time of operator-controller during the rest, part of one core", unit: "cores", goal: { atMost: 0.01 } },
+  "steady.cpu": { work: "  CPU time of operator-controller during the rest, share of one core", unit: "cores", goal: { atMost: 0.01 } },
   "steady.lists": { work: "  lists in the audit log of the rest", unit: "count", goal: { atMost: 0 } },
-  "steady.requests": { work: "  requests in the audit log of the rest, lists included, watches not", unit: "count" },
+  "steady.requests": { work: "  requests in the audit log of the rest, including lists, without watches", unit: "count" },
   "steady.quiet": {
     work: "their catalog changes, but none of their packages → quiet again",
     unit: "seconds",
@@ -143,10 +143,10 @@ export const GOALS = {
   },
   "steady.resolutions": { work: "  resolutions until then", unit: "count", goal: { atMost: 0 } },
   "command-line.start": { work: "olmv1 --help, as a process", unit: "seconds", goal: { atMost: 0.15 } },
-  "command-line.complete": { work: "  a completion that asks no cluster", unit: "seconds", goal: { atMost: 0.15 } },
-  "command-line.resolve": { work: "  a resolution in a small catalog on the disk", unit: "seconds" },
+  "command-line.complete": { work: "  a completion without a cluster", unit: "seconds", goal: { atMost: 0.15 } },
+  "command-line.resolve": { work: "  a resolution in a small catalog on disk", unit: "seconds" },
   "steady.fetches": { work: "  packages that catalogd sent until then", unit: "count", goal: { atMost: 0 } },
 } as const satisfies Record<string, Goal>;
 
-/** Names a row of the table. */
+/** Id of a row of the table. */
 export type FigureId = keyof typeof GOALS;

@@ -2,22 +2,22 @@ import { decodeMetas } from "../../pkg/fbc/decode.ts";
 import type { Meta } from "../../pkg/fbc/types.ts";
 import { catalogFiles } from "../cases/catalogFiles.ts";
 
-/** A catalog as large as the largest that are in use. */
+/** A catalog as large as the largest known one. */
 export interface LargeCatalog {
-  /** One JSON file a package, indented, as opm writes them; by slash path. */
+  /** One JSON file for each package, indented as opm writes it, by slash path. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly bytes: number;
   readonly bundles: number;
-  /** Bytes of each package as JSON Lines. */
+  /** Size of each package as JSON Lines, in bytes. */
   readonly packages: ReadonlyMap<string, number>;
 }
 
-/** The size of the largest catalog that is in use. */
+/** Size of the largest known catalog. */
 export const LARGE_BYTES = 539_000_000;
 
 const PACKAGE_PROPERTY = "olm.package";
 
-/** Repeats the packages of real catalogs under new names until there are `wanted` bytes of files. */
+/** Repeats the packages of real catalogs under new names until their files have `size` bytes. */
 export async function largeCatalog(folders: readonly string[], wanted: number): Promise<LargeCatalog> {
   const originals = await packagesIn(folders);
   const files = new Map<string, Uint8Array>();
@@ -42,7 +42,10 @@ export async function largeCatalog(folders: readonly string[], wanted: number): 
   return { files, bytes, bundles, packages };
 }
 
-/** The packages of all folders; one that a folder before has too gets another name, as a catalog has each package once. */
+/**
+ * Returns the packages of all folders. A package that an earlier folder contains gets another name, because a catalog
+ * contains each package once.
+ */
 async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[]>> {
   const all = new Map<string, Meta[]>();
   for (const [i, folder] of folders.entries()) {
@@ -59,7 +62,7 @@ async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[
   return all;
 }
 
-/** The meta as one of the package `name`; bundles keep their names, which are theirs alone within a package. */
+/** Returns the meta for package `name`. Bundles keep their names, which are unique within a package. */
 function blobOf({ schema, blob }: Meta, name: string): Record<string, unknown> {
   if (schema === "olm.package") return { ...blob, name };
   const { properties } = blob;

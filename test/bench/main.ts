@@ -13,7 +13,10 @@ import { type Report, reportOf } from "./report.ts";
 import { runMeasurements } from "./runMeasurements.ts";
 import { tableOf } from "./table.ts";
 
-/** Makes the measurements that the arguments name and prints the table. @returns the exit status: 0, or 1 when a measurement broke off. */
+/**
+ * Runs the measurements in the arguments and prints the table. @returns the exit status: 0, or 1 if a measurement
+ * failed.
+ */
 async function main(args: readonly string[]): Promise<number> {
   const options = argumentsFrom(args, MEASUREMENTS, process.env["INIT_CWD"] ?? process.cwd());
   if (options.help || options.list) {
@@ -29,11 +32,11 @@ async function main(args: readonly string[]): Promise<number> {
   return report.failed.length > 0 ? 1 : 0;
 }
 
-async function measure({ chosen, ...wanted }: BenchArguments): Promise<Report> {
+async function measure({ chosen, ...limits }: BenchArguments): Promise<Report> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   say("calibration");
   const start = calibrate();
-  const outcomes = await runMeasurements(chosen, { ...wanted, data: sharedData(), programs: bundledPrograms(say), say });
+  const outcomes = await runMeasurements(chosen, { ...limits, data: sharedData(), programs: bundledPrograms(say), say });
   return reportOf(outcomes, { start, end: calibrate() }, new Date());
 }
 
@@ -51,11 +54,11 @@ function list(): string {
 
 async function reportIn(file: string): Promise<Report> {
   const report = JSON.parse(await readFile(file, "utf8")) as Partial<Report>;
-  if (!Array.isArray(report.figures)) throw new UsageError(`${file} is no report of this program`);
+  if (!Array.isArray(report.figures)) throw new UsageError(`${file} is not a report of this program`);
   return report as Report;
 }
 
-/** Everything that is started here puts its files below one folder, which goes when this process does, also on Ctrl-C. */
+/** Puts all files below one folder, which is removed when this process ends, also after Ctrl-C. */
 function keepTemporaryFilesTogether(): void {
   const folder = mkdtempSync(join(tmpdir(), "olmv1-bench-"));
   process.env["TMPDIR"] = folder;

@@ -1,47 +1,47 @@
 import type { FigureId } from "./goals.ts";
 
-/** What a measurement found out about one row of the table. */
+/** Samples of one row of the table. */
 export interface Figure {
   readonly id: FigureId;
-  /** In the row's unit, one for each run, in order of time. */
+  /** One value for each run in its order, in the unit of the row. */
   readonly samples: readonly number[];
-  /** What has to be known to read the figure: sizes, counts, what differs from the goal's conditions. */
+  /** Information to interpret the figure: sizes, counts, deviations from the conditions of the goal. */
   readonly note?: string;
 }
 
-/** What measurements may use, and how much they are to do. */
+/** Services and limits for measurements. */
 export interface BenchContext {
-  /** Folder of real catalogs and bundles; undefined where there is none. */
+  /** Folder of real catalogs and bundles; undefined if it does not exist. */
   readonly data: string | undefined;
-  /** How often each thing is done; undefined: each measurement's own number. */
+  /** Number of runs; undefined: set by each measurement. */
   readonly runs: number | undefined;
-  /** Length of each run of a throughput measurement. */
+  /** Duration of each run of a throughput measurement. */
   readonly seconds: number;
-  /** How many extensions are installed where there are many; undefined: each measurement's own number. */
+  /** Number of extensions; undefined: set by each measurement. */
   readonly extensions: number | undefined;
-  /** How long the servers rest before their rest is looked at, and how long it is looked at. */
+  /** Time at rest before and during the measurement of rest. */
   readonly settleSeconds: number;
   readonly restSeconds: number;
-  /** Gives the folder of the bundled programs, as an image has them; the first call builds them. */
+  /** Returns the folder of the bundled programs, as in an image. The first call builds them. */
   readonly programs: () => Promise<string>;
-  /** Told what goes on, for people who wait. */
+  /** Prints progress. */
   readonly say: (line: string) => void;
 }
 
-/** Something that is measured under its own name. */
+/** A named measurement. */
 export interface Measurement {
   readonly name: string;
-  /** The program that several measurements are about; they can be chosen together by it. */
+  /** Group for selecting several measurements of one program. */
   readonly group?: string;
-  /** What is measured, for the list. */
+  /** Description for the list. */
   readonly title: string;
   /** The rows of the table that it fills. */
   readonly figures: readonly FigureId[];
-  /** @throws Skipped when what it needs is not here. */
+  /** @throws Skipped if a prerequisite is missing. */
   run(context: BenchContext): AsyncIterable<Figure>;
 }
 
-/** The measurement cannot be made here; the message says why. */
+/** Thrown if the measurement cannot run here; the message is the reason. */
 export class Skipped extends Error {
   override readonly name = "Skipped";
 }

@@ -4,7 +4,7 @@ import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import { type KubeObject } from "../../pkg/api/k8s.ts";
 
-/** Whether this version is installed and nothing is left to do, as seen at the extension's present generation. */
+/** Reports whether this version is installed and the reconcile of the current generation has succeeded. */
 export function isInstalled(extension: ClusterExtension | undefined, version: string): boolean {
   const { status, metadata } = extension ?? {};
   if (status?.install?.bundle.version !== version) return false;
@@ -13,7 +13,7 @@ export function isInstalled(extension: ClusterExtension | undefined, version: st
   return isCurrent && installed?.status === "True" && progressing?.reason === "Succeeded";
 }
 
-/** A ClusterCatalog of an image, as a user applies it. */
+/** Returns a ClusterCatalog for an image. */
 export function clusterCatalog(name: string, ref: string): KubeObject {
   return {
     apiVersion: API_VERSION,
@@ -23,7 +23,7 @@ export function clusterCatalog(name: string, ref: string): KubeObject {
   };
 }
 
-/** Whether catalogd says that the content can be had. */
+/** Reports whether catalogd serves the content. */
 export function isServing(catalog: ClusterCatalog | undefined): boolean {
   return findCondition(catalog?.status?.conditions, "Serving")?.status === "True";
 }

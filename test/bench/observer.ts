@@ -4,7 +4,7 @@ import { Informer, withoutBulk } from "../../pkg/controller/informer.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 
-/** Follows the objects of one of our kinds by a watch, so that waiting costs the servers nothing and ends within milliseconds. */
+/** Watches objects of one kind, so that waiting costs no requests and ends within milliseconds. */
 export class Observer<T extends KubeObject> implements AsyncDisposable {
   readonly #kind: string;
   readonly #informer: Informer<T>;
@@ -20,7 +20,7 @@ export class Observer<T extends KubeObject> implements AsyncDisposable {
     this.#running = this.#informer.run(this.#stop.signal);
   }
 
-  /** Ready when all objects that there are have been seen. */
+  /** Resolves when all existing objects are known. */
   static async start<T extends KubeObject>(client: Client, kind: "ClusterCatalog" | "ClusterExtension"): Promise<Observer<T>> {
     const observer = new Observer<T>(client, kind);
     await observer.#informer.synced;
@@ -32,14 +32,15 @@ export class Observer<T extends KubeObject> implements AsyncDisposable {
   }
 
   /**
-   * Does something and waits until an event after which the objects satisfy `holds`, so it must not be true before; one wait at a time.
-   * @returns seconds from before `act` until then.
-   * @throws Error with the objects' conditions once the time is over.
+   * Calls `act` and waits until the objects satisfy `holds` after an event; it must be false before. One wait at a
+   * time.
+   * @returns seconds from the start of `act` until then.
+   * @throws Error with the objects' conditions after a timeout.
    */
   async secondsUntil(act: () => Promise<unknown>, holds: () => boolean, timeoutMs: number): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const started = performance.now();
-    const timer = setTimeout(() => reject(new Error(`waited ${timeoutMs / 1_000} s in vain; ${this.#described()}`)), timeoutMs);
+    const timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs / 1_000} s; ${this.#describe()}`)), timeoutMs);
     this.#changed = () => {
       if (holds()) resolve((performance.now() - started) / 1_000);
     };
@@ -57,7 +58,7 @@ export class Observer<T extends KubeObject> implements AsyncDisposable {
     await this.#running;
   }
 
-  #described(): string {
+  #describe(): string {
     const objects = this.#informer.list().map(({ metadata, ...object }) => {
       const { conditions } = (object["status"] ?? {}) as { conditions?: unknown };
       return `${metadata.name}: ${JSON.stringify(conditions)}`;

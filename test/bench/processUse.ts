@@ -1,21 +1,21 @@
 import { readFile } from "node:fs/promises";
 
-/** What a process has used so far. */
+/** Resources of a process since its start. */
 export interface ProcessUse {
-  /** User and system time of all its threads. */
+  /** User and system time of all threads. */
   readonly cpuSeconds: number;
   readonly rssBytes: number;
-  /** The most that `rssBytes` has been. */
+  /** Maximum of `rssBytes`. */
   readonly peakRssBytes: number;
 }
 
-/** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock does. */
+/** Linux reports CPU time in hundredths of a second, regardless of the kernel's clock. */
 const TICKS_PER_SECOND = 100;
-/** Members of /proc/PID/stat behind the program's name, counted from its state. */
+/** Fields of /proc/PID/stat after the program's name, counted from its state. */
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 
-/** @throws Error when there is no such process, or no /proc. */
+/** @throws Error if the process does not exist, or without /proc. */
 export async function processUse(pid: number | undefined): Promise<ProcessUse> {
   const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")]);
   const members = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -8,8 +8,9 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
 /**
- * What ships is measured, not the sources, which Node has to strip of types first: that takes time and memory that no image spends.
- * @returns a function whose first call builds the programs into a temporary folder; every call gives that folder.
+ * Measurements run the bundled programs instead of the sources, because removing types costs time and memory that an
+ * image does not need.
+ * @returns a function that returns the folder of the programs; its first call builds them.
  */
 export function bundledPrograms(say: (line: string) => void): () => Promise<string> {
   let folder: Promise<string> | undefined;
@@ -22,7 +23,7 @@ export function bundledPrograms(say: (line: string) => void): () => Promise<stri
   return () => (folder ??= build());
 }
 
-/** What decides speed and memory in the environment that the image gives its programs. @throws Error when the Dockerfile sets no NODE_OPTIONS. */
+/** Returns the Node.js options of the image. @throws Error if the Dockerfile sets no NODE_OPTIONS. */
 export async function environmentOfImage(): Promise<Record<string, string>> {
   const text = await readFile(join(ROOT, "Dockerfile"), "utf8");
   const found = Object.fromEntries(

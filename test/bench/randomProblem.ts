@@ -4,20 +4,20 @@ import { parseRange } from "../../pkg/version/blang.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import { seeded } from "../support/random.ts";
 
-/** What packages of a random catalog are like. */
+/** Parameters of a random catalog. */
 export interface RandomCatalog {
   readonly packages: number;
   readonly versions: number;
-  /** How many dependencies a bundle has at most. */
+  /** Maximum number of dependencies of a bundle. */
   readonly dependencies: number;
-  /** How many packages are wanted; the others are offered. */
+  /** Number of wanted packages; the others are offered. */
   readonly wanted: number;
   readonly seed: number;
 }
 
 /**
- * A catalog whose bundles depend on each other by chance, the same for the same seed: each on some packages in ranges that hold a third of the
- * versions on average, one time in five on an API instead, of which each package provides one of its own.
+ * Returns a catalog with random dependencies, deterministic for each seed: on packages in ranges that contain a third
+ * of the versions on average, or in one of five cases on an API. Each package provides one API.
  */
 export function randomProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): SolverProblem {
   const random = seeded(seed);

@@ -4,29 +4,29 @@ import type { Outcome } from "./runMeasurements.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 import { calibrated, type Unit } from "./units.ts";
 
-/** One figure as it is written to a file and compared with later ones. */
+/** One figure in a report. */
 export interface ReportedFigure extends Spread {
   readonly id: FigureId;
   readonly unit: Unit;
   readonly samples: readonly number[];
-  /** The median in calibration loops, or how often it happens during one; absent for memory. */
+  /** The median in calibration loops, or the count per loop; absent for memory. */
   readonly calibrated?: number;
   readonly note?: string;
 }
 
-/** A whole run. */
+/** The results of a run. */
 export interface Report {
   readonly at: string;
   readonly node: string;
   readonly machine: string;
-  /** Seconds of the calibration loop before and after the measurements; far apart when something else ran. */
+  /** Duration of the calibration loop before and after the measurements; they differ if something else ran. */
   readonly calibration: { readonly start: number; readonly end: number };
   readonly figures: readonly ReportedFigure[];
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Puts together what a run gave; figures stand in the order of the goals. */
+/** Creates the report of a run; figures have the order of the goals. */
 export function reportOf(outcomes: readonly Outcome[], calibration: Report["calibration"], at: Date): Report {
   const [first] = cpus();
   const found = new Map(outcomes.flatMap(({ figures }) => figures.map((figure) => [figure.id, figure])));

@@ -1,17 +1,17 @@
 import { messageOf } from "../../pkg/errors/errors.ts";
 import { type BenchContext, type Figure, type Measurement, Skipped } from "./measurement.ts";
 
-/** What became of one measurement. What it gave before it failed is among the figures. */
+/** Outcome of one measurement. Its figures before a failure are kept. */
 export interface Outcome {
   readonly name: string;
   readonly figures: readonly Figure[];
-  /** Why it was not made. */
+  /** Reason why it was skipped. */
   readonly skipped?: string;
-  /** Why it broke off. */
+  /** Reason why it failed. */
   readonly failed?: string;
 }
 
-/** Makes the measurements one after another; one that fails does not keep the others from being made. */
+/** Runs the measurements sequentially; continues after a failure. */
 export async function runMeasurements(measurements: readonly Measurement[], context: BenchContext): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const measurement of measurements) outcomes.push(await outcomeOf(measurement, context));

@@ -1,4 +1,4 @@
-/** How samples of one figure are spread. */
+/** Spread of the samples of one figure. */
 export interface Spread {
   median: number;
   min: number;

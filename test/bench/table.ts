@@ -5,9 +5,9 @@ import { digits, formatValue } from "./units.ts";
 const NOTHING = "–";
 
 /**
- * The report for people: a row for each figure with ours (median, least–most), the goal, the Go figure, and ours in calibration loops.
- * No row says whether a goal is met: what else runs on the machine decides too much of that.
- * @param baseline an earlier report; adds how many times its calibrated figure this one is.
+ * Formats the report: a row for each figure with ours (median, min–max), the goal, the Go figure, and ours in
+ * calibration loops. Does not judge goals, because other processes on the machine influence the figures.
+ * @param baseline an earlier report; adds the ratio of calibrated figures.
  */
 export function tableOf(report: Report, baseline?: Report): string {
   const before = new Map(baseline?.figures.map((figure) => [figure.id, figure]));

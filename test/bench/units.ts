@@ -1,4 +1,6 @@
-/** What a figure counts: seconds, bytes of memory, how often in a second, things, or a part of one processor core (0.01: one hundredth). */
+/**
+ * Unit of a figure: seconds, bytes of memory, events per second, a count, or a share of one core (0.01: one hundredth).
+ */
 export type Unit = "seconds" | "bytes" | "perSecond" | "count" | "cores";
 
 const TIMES: readonly [scale: number, name: string][] = [
@@ -7,7 +9,10 @@ const TIMES: readonly [scale: number, name: string][] = [
   [1e6, "µs"],
 ];
 
-/** A value in words, with three digits that matter: "1.15 s", "48.0 ms", "91 MB", "1,480 /s", "0.512 %". A megabyte is 1,000,000 bytes. */
+/**
+ * Formats a value with three significant digits: "1.15 s", "48.0 ms", "91 MB", "1,480 /s", "0.512 %". A megabyte is
+ * 1,000,000 bytes.
+ */
 export function formatValue(value: number, unit: Unit): string {
   if (unit === "bytes") return `${Math.round(value / 1e6)} MB`;
   if (unit === "count") return value === 0 ? "0" : digits(value);
@@ -17,14 +22,14 @@ export function formatValue(value: number, unit: Unit): string {
   return `${digits(value * scale)} ${name}`;
 }
 
-/** Three digits that matter, thousands set apart: 0.000512, 4.10, 21.7, 520, 1,480. */
+/** Formats three significant digits with thousands separators: 0.000512, 4.10, 21.7, 520, 1,480. */
 export function digits(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
 }
 
 /**
- * A figure that does not depend on how fast the machine is: how many calibration loops a time is, or how often something is done during one.
- * Memory, things and parts of a core have none.
+ * Returns a figure independent of the machine: a time in calibration loops, or events per loop. Undefined for memory,
+ * counts and cores.
  */
 export function calibrated(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
   if (unit === "seconds") return value / calibrationSeconds;

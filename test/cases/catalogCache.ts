@@ -1,7 +1,7 @@
 import { packageContentsFrom } from "../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
 import type { Meta, PackageContent } from "../../pkg/fbc/types.ts";
-import { memberOf } from "../../pkg/golang/members.ts";
+import { findMember } from "../../pkg/golang/members.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 
 /** A loaded catalog, without what resolution does not look at. */
@@ -73,14 +73,14 @@ async function loadCatalog(folder: string): Promise<LoadedCatalog> {
  */
 function lightened({ schema, package: packageName, name, blob }: Meta): Meta {
   const light: Record<string, unknown> = {};
-  for (const key of KEPT_MEMBERS[schema] ?? []) light[key] = memberOf(blob, key);
+  for (const key of KEPT_MEMBERS[schema] ?? []) light[key] = findMember(blob, key);
   const { properties } = light;
   if (Array.isArray(properties)) light["properties"] = properties.filter((property) => typeOf(property) === "olm.package");
   return JSON.parse(JSON.stringify({ schema, package: packageName, name, blob: light }, withoutBigint)) as Meta;
 }
 
 function typeOf(property: unknown): unknown {
-  return typeof property === "object" && property !== null ? memberOf(property as Record<string, unknown>, "type") : undefined;
+  return typeof property === "object" && property !== null ? findMember(property as Record<string, unknown>, "type") : undefined;
 }
 
 function withoutBigint(_key: string, value: unknown): unknown {

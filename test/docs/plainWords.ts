@@ -15,7 +15,7 @@ export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { phrase: /\banew\b/i, instead: "again, or a verb with re-" },
   { phrase: /\bof which\b/i, instead: "whose, or a sentence with the noun next to its verb" },
   { phrase: /\bwhere (?:there|one) (?:is|are)\b/i, instead: "if ... exists" },
-  { phrase: /(?<!\bthere )\b(?:is|are) none\b/i, instead: "does not exist, or is empty" },
+  { phrase: /(?<!\bthere )\b(?:is|are) none\b/, instead: "does not exist, or is empty" },
   { phrase: /\bwhatever\b/i, instead: "any" },
   { phrase: /\bwith commas between\b/i, instead: "comma-separated" },
   { phrase: /\brights\b/i, instead: "permissions" },
@@ -29,7 +29,7 @@ export const BANNED_PHRASES: readonly BannedPhrase[] = [
     phrase: /\bwhat is (?:installed|missing|wrong|served|needed|wanted)\b/i,
     instead: "the noun: the installed bundle, the missing permissions",
   },
-  { phrase: /\bis no (?!longer\b)[a-z]+/i, instead: "is not a ..." },
+  { phrase: /(?<!\b[Tt]here )\bis no (?!longer\b)[a-z]+/, instead: "is not a ..." },
 ];
 
 /** Returns each banned phrase in a text, with what to write instead. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, LABEL_CREATED_FOR } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -164,7 +164,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     });
     expect(await olmv1("catalog", "get", "stroy")).toMatchObject({
       code: 2,
-      err: 'olmv1: there is no ClusterCatalog "stroy"; did you mean "story"?\n',
+      err: 'olmv1: ClusterCatalog "stroy" not found; did you mean "story"?\n',
     });
     expect((await olmv1("history", "story")).out).toMatch(/^1 \(kept\) +superseded +1\.0\.0 /m);
     expect(await olmv1("upgrade", "story", "--yes")).toMatchObject({
@@ -189,7 +189,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     await eventually(async () => expect(await cluster.client.get(DEFINITION)).toBeUndefined());
     expect(await olmv1("describe", "story")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("there is no ClusterExtension") as string,
+      err: expect.stringContaining('ClusterExtension "story" not found') as string,
     });
   });
 
@@ -253,7 +253,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     // olmv1 reads this from the Deployment of operator-controller, or else tries it.
     const tried = await olmv1(...alone, "--timeout", "20s");
     expect(tried).toMatchObject({ code: 1 });
-    expect(tried.err).toContain("The extension names no ServiceAccount, and this controller installs nothing without one.");
+    expect(tried.err).toContain("The extension has no ServiceAccount, which this controller requires.");
     expect(await olmv1("uninstall", "alone", "--yes")).toMatchObject({ code: 0 });
     const controller = deploymentOf("operator-controller-controller-manager", "olmv1-system");
     await cluster.client.create(controller);
@@ -262,7 +262,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
       out: "",
       err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account makes one") as string,
     });
-    await cluster.client.delete(refOf(controller));
+    await cluster.client.delete(toObjectRef(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
     expect(taken).toMatchObject({ code: 0 });
     // A role of another owner with the name of one that olmv1 would create.

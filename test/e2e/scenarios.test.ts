@@ -64,7 +64,7 @@ describeWithPrivateCluster("scenarios", (cluster) => {
 
     function scenario(id: string): Scenario {
       const found = scenarios.get(id);
-      if (!found) throw new Error(`there is no scenario ${id}`);
+      if (!found) throw new Error(`scenario ${id} not found`);
       return found;
     }
 

@@ -4,16 +4,16 @@ import { sharedData } from "../support/sharedDataFolder.ts";
 import { bundleFolders } from "./fuzzCase.ts";
 import { FuzzRun } from "./runFuzz.ts";
 
-/** Other bundles are broken with OLMV1_TEST_SEED, more of them with OLMV1_TEST_FUZZ. */
+/** OLMV1_TEST_SEED selects other mutations, OLMV1_TEST_FUZZ more of them. */
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 1);
 const COUNT = Number(process.env["OLMV1_TEST_FUZZ"] ?? 300);
 const THREADS = 2;
 
-/** What a catalog has for a bundle is read by fewer parts of the program. */
+/** Share of the cases for each target. Fewer parts of the program read a bundle for a catalog. */
 const SHARES = { objects: 1, catalog: 1 / 3 } as const;
 
 test.for(["objects", "catalog"] as const)(
-  "a broken bundle gives what is made of it (%s) or a clear error: no crash, no hang, no message of the program's own",
+  "a broken bundle results in %s or a clear error, without a crash, a hang or an internal message",
   {
     timeout: 3_600_000,
   },
@@ -21,11 +21,9 @@ test.for(["objects", "catalog"] as const)(
     const data = sharedData();
     const count = Math.ceil(COUNT * SHARES[target]);
     const bundles = bundleFolders(data && join(data, "bundles"));
-    console.log(`${count} broken bundles (${target}), made of ${bundles.length} with seed ${SEED}`);
+    console.log(`${count} broken bundles (${target}) from ${bundles.length} bundles with seed ${SEED}`);
     const { failures, tried, rendered, slowest } = await new FuzzRun(bundles, SEED, target).run(count, THREADS);
-    console.log(
-      `${tried} tried, ${rendered} rendered; slowest: number ${slowest.number}, ${slowest.seconds.toFixed(2)} s of processor time`,
-    );
+    console.log(`${tried} tried, ${rendered} rendered; slowest: number ${slowest.number}, ${slowest.seconds.toFixed(2)} s of CPU time`);
     expect(failures).toEqual([]);
     expect(tried).toBe(count);
     expect(rendered).toBeGreaterThan(0);

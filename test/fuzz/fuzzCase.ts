@@ -12,24 +12,27 @@ import { pick, type Random, seeded, upTo } from "../support/random.ts";
 import { changeKind, changeNode, sizeOf } from "./mutateNodes.ts";
 import { TEXT_MUTATIONS } from "./mutateText.ts";
 
-/** A bundle that somebody broke, and how it is to be rendered. */
+/** A broken bundle and its render options. */
 export interface FuzzCase {
-  /** Folders of the bundles it was made of. */
+  /** Folders of the bundles that it was created from. */
   readonly origins: readonly string[];
-  /** What was done, in order, each with its file. */
+  /** The mutations in order, each with its file. */
   readonly steps: readonly string[];
   readonly files: BundleFiles;
   readonly options: RenderOptions;
 }
 
-/** A choice of numbers that has nothing to do with its neighbours'. */
+/** Distance between the random sequences of two cases. */
 const STRIDE = 7_919;
-const MOST_STEPS = 4;
-/** Of a document whose values are changed. */
+const MAX_STEPS = 4;
+/** Maximum number of values in a document that is mutated. */
 const MAX_VALUES = 100_000;
 const OWN = ["../../pkg/devcluster/sample/bundles", "../goldens/bundles"].map((path) => join(import.meta.dirname, path));
 
-/** The folders `<operator>/<version>` of the project's own bundles and, where there are any, of real ones below a folder of operators. */
+/**
+ * Returns the folders `<operator>/<version>` of the project's own bundles, and of real ones in a folder of operators,
+ * if given.
+ */
 export function bundleFolders(real: string | undefined): string[] {
   const below = (folder: string): string[] =>
     readdirSync(folder)
@@ -38,13 +41,13 @@ export function bundleFolders(real: string | undefined): string[] {
   return [...OWN, ...(real === undefined ? [] : below(real))].flatMap(below);
 }
 
-/** The broken bundle of this number, always the same for the same bundles and seed. */
+/** Returns the broken bundle with this number, always the same for the same bundles and seed. */
 export function fuzzCase(bundles: readonly string[], seed: number, number: number): FuzzCase {
   const random = seeded(seed * 1_000_003 + number * STRIDE);
   const origins = [pick(random, bundles)];
   const files = new Map(bundleFiles(origins[0] ?? ""));
   const steps: string[] = [];
-  for (let left = Math.floor(random() ** 3 * (MOST_STEPS + 1)); left >= 0; left--) {
+  for (let left = Math.floor(random() ** 3 * (MAX_STEPS + 1)); left >= 0; left--) {
     const share = random();
     if (share < 0.1) steps.push(changeFiles(files, bundles, origins, random));
     else if (share < 0.4) steps.push(changeText(files, random));
@@ -89,11 +92,11 @@ function changeFiles(files: Map<string, Uint8Array>, bundles: readonly string[],
       const next = files.get(pick(random, [...files.keys(), path])) ?? content;
       files.set(path, Buffer.concat([content, Buffer.from(pick(random, ["\n---\n", "\n", "---", "\n...\n", "\n--- x\n"])), next]));
     },
-    "put another bundle beside": () => {
+    "add another bundle": () => {
       origins.push(other);
       for (const [name, bytes] of bundleFiles(other)) files.set(files.has(name) ? name.replace("/", "/b-") : name, bytes);
     },
-    "lay another bundle over": () => {
+    "overwrite with another bundle": () => {
       origins.push(other);
       for (const [name, bytes] of bundleFiles(other)) files.set(name, bytes);
     },
@@ -112,12 +115,12 @@ function changeText(files: Map<string, Uint8Array>, random: Random): string {
   return `${name}: ${path}`;
 }
 
-/** Changes values of a file that can be read, and writes it again as YAML or JSON; bytes of one that cannot. */
+/** Mutates values of a readable file and writes it as YAML or JSON; mutates bytes of any other. */
 function changeValues(files: Map<string, Uint8Array>, random: Random): string {
   const path = fileToChange(files, random);
   try {
     const documents = parseYamlDocuments(new TextDecoder().decode(files.get(path)));
-    if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random); // aliases, to be written out, would make it huge
+    if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random); // expanded aliases would make it huge
     const done: string[] = [];
     for (let times = 1 + upTo(random, 3); times > 0; times--) {
       const document = pick(random, documents);
@@ -125,17 +128,17 @@ function changeValues(files: Map<string, Uint8Array>, random: Random): string {
       else done.push(changeNode(isObject(document) ? document : { document }, random) ?? "nothing");
       if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random);
     }
-    // Indenting what is nested deeply would make it huge.
+    // Indented deep nesting would make it huge.
     const asJson = random() < 0.2 || done.some((name) => name.startsWith("nest"));
     const texts = documents.map((document) => (asJson ? goJson(document, { sortKeys: false }) : toYaml(document)));
     files.set(path, Buffer.from(texts.join(asJson ? "\n" : "\n---\n")));
     return `${done.join(", ")}${asJson ? ", as JSON" : ""}: ${path}`;
   } catch {
-    return changeText(files, random); // it was broken before
+    return changeText(files, random); // already malformed
   }
 }
 
-/** Every other time the one with the ClusterServiceVersion, of which most is made. */
+/** Picks the file with the ClusterServiceVersion in half of the cases, because most objects come from it. */
 function fileToChange(files: ReadonlyMap<string, Uint8Array>, random: Random): string {
   const paths = [...files.keys(), ...(files.size === 0 ? ["manifests/csv.yaml"] : [])];
   const csv = paths.find((path) => /csv|clusterserviceversion/i.test(path));

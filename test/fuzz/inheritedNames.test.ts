@@ -13,8 +13,8 @@ import { canonicalJson } from "../../pkg/golang/json.ts";
 import { parseYaml, toYaml } from "../../pkg/golang/yaml.ts";
 import { cleanObject, withStringData } from "../../pkg/release/cleanObject.ts";
 import { findDifferences } from "../../pkg/release/diff.ts";
-import { driftIn, positionsIn } from "../../pkg/release/drift.ts";
-import { objectsDigest } from "../../pkg/release/identity.ts";
+import { findFieldDrift, toIndexes } from "../../pkg/release/drift.ts";
+import { digestObjects } from "../../pkg/release/identity.ts";
 import { replaceAt, valueAt } from "../../pkg/release/jsonPointer.ts";
 import { mergeFieldTrees } from "../../pkg/release/managedFields.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
@@ -40,8 +40,8 @@ const json = (value: unknown): string => canonicalJson(value);
 const configMap = (members: JsonObject): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, ...members });
 const files = (texts: Record<string, string>) => new Map(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]));
 
-// Source: H-04: what a bundle states arrives on the cluster.
-test("law: labels, annotations, data, stringData and schema properties of a bundle are in its prepared objects", () => {
+// Source: H-04: all members of a bundle's objects are applied to the cluster.
+test("prepared objects keep labels, annotations, data, stringData and schema properties with any names", () => {
   fc.assert(
     fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), (map, other) => {
       const properties = Object.fromEntries(Object.keys(map).map((name) => [name, { type: "string" }]));
@@ -94,7 +94,7 @@ test("law: labels, annotations, data, stringData and schema properties of a bund
   );
 });
 
-test("law: a release gives back the objects, labels and annotations that were stored with any names", () => {
+test("a stored release keeps objects, labels and annotations with any names", () => {
   fc.assert(
     fc.property(mapOf(), mapOf(WELL_FORMED), (map, wellFormed) => {
       const object = configMap({ data: map, spec: { nested: [map, { deep: map }] } });
@@ -106,7 +106,7 @@ test("law: a release gives back the objects, labels and annotations that were st
   );
 });
 
-test("law: halves of characters in a JSON manifest are the same in the objects, their digest, the release and the request", () => {
+test("lone surrogates in a JSON manifest are equal in objects, digest, release and request", () => {
   const half = fc.constantFrom("\\ud800", "\\udfff", "\\uD83D\\uDE00", "\\\\ud800", "a");
   const texts = fc.uniqueArray(
     fc.array(half, { maxLength: 4 }).map((parts) => parts.join("")),
@@ -125,13 +125,13 @@ test("law: halves of characters in a JSON manifest are the same in the objects, 
       expect(
         Object.entries(loaded[0]?.["data"] as object).every(([name, text]) => name.isWellFormed() && (text as string).isWellFormed()),
       ).toBe(true);
-      expect(objectsDigest(sent)).toBe(objectsDigest(loaded));
+      expect(digestObjects(sent)).toBe(digestObjects(loaded));
     }),
     { numRuns: 60 },
   );
 });
 
-test("law: YAML, JSON and what is cleaned, merged or replaced keep members of any name", () => {
+test("YAML, JSON, cleanObject, mergeFieldTrees and replaceAt keep members with any names", () => {
   fc.assert(
     fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), (one, other) => {
       const both = { ...one, ...other };
@@ -151,7 +151,7 @@ test("law: YAML, JSON and what is cleaned, merged or replaced keep members of an
   );
 });
 
-test("law: configuration from sources is merged by members of any name, and a null removes one", () => {
+test("mergedConfig merges members with any names, and null removes them", () => {
   const source = (values: JsonObject, i: number) => ({
     source: { kind: "ConfigMap" as const, name: `s${i}` },
     object: { ...configMap({ data: { "values.yaml": JSON.stringify(values) } }), metadata: { name: `s${i}` } },
@@ -166,7 +166,7 @@ test("law: configuration from sources is merged by members of any name, and a nu
   );
 });
 
-test("law: a difference is found in members of any name, and only there", () => {
+test("findDifferences and findFieldDrift find differences in members with any names", () => {
   fc.assert(
     fc.property(mapOf(), mapOf(), (before, after) => {
       const both = Object.keys({ ...before, ...after });
@@ -176,9 +176,11 @@ test("law: a difference is found in members of any name, and only there", () => 
       expect(found(findDifferences(configMap({ spec: before }), configMap({ spec: after })))).toEqual(steps(differing));
       const stated = differing.filter((name) => Object.hasOwn(before, name));
       expect(
-        found(driftIn(configMap({ spec: before }), configMap({ spec: { ...after } }))).filter((name) => steps(stated).includes(name)),
+        found(findFieldDrift(configMap({ spec: before }), configMap({ spec: { ...after } }))).filter((name) =>
+          steps(stated).includes(name),
+        ),
       ).toEqual(steps(stated));
-      for (const name of Object.keys(before)) expect(positionsIn(configMap({ spec: before }), ["spec", name])).toEqual(["spec", name]);
+      for (const name of Object.keys(before)) expect(toIndexes(configMap({ spec: before }), ["spec", name])).toEqual(["spec", name]);
     }),
   );
 });
@@ -187,7 +189,7 @@ function own(map: Record<string, string>, name: string): string | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined;
 }
 
-test("law: custom resources are checked by schema properties of any name", () => {
+test("objectFaults checks schema properties with any names", () => {
   fc.assert(
     fc.property(names(), names(), (stated, given) => {
       const properties = Object.fromEntries(stated.map((name) => [name, { type: "string" }]));
@@ -200,7 +202,7 @@ test("law: custom resources are checked by schema properties of any name", () =>
   );
 });
 
-test("law: a CRD upgrade that removes properties of any name is found", () => {
+test("crdFindings reports removed properties with any names", () => {
   const crd = (properties: readonly string[]): JsonObject => {
     const schema = { type: "object", properties: Object.fromEntries(["always", ...properties].map((name) => [name, { type: "string" }])) };
     const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }];
@@ -214,7 +216,7 @@ test("law: a CRD upgrade that removes properties of any name is found", () => {
   );
 });
 
-test("law: a catalog keeps members, packages, channels and bundles of any name", async () => {
+test("a catalog keeps members, packages, channels and bundles with any names", async () => {
   await fc.assert(
     fc.asyncProperty(mapOf(WELL_FORMED), names(WELL_FORMED.filter((name) => name !== "")), async (map, packages) => {
       const blobs = packages.flatMap((name) => [
@@ -245,15 +247,15 @@ test("law: a catalog keeps members, packages, channels and bundles of any name",
         const graph = updateGraph({ package: name, defaultChannel: name, channels: content?.channels ?? [], versions, deprecations: [] });
         expect(graph.channels.map((channel) => [channel.name, channel.edges.length])).toEqual([[name, 1]]);
       }
-      const answer = await runQuery({ query: "{ olmpackages { name } }" }, () => graphqlCatalog(blobs));
-      expect(JSON.parse(answer ?? "")).toEqual({ data: { olmpackages: packages.map((name) => ({ name })) } });
+      const response = await runQuery({ query: "{ olmpackages { name } }" }, () => graphqlCatalog(blobs));
+      expect(JSON.parse(response ?? "")).toEqual({ data: { olmpackages: packages.map((name) => ({ name })) } });
     }),
     { numRuns: 40 },
   );
 });
 
 test.for(WELL_FORMED.filter((name) => name !== ""))(
-  "resolve finds package, channel and bundle named %j, and nothing where there is none",
+  "resolve finds package, channel and bundle %j, and none in a missing channel",
   (name) => {
     const fixture = { c: { channels: Object.fromEntries([[name, [`${name}.v1.0.0`]]]), bundles: [`${name}.v1.0.0`] } };
     const request = (channels: string[]) => ({
@@ -276,7 +278,7 @@ test.for(["constructor", "toString", "hasOwnProperty", "valueOf"])(
   },
 );
 
-test("prepareObjects refuses two objects of which one states a member that the other lacks", () => {
+test("prepareObjects rejects two objects when only one has a member", () => {
   const one = configMap({ spec: { a: 1 } });
   const other = JSON.parse('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"spec":{"__proto__":{}}}') as KubeObject;
   const options = { installNamespace: "ns", isNamespaced: () => true };

@@ -1,16 +1,16 @@
 import { isObject } from "../../pkg/golang/members.ts";
 import { pick, type Random, upTo } from "../support/random.ts";
 
-/** A member or item: where it hangs, and under which key or index. */
+/** A member or item: its parent, and its key or index. */
 interface Place {
   parent: Record<string, unknown> | unknown[];
   key: string | number;
 }
 
-/** Changes what hangs at a place. `root` is the whole document, of which it is a part. */
+/** Mutates the value at a place in the document `root`. */
 type NodeMutation = (place: Place, random: Random, root: unknown) => void;
 
-/** Values of another type than the one that stands there. */
+/** Values of another type. */
 const OTHER_VALUES: readonly unknown[] = [
   null,
   true,
@@ -45,7 +45,7 @@ const OTHER_VALUES: readonly unknown[] = [
   { a: { b: { c: [{}] } } },
 ];
 
-/** Kinds that mean something to a bundle, and some that mean nothing. */
+/** Kinds with a meaning in bundles, and some without. */
 const KINDS = [
   "ClusterServiceVersion",
   "CustomResourceDefinition",
@@ -62,8 +62,8 @@ const KINDS = [
   "toString",
 ];
 
-/** Members that rendering looks at: what goes wrong there is most worth knowing. */
-const CLOSE = new Set(
+/** Members that rendering reads; they are mutated more often. */
+const RENDERED_MEMBERS = new Set(
   `metadata name namespace labels annotations kind apiVersion items spec version install strategy deployments
    permissions clusterPermissions serviceAccountName rules selector matchLabels template containers volumes
    volumeMounts env envFrom resources tolerations affinity nodeSelector webhookdefinitions generateName type
@@ -72,14 +72,14 @@ const CLOSE = new Set(
    conversion preserveUnknownFields names group scope`.split(/\s+/),
 );
 
-/** Values that one change may add: what breaks a bundle by sheer size is made of text. */
+/** Maximum number of values that one mutation adds. Other mutations test the size of texts. */
 const MAX_ADDED = 20_000;
-/** A text of so many characters counts as another value. */
+/** Number of characters in a text that count as one value. */
 const LONG = 50;
-/** Values that may be put far down: each line of them is indented as far. */
+/** Maximum number of values to nest deeply, because each of their lines is indented. */
 const MAX_NESTED = 200;
 
-/** Every way of changing a document's values, by what it does. */
+/** All mutations of values by name. */
 const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   "another type": ({ parent, key }, random) => set(parent, key, structuredClone(pick(random, OTHER_VALUES))),
   delete: ({ parent, key }) => {
@@ -116,8 +116,8 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   "wrap in a map": ({ parent, key }, random) => set(parent, key, { [pick(random, ["", "spec", "items", "0"])]: get(parent, key) }),
   "grow a list": ({ parent, key }, random) => {
     const value = get(parent, key);
-    const wanted = pick(random, [2, 70, 1_000]);
-    const copies = Math.max(1, Math.min(wanted, Math.floor(MAX_ADDED / sizeOf(value))));
+    const count = pick(random, [2, 70, 1_000]);
+    const copies = Math.max(1, Math.min(count, Math.floor(MAX_ADDED / sizeOf(value))));
     const items: unknown[] = Array.isArray(value) ? value : [value];
     set(parent, key, Array.from({ length: copies }, () => items).flat());
   },
@@ -130,27 +130,27 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   },
 };
 
-/** Changes a document's kind to another. */
+/** Sets the kind of a document to another one. */
 export function changeKind(root: unknown, random: Random): string {
   if (isObject(root)) set(root, "kind", pick(random, KINDS));
   return "another kind";
 }
 
 /**
- * Changes one place of a document, two times in three one whose name rendering looks at.
- * @returns what was done, and where; undefined for a document without places.
+ * Mutates one place of a document; in two of three cases a member that rendering reads.
+ * @returns the mutation and its place; undefined for a document without places.
  */
 export function changeNode(root: unknown, random: Random): string | undefined {
   const places = placesIn(root);
   if (places.length === 0) return undefined;
-  const close = places.filter(({ key }) => CLOSE.has(String(key)));
-  const place = pick(random, close.length > 0 && random() < 0.67 ? close : places);
+  const rendered = places.filter(({ key }) => RENDERED_MEMBERS.has(String(key)));
+  const place = pick(random, rendered.length > 0 && random() < 0.67 ? rendered : places);
   const name = pick(random, Object.keys(NODE_MUTATIONS));
   NODE_MUTATIONS[name]?.(place, random, root);
   return `${name} (${String(place.key)})`;
 }
 
-/** The values in it, itself among them, each as often as it is referred to; stops soon after `limit`. */
+/** Counts the values in `value` including itself, once per reference; stops soon after `limit`. */
 export function sizeOf(value: unknown, limit = 2 * MAX_ADDED): number {
   if (typeof value === "string") return 1 + value.length / LONG;
   if (typeof value !== "object" || value === null) return 1;

@@ -1,9 +1,9 @@
 import { pick, type Random, upTo } from "../support/random.ts";
 
-/** Changes the bytes of one file, in no way that YAML would ask for. */
+/** Mutates the bytes of one file, in ways that need not be valid YAML. */
 export type TextMutation = (content: Buffer, random: Random) => Buffer;
 
-/** What a line or a value may be replaced by: each has made some parser fall. */
+/** Replacements for a line or a value; each has broken some parser. */
 const ODD_VALUES = [
   "99999999999999999999999999",
   "-9223372036854775809",
@@ -50,7 +50,7 @@ const ODD_VALUES = [
 
 const BYTE_ORDER_MARKS = [Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
-/** Every way of changing the bytes of a file, by what it does. */
+/** All mutations of bytes by name. */
 export const TEXT_MUTATIONS: Readonly<Record<string, TextMutation>> = {
   "flip bytes": (content, random) => {
     const changed = Buffer.from(content);
@@ -60,8 +60,8 @@ export const TEXT_MUTATIONS: Readonly<Record<string, TextMutation>> = {
     }
     return changed;
   },
-  "cut the end off": (content, random) => content.subarray(0, upTo(random, content.length + 1)),
-  "cut a piece out": (content, random) => {
+  truncate: (content, random) => content.subarray(0, upTo(random, content.length + 1)),
+  "remove a piece": (content, random) => {
     const from = upTo(random, content.length + 1);
     return Buffer.concat([content.subarray(0, from), content.subarray(from + upTo(random, 200))]);
   },
@@ -78,13 +78,13 @@ export const TEXT_MUTATIONS: Readonly<Record<string, TextMutation>> = {
   },
   "write CRLF": (content) => Buffer.from(content.toString("utf8").replaceAll("\n", "\r\n")),
   "write CR": (content) => Buffer.from(content.toString("utf8").replaceAll("\n", "\r")),
-  "begin with a byte order mark": (content, random) => Buffer.concat([pick(random, BYTE_ORDER_MARKS), content]),
+  "add a byte order mark": (content, random) => Buffer.concat([pick(random, BYTE_ORDER_MARKS), content]),
   "write UTF-16": (content) => Buffer.from(content.toString("utf8"), "utf16le"),
   "indent with tabs": (content) => Buffer.from(content.toString("utf8").replaceAll("  ", "\t")),
   "replace a value": onLine((line, random) => line.replace(/:.*$/, `: ${pick(random, ODD_VALUES)}`)),
   "replace a key": onLine((line, random) => line.replace(/[^\s-][^:]*:/, `${pick(random, ODD_VALUES)}:`)),
   "replace a line": onLine((line, random) => `${/^\s*/.exec(line)?.[0] ?? ""}${pick(random, ODD_VALUES)}`),
-  "indent a line otherwise": onLine((line, random) => `${" ".repeat(upTo(random, 20))}${line.trimStart()}`),
+  "change the indentation of a line": onLine((line, random) => `${" ".repeat(upTo(random, 20))}${line.trimStart()}`),
   "drop a line": onLine(() => undefined),
   "anchor a value": onLine((line) => line.replace(/:\s*/, ": &x ")),
   "refer to an anchor": onLine((line) => line.replace(/:.*$/, ": *x")),
@@ -97,24 +97,24 @@ export const TEXT_MUTATIONS: Readonly<Record<string, TextMutation>> = {
       ['{"a":', "}"],
     ] as const);
     const nested = `${open.repeat(depth)}x${close.repeat(depth)}`;
-    return inserted(content, `deep: ${nested}\n`, random);
+    return insertText(content, `deep: ${nested}\n`, random);
   },
   "multiply by aliases": (content, random) => {
     const levels = 3 + upTo(random, 12);
     const lines = Array.from({ length: levels }, (_, i) => `b${i + 1}: &b${i + 1} [${Array(10).fill(`*b${i}`).join(", ")}]`);
-    return inserted(content, `${["b0: &b0 [x, y, z]", ...lines].join("\n")}\n`, random);
+    return insertText(content, `${["b0: &b0 [x, y, z]", ...lines].join("\n")}\n`, random);
   },
   "merge a chain of maps": (content, random) => {
     const levels = 2 + upTo(random, 400);
     const lines = Array.from({ length: levels }, (_, i) => `m${i + 1}: &m${i + 1} {<<: *m${i}, k${i}: v}`);
-    return inserted(content, `${["m0: &m0 {a: b}", ...lines].join("\n")}\n`, random);
+    return insertText(content, `${["m0: &m0 {a: b}", ...lines].join("\n")}\n`, random);
   },
   "write a long number": (content, random) =>
     Buffer.from(content.toString("utf8").replace(/\b\d+\b/, "9".repeat(pick(random, [17, 400, 100_000])))),
   "write a long text": onLine((line, random) => line.replace(/:.*$/, `: "${"x".repeat(pick(random, [254, 70_000, 1_000_000]))}"`)),
 };
 
-/** Changes one line of the text; undefined takes it out. */
+/** Returns a mutation of one line; `change` returns undefined to remove it. */
 function onLine(change: (line: string, random: Random) => string | undefined): TextMutation {
   return (content, random) => {
     const lines = content.toString("utf8").split("\n");
@@ -125,8 +125,8 @@ function onLine(change: (line: string, random: Random) => string | undefined): T
   };
 }
 
-/** The text with another at the start of a line; mostly at the start of it all, where it is most likely to be understood. */
-function inserted(content: Buffer, text: string, random: Random): Buffer {
+/** Inserts a text at the start of a line; mostly at the start of the file, where it is most likely valid. */
+function insertText(content: Buffer, text: string, random: Random): Buffer {
   const from = random() < 0.7 ? 0 : content.indexOf("\n", upTo(random, content.length + 1)) + 1;
   return Buffer.concat([content.subarray(0, from), Buffer.from(text), content.subarray(from)]);
 }

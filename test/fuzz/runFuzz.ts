@@ -5,33 +5,33 @@ import { Worker } from "node:worker_threads";
 import { fuzzCase } from "./fuzzCase.ts";
 import type { FuzzReport, FuzzTask } from "./fuzzWorker.ts";
 
-/** What went wrong with one case. */
+/** A failed case. */
 export interface FuzzFailure {
   readonly number: number;
   readonly fault: string;
-  /** Where its files lie, with the way it was made. */
+  /** Folder with its files and a description of its mutations. */
   readonly folder: string;
 }
 
-/** What a run came to. */
+/** Result of a run. */
 export interface FuzzResult {
   readonly failures: readonly FuzzFailure[];
-  /** Cases that were rendered, and all that were tried. */
+  /** Number of cases that were rendered, and of all cases. */
   readonly rendered: number;
   readonly tried: number;
-  /** Of processor time, and which case it was. */
+  /** Longest CPU time, with the number of its case. */
   readonly slowest: { readonly seconds: number; readonly number: number };
 }
 
-/** Of processor time, for one case: a hostile bundle must not hold the controller up for longer. */
+/** Maximum CPU time of one case: a hostile bundle must not block the controller for longer. */
 const MAX_CPU_SECONDS = 5;
-/** After this a case is taken to hang: far more than it may take, for the machine may be busy. */
+/** Time after which a case counts as hanging. Much longer than the limit, because the machine may be busy. */
 const HANGS_MS = 60_000;
 const MAX_FAILURES = 20;
-/** A thread gets no more than the controller's container has. */
+/** Memory of a thread, the same as that of the controller's container. */
 const LIMITS = { maxOldGenerationSizeMb: 512 };
 
-/** Tries as many cases as are asked for, in threads that are ended when a case hangs or takes too much memory. */
+/** Runs cases in threads, which are terminated when a case hangs or needs too much memory. */
 export class FuzzRun {
   readonly #failures: FuzzFailure[] = [];
   readonly #bundles: readonly string[];
@@ -47,15 +47,15 @@ export class FuzzRun {
     this.#seed = seed;
   }
 
-  /** @param threads that work side by side. */
+  /** @param threads number of concurrent threads. */
   async run(count: number, threads: number): Promise<FuzzResult> {
-    const lanes = Array.from({ length: threads }, (_, lane) => this.#lane(lane, count, threads));
-    await Promise.all(lanes);
+    const runs = Array.from({ length: threads }, (_, index) => this.#runThreads(index, count, threads));
+    await Promise.all(runs);
     return { failures: this.#failures, rendered: this.#rendered, tried: this.#tried, slowest: this.#slowest };
   }
 
-  /** Starts a thread anew behind a case that ended it. */
-  async #lane(first: number, end: number, step: number): Promise<void> {
+  /** Starts a new thread after each case that ended the previous one. */
+  async #runThreads(first: number, end: number, step: number): Promise<void> {
     for (let next = first; next < end && this.#failures.length < MAX_FAILURES; ) {
       const ended = await this.#thread({ target: this.#target, bundles: this.#bundles, seed: this.#seed, first: next, end, step });
       if (ended.fault !== undefined) this.#fail(ended.number, ended.fault);
@@ -63,7 +63,7 @@ export class FuzzRun {
     }
   }
 
-  /** @returns the case that was tried last, and what it ended the thread with. */
+  /** Runs one thread. @returns the last case, and the fault that ended the thread. */
   #thread(task: FuzzTask): Promise<{ number: number; fault?: string }> {
     const worker = new Worker(join(import.meta.dirname, "fuzzWorker.ts"), { workerData: task, resourceLimits: LIMITS });
     let number = task.first;
@@ -73,9 +73,9 @@ export class FuzzRun {
       worker.on("message", (report: FuzzReport) => {
         clearTimeout(timer);
         number = report.number;
-        if (report.kind === "done") return this.#note(report);
+        if (report.kind === "done") return this.#record(report);
         timer = setTimeout(() => {
-          fault = `still at it after ${HANGS_MS / 1_000} s`;
+          fault = `still running after ${HANGS_MS / 1_000} s`;
           void worker.terminate();
         }, HANGS_MS);
       });
@@ -89,12 +89,12 @@ export class FuzzRun {
     });
   }
 
-  #note({ number, cpuSeconds, result, fault }: Extract<FuzzReport, { kind: "done" }>): void {
+  #record({ number, cpuSeconds, result, fault }: Extract<FuzzReport, { kind: "done" }>): void {
     this.#tried++;
     if (result.endsWith(" objects")) this.#rendered++;
     if (cpuSeconds > this.#slowest.seconds) this.#slowest = { seconds: cpuSeconds, number };
     if (fault !== undefined) this.#fail(number, fault);
-    else if (cpuSeconds > MAX_CPU_SECONDS) this.#fail(number, `took ${cpuSeconds.toFixed(1)} s of processor time: ${result}`);
+    else if (cpuSeconds > MAX_CPU_SECONDS) this.#fail(number, `took ${cpuSeconds.toFixed(1)} s of CPU time: ${result}`);
   }
 
   #fail(number: number, fault: string): void {
@@ -107,10 +107,10 @@ export class FuzzRun {
     }
     mkdirSync(folder, { recursive: true });
     const { certProvider, ...others } = options;
-    const made = { origins, steps, options: { ...others, certProvider: certProvider?.name }, fault };
+    const description = { origins, steps, options: { ...others, certProvider: certProvider?.name }, fault };
     writeFileSync(
       join(folder, "case.json"),
-      JSON.stringify(made, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value), 2),
+      JSON.stringify(description, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value), 2),
     );
     this.#failures.push({ number, fault, folder });
   }

@@ -7,7 +7,7 @@ import { isApiService, listOwnedApiServices } from "../../pkg/bundle/apiServices
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { ServedResources } from "../../pkg/kube/servedResources.ts";
-import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
@@ -48,7 +48,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   /** Exactly the derived permissions. */
   const rights = (namespace: string) => {
     const objects = renderBundle(loadBundle(files(flunderBundle("1.0.0"))), { installNamespace: namespace, certProvider: selfSigned });
-    return requiredRules(objects, { installNamespace: namespace });
+    return computeRequiredRules(objects, { installNamespace: namespace });
   };
   const caBundle = async (): Promise<string | undefined> => {
     const { caBundle: found } = ((await cluster.client.get(API_SERVICE))?.["spec"] ?? {}) as { caBundle?: string };
@@ -194,7 +194,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
       const rendered = (namespace: string) =>
         renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned });
       const name = "enmasse";
-      await world.extension(name, { rights: (namespace) => requiredRules(rendered(namespace), { installNamespace: namespace }) });
+      await world.extension(name, { rights: (namespace) => computeRequiredRules(rendered(namespace), { installNamespace: namespace }) });
       await world.conditions(name, { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
       const objects = rendered(`${name}-system`);
       for (const object of objects) expect(await cluster.client.get(refOf(object)), describeObject(object)).toBeDefined();

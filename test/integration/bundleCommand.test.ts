@@ -7,7 +7,7 @@ import { renderForInstall } from "../../pkg/authoring/bundle/renderedBundle.ts";
 import { BUNDLE_RULES } from "../../pkg/authoring/bundlecheck/checkBundle.ts";
 import { Source } from "../../pkg/authoring/bundlecheck/rule.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { brokenBundles, brokenFiles, SOUND_BUNDLE } from "../support/brokenBundles.ts";
@@ -44,7 +44,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
     const texts: string[] = [];
     for (const object of objects) {
       await cluster.client.apply(object, { fieldManager: "test", force: true, dryRun: true }).catch((err: unknown) => {
-        texts.push(messageOf(err));
+        texts.push(getErrorMessage(err));
       });
     }
     return texts;
@@ -62,7 +62,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
   test("olmv1 bundle reports an image that cannot be pulled", async () => {
     const ended = await bundle("validate", `${cluster.registry.host}/nothing:v1`);
     expect(ended.code).toBe(1);
-    expect(ended.out).toMatch(/^error: .*nothing.*\[unreadable\]\nthe bundle is not valid: 1 error, 0 warnings and 0 remarks\n$/);
+    expect(ended.out).toMatch(/^error: .*nothing.*\[unreadable\]\nthe bundle is not valid: 1 error, 0 warnings and 0 notes\n$/);
   });
 
   test("olmv1 bundle renders objects that the API server accepts", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
+import { renderTokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { CONFIG_DIR_LABEL } from "../../pkg/oci/pull/imageFilter.ts";
@@ -75,7 +75,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     const added = await run("catalog", "add", "lamps", ref, "--priority", "7", "--label", "a=b", "--poll-interval", "1h", "--wait");
     expect(added).toEqual({ code: 0, out: "clustercatalog.olm.operatorframework.io/lamps is served\n", err: "" });
     const again = await run("catalog", "add", "lamps", ref);
-    expect([again.code, again.err]).toEqual([2, expect.stringContaining(`there is a ClusterCatalog "lamps" already, of image ${ref}`)]);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining(`ClusterCatalog "lamps" already exists with image ${ref}`)]);
 
     expect((await run("catalog", "list")).out).toMatch(new RegExp(`^NAME .*\nlamps +serving +7 +${ref} +\\d+s\n$`));
     expect((await run("catalog", "list", "-o", "wide")).out).toContain("sha256:");
@@ -84,7 +84,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     expect((await run("catalog", "get", "lamps")).out).toContain("Serving:      True (Available)");
     const { spec } = JSON.parse((await run("catalog", "get", "lamps", "-o", "json")).out) as ClusterCatalog;
     expect([spec.priority, spec.source.image?.pollIntervalMinutes]).toEqual([7, 60]);
-    expect((await run("catalog", "get", "lights")).err).toContain('there is no ClusterCatalog "lights"');
+    expect((await run("catalog", "get", "lights")).err).toContain('ClusterCatalog "lights" not found');
   });
 
   test("search reads the content of served catalogs, and pulls it only once", async () => {
@@ -139,7 +139,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     const token = join(dir, "token");
     await writeFile(token, await new ServiceAccountTokens(cluster.client).tokenFor("readers", "reader")());
     const kubeconfig = join(dir, "kubeconfig");
-    await writeFile(kubeconfig, await tokenKubeconfig(cluster.kubeconfig, token));
+    await writeFile(kubeconfig, await renderTokenKubeconfig(cluster.kubeconfig, token));
     const asReader = (...args: string[]): Promise<Ended> =>
       runCli([...args, "--kubeconfig", kubeconfig], { env: { XDG_CACHE_HOME: join(dir, "cache") } });
     const answer = JSON.parse((await asReader("search", "-o", "json")).out) as { items: object[] };

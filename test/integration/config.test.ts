@@ -9,11 +9,11 @@ import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
-import { servingSecretName, servingSecretOf } from "../../pkg/certificates/servingCertificate.ts";
+import { parseServingSecret, servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithCluster, type TestCluster } from "../support/cluster.ts";
@@ -335,7 +335,7 @@ describeWithCluster("config", (cluster) => {
         expect(found("Service", `${server}-service`)?.["spec"]).toMatchObject({ ports });
         const place = servingSecretName(server as "catalogd", "olmv1-system");
         const secret = found("Secret", place.name);
-        expect([secret?.["type"], secret?.["data"], servingSecretOf(secret, place)]).toEqual(["Opaque", undefined, { kind: "empty" }]);
+        expect([secret?.["type"], secret?.["data"], parseServingSecret(secret, place)]).toEqual(["Opaque", undefined, { kind: "empty" }]);
         expect(found("ServiceMonitor", server)?.["spec"]).toMatchObject({
           endpoints: [
             {
@@ -480,7 +480,7 @@ describeWithCluster("config", (cluster) => {
 describeWithData("the sample's installer", (data) => {
   test("the sample installer has all permissions that its bundle needs", () => {
     const bundle = loadBundle(filesBelow(join(data, "bundles/cockroachdb/6.0.0")));
-    const { clusterRules, namespaceRules } = requiredRules(renderBundle(bundle, { installNamespace: SAMPLE_NAMESPACE }), {
+    const { clusterRules, namespaceRules } = computeRequiredRules(renderBundle(bundle, { installNamespace: SAMPLE_NAMESPACE }), {
       installNamespace: SAMPLE_NAMESPACE,
     });
     const granted = (kind: string): PolicyRule[] => {

@@ -6,7 +6,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
-import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { bundleFiles as caseFiles } from "../cases/topics/render.ts";
 import { bundleFiles } from "../support/bundleFixture.ts";
@@ -72,7 +72,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
     const objectsFor = (installNamespace: string, watchNamespaces: string[]): KubeObject[] =>
       renderBundle(loadBundle(bundleFiles(BUNDLE)), { installNamespace, config: { watchNamespaces } });
-    const rights = (ns: string) => requiredRules(objectsFor(ns, [a, b, c]), { installNamespace: ns });
+    const rights = (ns: string) => computeRequiredRules(objectsFor(ns, [a, b, c]), { installNamespace: ns });
     await world.extension(name, { rights, ...inline({ watchNamespaces: [b, a] }) });
     await world.conditions(name, { Ready: "True/Succeeded" });
     expect(await rolesOf(name)).toEqual([a, b]);
@@ -118,7 +118,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
         "real",
       );
       const rights = (installNamespace: string) =>
-        requiredRules(renderBundle(loadBundle(files), { installNamespace, config: { watchNamespaces } }), { installNamespace });
+        computeRequiredRules(renderBundle(loadBundle(files), { installNamespace, config: { watchNamespaces } }), { installNamespace });
       await world.extension(name, { rights, catalog: { packageName: "real" }, ...inline({ watchNamespaces }) });
       await world.conditions(name, { Ready: "True/Succeeded" });
       expect(await rolesOf(name)).toEqual(watchNamespaces);

@@ -6,7 +6,7 @@ import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import { CONVERSION_STEPS } from "../../pkg/api/migration.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { ClassicOlm } from "../support/classicOlm.ts";
@@ -128,7 +128,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
   const running = async (): Promise<string[]> => {
     const refs: ObjectRef[] = [
       DEPLOYMENT,
-      refOf(THINGS),
+      toObjectRef(THINGS),
       { apiVersion: "v1", kind: "Service", namespace: NAMESPACE, name: "metrics" },
       { apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "tiny-operator" },
       { apiVersion: "classic.example.com/v1", kind: "Thing", namespace: NAMESPACE, name: "mine" },
@@ -140,7 +140,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     );
   };
   const everything = async (): Promise<string[]> => {
-    const refs = [DEPLOYMENT, SUBSCRIPTION, CSV, GROUP, refOf(THINGS), OLD_ROLE];
+    const refs = [DEPLOYMENT, SUBSCRIPTION, CSV, GROUP, toObjectRef(THINGS), OLD_ROLE];
     return Promise.all(refs.map(async (ref) => (await cluster.client.get(ref))?.metadata.resourceVersion ?? "absent"));
   };
 
@@ -186,8 +186,8 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     const before = await everything();
     const { code, out, err } = await migrate(["convert", "hello", "-n", NAMESPACE]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toContain("what runs is not touched: no Pod restarts");
-    expect(out).toMatch(/Taken over as they are \(7\):(\n  .*)*\n  Secret operators\/tiny-service-cert\n/);
+    expect(out).toContain("no Pod restarts");
+    expect(out).toMatch(/Adopted unchanged \(7\):(\n  .*)*\n  Secret operators\/tiny-service-cert\n/);
     expect(out).toContain("  ClusterRole p.v1.0.0-x7k2p\n");
     expect(await everything()).toEqual(before);
     expect(out).toContain("/spec/template/metadata/annotations/olm.properties");
@@ -211,12 +211,12 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     const { code, out, err } = await migrate(["convert", "--all"]);
     expect([code, err]).toEqual([1, ""]);
     expect(out).toMatch(
-      /^operators +hello +Eligible +becomes ClusterExtension hello: 7 objects taken over, 3 made, 4 left over, no Pod restarts$/m,
+      /^operators +hello +Eligible +becomes ClusterExtension hello: 7 objects adopted, 3 created, 4 left, no Pod restarts$/m,
     );
     expect(out).toMatch(/^operators +lonely +Ineligible +NotInstalled: nothing is installed by it/m);
     expect(out).toContain("1 Eligible, 1 Ineligible\n");
-    expect((await migrate(["convert", "--all", "-n", "default"])).out).toBe("there are none\n");
-    await cluster.client.delete(refOf(lonely));
+    expect((await migrate(["convert", "--all", "-n", "default"])).out).toBe("no Subscriptions found\n");
+    await cluster.client.delete(toObjectRef(lonely));
     expect(await everything()).toEqual(before);
     expect(await there(EXTENSION)).toEqual([false]);
   });
@@ -253,13 +253,13 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect(named.out).toContain("note: its pull secrets are not migrated: olm/pull;");
     expect(named.out).toContain(`ref: ${image}:full\n      pollIntervalMinutes: 10\n  priority: -5\n`);
     expect(named.out).not.toContain("does not hold");
-    await cluster.client.patch(refOf(source("c", {})), { spec: { image: `${image}:older` } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(source("c", {})), { spec: { image: `${image}:older` } }, { type: "merge" });
     const lacking = await migrate(["catalogs", "c", "--name", "from-classic"]);
     expect(lacking.out).toContain('its image does not hold "p.v1.0.0", version 1.0.0, which Subscription operators/hello has installed');
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
     expect(await there(ref)).toEqual([false]);
     const made = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1s"]);
-    expect([made.code, made.out]).toEqual([1, expect.stringContaining("it is made and not served")]); // no catalogd runs here
+    expect([made.code, made.out]).toEqual([1, expect.stringContaining("created but not served")]); // no catalogd runs here
     expect((await cluster.client.get(ref))?.["spec"]).toMatchObject({ priority: -5, source: { image: { pollIntervalMinutes: 10 } } });
     expect((await migrate(["catalogs", "c"])).out).toContain('ClusterCatalog "from-classic" has its image');
     await cluster.client.delete(ref);
@@ -322,7 +322,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
       });
       expect([step, code]).toEqual([step, 130]);
       expect(await running()).toEqual(before);
-      expect((await cluster.client.get(refOf(CONVERTED)))?.["spec"]).toMatchObject({ conversion: { strategy: "Webhook" } });
+      expect((await cluster.client.get(toObjectRef(CONVERTED)))?.["spec"]).toMatchObject({ conversion: { strategy: "Webhook" } });
       expect((await migrate(["check"])).out).toContain(`operators/hello: Conflict`);
     }
     const { code, out, err } = await migrate(["convert", "--all", "--create-service-account", "--yes", "--unpin"]);
@@ -350,7 +350,9 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect((await migrate(["cleanup", "--all"])).out).toMatch(
       /^operators +hello +LeftOver +\d+ objects and the backups of ClusterExtension hello$/m,
     );
-    expect((await migrate(["rollback", "--all"])).out).toMatch(/^operators +hello +Possible +ClusterExtension hello goes back to it$/m);
+    expect((await migrate(["rollback", "--all"])).out).toMatch(
+      /^operators +hello +Possible +ClusterExtension hello becomes this Subscription again$/m,
+    );
     expect(await there(OLD_ROLE, COPY)).toEqual([true, true]);
     const { code, err } = await migrate(["cleanup", "hello", "--operator-group", "--yes"]);
     expect([code, err]).toEqual([0, ""]);

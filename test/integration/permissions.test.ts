@@ -6,7 +6,7 @@ import { SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { findMissingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { knownResource } from "../../pkg/rbac/resources.ts";
+import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
@@ -31,7 +31,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     const lacking = (objects: readonly KubeObject[] = desired, pruned: readonly KubeObject[] = []) =>
       findMissingPermissions(
         account.client,
-        { extension: x, desired: objects, pruned, resourceOf: knownResource, images: ["quay.io/p:v1"] },
+        { extension: x, desired: objects, pruned, resourceOf: findKnownResource, images: ["quay.io/p:v1"] },
         signal,
       );
     return { ns, x, desired, account, lacking };

@@ -5,13 +5,13 @@ import type { Client } from "../../pkg/kube/client.ts";
 import { isForbidden, KubeError } from "../../pkg/kube/errors.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import type { RoleStrategy } from "../../pkg/rbac/escalation.ts";
-import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
-import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/policyRule.ts";
-import { type RequiredRules, requiredRules } from "../../pkg/rbac/requiredRules.ts";
-import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
-import { unionOf } from "../../pkg/rbac/ruleSets.ts";
+import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { buildRules, type Grant, splitRule } from "../../pkg/rbac/policyRule.ts";
+import { computeRequiredRules, type RequiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { findKnownResource, readDefinedResource } from "../../pkg/rbac/resources.ts";
+import { mergeRequiredRules } from "../../pkg/rbac/ruleSets.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
-import { installOrder, planRelease, uninstallOrder } from "../../pkg/release/plan.ts";
+import { planRelease, sortForInstall, sortForUninstall } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
@@ -47,20 +47,22 @@ class Extension {
   }
 
   rules(strategy: RoleStrategy = "escalate"): RequiredRules {
-    return unionOf(this.versions.map((objects) => requiredRules(objects, { installNamespace: this.namespace, strategy })));
+    return mergeRequiredRules(
+      this.versions.map((objects) => computeRequiredRules(objects, { installNamespace: this.namespace, strategy })),
+    );
   }
 
   /** Creates a ServiceAccount with these rules, and a client with its identity. */
   async installer(name: string, rules: RequiredRules): Promise<Client> {
     const { client } = this.cluster;
-    for (const object of installerManifests({ namespace: this.namespace, name }, rules, NOBODY))
+    for (const object of buildInstallerManifests({ namespace: this.namespace, name }, rules, NOBODY))
       await client.apply(object, { fieldManager: "test" });
     return client.withToken(new ServiceAccountTokens(client).tokenFor(this.namespace, name));
   }
 
   async remove(): Promise<void> {
     const all = [...this.versions[0], ...this.versions[1], this.object];
-    for (const object of uninstallOrder(all)) await this.cluster.client.delete(refOf(object));
+    for (const object of sortForUninstall(all)) await this.cluster.client.delete(refOf(object));
   }
 
   #objectsOf(version: string): KubeObject[] {
@@ -70,9 +72,9 @@ class Extension {
     const options = {
       owner,
       installNamespace: this.namespace,
-      isNamespaced: (gvk: ObjectRef | KubeObject) => knownResource(gvk)?.namespaced,
+      isNamespaced: (gvk: ObjectRef | KubeObject) => findKnownResource(gvk)?.namespaced,
     };
-    return installOrder(prepareObjects(rendered, options).objects);
+    return sortForInstall(prepareObjects(rendered, options).objects);
   }
 }
 
@@ -83,8 +85,8 @@ interface SingleRight {
 }
 
 function rightsOf(rules: RequiredRules): SingleRight[] {
-  const cluster = rules.clusterRules.flatMap(grantsOf).map((grant) => ({ scope: "", grant }));
-  const namespaced = [...rules.namespaceRules].flatMap(([scope, own]) => own.flatMap(grantsOf).map((grant) => ({ scope, grant })));
+  const cluster = rules.clusterRules.flatMap(splitRule).map((grant) => ({ scope: "", grant }));
+  const namespaced = [...rules.namespaceRules].flatMap(([scope, own]) => own.flatMap(splitRule).map((grant) => ({ scope, grant })));
   return [...cluster, ...namespaced];
 }
 
@@ -92,7 +94,7 @@ function without(rights: readonly SingleRight[], missing: SingleRight): Required
   const left = rights.filter((right) => right !== missing);
   const scopes = [...new Set(left.map(({ scope }) => scope))].filter((scope) => scope !== "");
   const rulesIn = (scope: string): RequiredRules["clusterRules"] =>
-    rulesFrom(left.flatMap((right) => (right.scope === scope ? [right.grant] : [])));
+    buildRules(left.flatMap((right) => (right.scope === scope ? [right.grant] : [])));
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 
@@ -162,7 +164,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
           (object["roleRef"] as { name: string }).name === name &&
           (object.metadata.namespace ?? "") === scope
         );
-      const known = knownResource(object);
+      const known = findKnownResource(object);
       return (
         known?.resource === resource &&
         groupOf(object.apiVersion) === group &&
@@ -189,10 +191,10 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
       await apply(plan.apply);
       for (const object of plan.prune) expect(await client.delete(refOf(object))).toBe(true);
       for (const object of plan.prune) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
-      const crd = definedResource(after.find(({ kind }) => kind === "CustomResourceDefinition") as KubeObject);
+      const crd = readDefinedResource(after.find(({ kind }) => kind === "CustomResourceDefinition") as KubeObject);
       const custom = await eventually(() => client.list({ apiVersion: `${crd?.group}/v1alpha1`, kind: crd?.kind ?? "" }));
       expect(custom.items).toEqual([]);
-      for (const object of uninstallOrder(after)) expect(await client.delete(refOf(object))).toBe(true);
+      for (const object of sortForUninstall(after)) expect(await client.delete(refOf(object))).toBe(true);
       await eventually(async () => {
         for (const object of after) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
       });
@@ -230,7 +232,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
   test("derived permissions are minimal: without any single one of them exactly its request is denied", async () => {
     const extension = await newExtension();
     const [, objects] = extension.versions;
-    const rights = rightsOf(requiredRules(objects, { installNamespace: extension.namespace }));
+    const rights = rightsOf(computeRequiredRules(objects, { installNamespace: extension.namespace }));
     expect(rights.length).toBeGreaterThan(50);
     const installers = new Map<SingleRight, Client>();
     const tried = new Set<SingleRight>();
@@ -266,7 +268,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
       "list pods",
       "list resourcequotas",
     ]);
-    const { group, kind } = objects.flatMap((object) => definedResource(object) ?? [])[0] ?? { group: "", kind: "" };
+    const { group, kind } = objects.flatMap((object) => readDefinedResource(object) ?? [])[0] ?? { group: "", kind: "" };
     const core = new Map([
       ["pods", "Pod"],
       ["resourcequotas", "ResourceQuota"],

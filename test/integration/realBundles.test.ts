@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { certManager, selfSigned } from "../../pkg/certificates/providers.ts";
-import { certificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
-import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
-import { knownResource } from "../../pkg/rbac/resources.ts";
+import { listCertificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
+import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { describeObject, objectKey } from "../../pkg/release/identity.ts";
 import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
@@ -85,7 +85,7 @@ describeWithData("real data", (data) =>
 
     async function install({ operator, objects }: RealBundle, refusal: string | undefined): Promise<"installed" | "refused"> {
       const [{ version } = { version: "" }] = operator.versions;
-      await world.grant(operator, requiredRules(objects, { installNamespace: operator.namespace }));
+      await world.grant(operator, computeRequiredRules(objects, { installNamespace: operator.namespace }));
       await world.extension(operator, version);
       return world.outcome(operator.name, version, refusal);
     }
@@ -104,7 +104,7 @@ describeWithData("real data", (data) =>
     async function remove({ operator, objects }: RealBundle): Promise<string[]> {
       await world.remove(operator.name);
       await world.gone(operator.name);
-      const left = [...objects, ...certificateSecrets(objects)].map(async (object) => {
+      const left = [...objects, ...listCertificateSecrets(objects)].map(async (object) => {
         const resource = await cluster.client.resourceFor(object).catch(() => undefined);
         return resource && (await cluster.client.get(refOf(placed(object, operator.namespace))));
       });
@@ -116,7 +116,7 @@ describeWithData("real data", (data) =>
 /** Sets the install namespace, if the object has one. */
 function placed(object: KubeObject, installNamespace: string): KubeObject {
   const { namespace = installNamespace, ...metadata } = object.metadata;
-  return { ...object, metadata: knownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
+  return { ...object, metadata: findKnownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
 }
 
 /** Removes members that an API server does not accept or stores elsewhere. */

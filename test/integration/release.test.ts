@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { knownResource } from "../../pkg/rbac/resources.ts";
+import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
-import { ownershipOf } from "../../pkg/release/ownership.ts";
-import { installOrder, uninstallOrder } from "../../pkg/release/plan.ts";
+import { determineOwnership } from "../../pkg/release/ownership.ts";
+import { sortForInstall, sortForUninstall } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
-import { encodeRelease, keyLabel } from "../../pkg/release/storage/encode.ts";
+import { encodeRelease, getKeyLabel } from "../../pkg/release/storage/encode.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { chunkNames, decodedRecord } from "../support/releases.ts";
@@ -28,10 +28,10 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     const { objects: prepared } = prepareObjects(objects, {
       owner,
       installNamespace: namespace,
-      isNamespaced: (gvk) => knownResource(gvk)?.namespaced,
+      isNamespaced: (gvk) => findKnownResource(gvk)?.namespaced,
     });
     applied.push(...prepared);
-    return installOrder(prepared);
+    return sortForInstall(prepared);
   };
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     });
   });
   afterAll(async () => {
-    for (const object of uninstallOrder(applied)) await cluster.client.delete(refOf(object));
+    for (const object of sortForUninstall(applied)) await cluster.client.delete(refOf(object));
     await cluster.client.delete(refOf(extension));
   });
 
@@ -59,7 +59,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
       await cluster.client.apply(object, APPLY);
       const second = await cluster.client.get(refOf(object));
       expect([describeObject(object), second?.metadata.generation]).toEqual([describeObject(object), generation]);
-      expect([describeObject(object), ownershipOf(second, { name, uid, installNamespace: namespace }).kind]).toEqual([
+      expect([describeObject(object), determineOwnership(second, { name, uid, installNamespace: namespace }).kind]).toEqual([
         describeObject(object),
         "ours",
       ]);
@@ -156,7 +156,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
       .items;
     const { items: chunks } = await cluster.client.list(secret, {
       namespace,
-      labelSelector: `owner=operator-controller,key=${keyLabel(index?.metadata.name ?? "")},type=chunk`,
+      labelSelector: `owner=operator-controller,key=${getKeyLabel(index?.metadata.name ?? "")},type=chunk`,
     });
     expect(chunkNames(index as KubeObject)).toEqual(chunks.map(({ metadata }) => metadata.name).sort());
     expect(decodedRecord(index as KubeObject, chunks)).toEqual(record);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { certificateHostNames } from "../../pkg/certificates/servingCertificate.ts";
-import { storedIn } from "../../pkg/certificates/storedCertificates.ts";
+import { readStoredCertificates } from "../../pkg/certificates/storedCertificates.ts";
 import { freePorts } from "../../pkg/devcluster/processes.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
@@ -88,14 +88,14 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await applyServingSecrets(cluster.client);
     await replicas.ready(first);
     await replicas.ready(second);
-    const stored = storedIn(await secret());
+    const stored = readStoredCertificates(await secret());
     const [a, b] = [await presented(first), await presented(second)];
     expect([a.fingerprint256, a.checkHost(HOST)]).toEqual([b.fingerprint256, HOST]);
     expect(a.verify(new X509Certificate(stored.authorities[0] ?? "").publicKey)).toBe(true);
     await eventually(async () => expect(await events("CertificateIssued")).toHaveLength(1));
     // Applying them again, as every upgrade does, removes nothing.
     await applyServingSecrets(cluster.client);
-    expect(storedIn(await secret())).toEqual(stored);
+    expect(readStoredCertificates(await secret())).toEqual(stored);
   });
 
   test("a rotation under load fails no request of a client that trusts the Secret's authorities, and needs no restart", async () => {
@@ -114,7 +114,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
       startsAt: now - HOUR / 2,
       endsAt: now + 2_000 * HOUR,
     });
-    const { authorities: known } = storedIn(await secret());
+    const { authorities: known } = readStoredCertificates(await secret());
     await load.passed(40);
     await write({
       "next.crt": base64(next.certificate),
@@ -128,7 +128,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     stop.abort();
     await following;
     expect(renewed).not.toBe(before);
-    expect(storedIn(await secret())).toMatchObject({ authorities: [expect.anything(), next.authority.trim()] });
+    expect(readStoredCertificates(await secret())).toMatchObject({ authorities: [expect.anything(), next.authority.trim()] });
     await eventually(async () => expect(await events("CertificateRenewed")).toHaveLength(1));
     expect([first.process.ended, second.process.ended]).toEqual([undefined, undefined]);
   });
@@ -138,11 +138,11 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     ["given another key", { "tls.key": base64("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n") }],
     ["given a megabyte of nothing", { "tls.crt": base64("x".repeat(500_000)) }],
   ] as const)("a Secret that is %s is restored from the served certificate", async ([, damage]) => {
-    const [before, served] = [storedIn(await secret()), (await presented(first)).fingerprint256];
+    const [before, served] = [readStoredCertificates(await secret()), (await presented(first)).fingerprint256];
     await leader();
     const told = (await events("CertificateRestored")).length;
     await write(damage);
-    await eventually(async () => expect(storedIn(await secret())).toEqual(before));
+    await eventually(async () => expect(readStoredCertificates(await secret())).toEqual(before));
     expect([(await presented(first)).fingerprint256, (await presented(second)).fingerprint256]).toEqual([served, served]);
     await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(told));
   });
@@ -160,9 +160,12 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     expect((await readyz(first)).status).toBe(200);
     await cluster.client.delete(SECRET);
     await applyServingSecrets(cluster.client);
-    await eventually(async () => expect(new X509Certificate(storedIn(await secret()).serving.certificate).fingerprint256).toBe(served), {
-      timeoutMs: 60_000,
-    });
+    await eventually(
+      async () => expect(new X509Certificate(readStoredCertificates(await secret()).serving.certificate).fingerprint256).toBe(served),
+      {
+        timeoutMs: 60_000,
+      },
+    );
   });
 
   test("--tls-profile=cluster applies the current profile of the cluster to the connections for catalogs and metrics", async () => {
@@ -209,8 +212,8 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     expect((await presented(third)).validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
     const ending = await issueCertificate({ ...task, startsAt: now - HOUR, endsAt: now + 700 * HOUR });
     await write(pair(ending));
-    await eventually(async () => expect(storedIn(await secret()).authorities).toHaveLength(2));
-    const { next, serving } = storedIn(await secret());
+    await eventually(async () => expect(readStoredCertificates(await secret()).authorities).toHaveLength(2));
+    const { next, serving } = readStoredCertificates(await secret());
     expect(new X509Certificate(next?.certificate ?? "").validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
     expect((await presented(third)).fingerprint256).toBe(new X509Certificate(serving.certificate).fingerprint256);
     const log = await readFile(third.logFile, "utf8");

@@ -1,6 +1,6 @@
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
-import { secretFrom } from "../../pkg/certificates/storedCertificates.ts";
+import { toServingSecret } from "../../pkg/certificates/storedCertificates.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { type CrdUse, checkCrdUse } from "../../pkg/operatorcontroller/crds/crdUse.ts";
 import { Uninstaller } from "../../pkg/operatorcontroller/reconcile/delete.ts";
@@ -36,7 +36,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
     const [startsAt, endsAt] = [Date.now() - 60_000, Date.now() + 3_600_000];
     const { certificate, key } = await issueCertificate({ host, dnsNames: [host], startsAt, endsAt });
     const secret = { apiVersion: "v1", kind: "Secret", namespace, name: "server" };
-    await cluster.client.create(secretFrom(secret, { serving: { certificate, key }, authorities: [] }));
+    await cluster.client.create(toServingSecret(secret, { serving: { certificate, key }, authorities: [] }));
     const ports = [{ name: "443", port: 443, targetPort: 443 }];
     await cluster.client.create({ apiVersion: "v1", kind: "Service", metadata: { namespace, name: "server" }, spec: { ports } });
     return ServingPod.start(cluster.client, {

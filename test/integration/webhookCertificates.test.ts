@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { selfSigned } from "../../pkg/certificates/providers.ts";
-import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -51,7 +51,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     const objects = [withConversion("1.0.0"), withoutConversion("1.1.0")].flatMap((bundle) =>
       renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned }),
     );
-    return requiredRules(objects, { installNamespace: namespace, crdPolicy: "Delete" });
+    return computeRequiredRules(objects, { installNamespace: namespace, crdPolicy: "Delete" });
   };
   const tried = (data: Record<string, string>) =>
     cluster.client.create(

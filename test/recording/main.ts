@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
-import { wordsOf } from "../../cmd/olmv1/commands/completion/complete.ts";
+import { splitLine } from "../../cmd/olmv1/commands/completion/complete.ts";
 import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import { DevEnvironment } from "../../pkg/devcluster/devEnvironment.ts";
 import { Narrator } from "../../pkg/devcluster/narrator.ts";
@@ -58,7 +58,7 @@ async function run(line: string): Promise<{ text: string; tookMs: number; code: 
   const write = (piece: string): void => void (text += piece);
   const terminal = new CommandTerminal({ out: write, err: write, width: COLUMNS, colour: true, env: process.env });
   const began = performance.now();
-  const code = await runCommandLine(wordsOf(line).slice(1), terminal);
+  const code = await runCommandLine(splitLine(line).slice(1), terminal);
   return { text, code, tookMs: Math.round(performance.now() - began) };
 }
 

@@ -8,20 +8,20 @@ import { TINY_CATALOG, type TinyWorld } from "../bench/many/tinyWorld.ts";
 import { eventually } from "../support/eventually.ts";
 import type { World } from "../support/world.ts";
 
-/** What was done so far. */
+/** Changes so far. */
 export interface ChurnCounts {
   editions: number;
   removed: number;
   damaged: number;
-  /** What did not come right in time. */
+  /** Changes that failed or timed out. */
   failures: string[];
 }
 
-/** Between two rounds. */
+/** Delay between two rounds. */
 const REST_MS = 1_000;
 const TIMEOUT_MS = 60_000;
 
-/** Keeps both servers busy until `signal` aborts: editions of the catalog, extensions that go and come, objects that are deleted. */
+/** Keeps both servers busy until `signal` aborts: publishes catalogs, reinstalls extensions and deletes objects. */
 export class Churn {
   readonly counts: ChurnCounts = { editions: 0, removed: 0, damaged: 0, failures: [] };
   readonly #cluster: BenchCluster;
@@ -74,7 +74,7 @@ export class Churn {
     await eventually(
       async () => {
         const uid = (await this.#cluster.client.get(object))?.metadata.uid;
-        if (uid === undefined || uid === before?.metadata.uid) throw new Error(`ConfigMap ${name} was not put back`);
+        if (uid === undefined || uid === before?.metadata.uid) throw new Error(`ConfigMap ${name} was not restored`);
       },
       { timeoutMs: TIMEOUT_MS },
     );

@@ -12,12 +12,12 @@ import type { Course, Sample } from "./samples.ts";
 
 const USAGE = `npm run -s soak -- [--minutes N] [--extensions N] [--report FILE]
 
-Runs both bundled programs beside a control plane for so many minutes (default 30) while a catalog gets new editions, extensions go and come, and
-objects are deleted. Prints a report as Markdown; exits with 1 when memory grows after the first third, or sockets or watches are left over.`;
+Runs both bundled programs on a control plane for N minutes (default 30), while a catalog changes, extensions are reinstalled and
+objects are deleted. Prints a report as Markdown. Exits 1 if memory grows after the first third, or if sockets or watches leak.`;
 
 const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller"];
 const SAMPLE_MS = 5_000;
-/** Until idle connections are closed, which servers keep for a minute, and freed memory is given back. */
+/** Time until servers close idle connections, after a minute, and freed memory is returned. */
 const REST_MS = 90_000;
 
 async function soak(minutes: number, extensions: number): Promise<Parameters<typeof soakReport>[0]> {
@@ -28,26 +28,26 @@ async function soak(minutes: number, extensions: number): Promise<Parameters<typ
   const tiny = await TinyWorld.start(cluster, world, extensions, say);
   say(`${extensions} extensions installed in ${(await tiny.install()).toFixed(1)} s`);
   const since = performance.now();
-  const look = (): Promise<Sample[]> =>
+  const takeSamples = (): Promise<Sample[]> =>
     Promise.all(
       PROGRAMS.map((program) => programSample(world.installation.servers[program].pid, world.installation.probes[program], since)),
     );
   const churn = new Churn(cluster, world, tiny);
   const stop = new AbortController();
   await sleep(REST_MS);
-  const first = await look();
+  const first = await takeSamples();
   const began = performance.now();
   const samples: Sample[][] = [];
   const running = churn.run(stop.signal);
   while (performance.now() - began < minutes * 60_000) {
     await sleep(SAMPLE_MS);
-    samples.push(await look());
+    samples.push(await takeSamples());
     if (samples.length % 12 === 0) say(`${Math.round((performance.now() - began) / 60_000)} of ${minutes} minutes`);
   }
   stop.abort();
   await running;
   await sleep(REST_MS);
-  const last = await look();
+  const last = await takeSamples();
   const courses = PROGRAMS.map(
     (program, i): Course => ({
       program,

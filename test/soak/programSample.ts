@@ -4,10 +4,13 @@ import type { Sample } from "./samples.ts";
 
 const WATCHES = /^operator_controller_object_watches\{[^}]*\} (\d+)/gm;
 
-/** What a program holds now. @param probes base URL of its metrics. @param since by `performance.now`. */
+/**
+ * Returns the current resources of a program. @param probes base URL of its metrics. @param since start by
+ * `performance.now`.
+ */
 export async function programSample(pid: number | undefined, probes: string, since: number): Promise<Sample> {
   const [{ rssBytes }, sockets] = await Promise.all([processUse(pid), openSockets(pid)]);
-  // After the sockets: this request is one more for the program.
+  // After the count of sockets, because this request opens one.
   const metrics = await (await fetch(`${probes}/metrics`)).text();
   const watches = [...metrics.matchAll(WATCHES)].reduce((sum, [, count]) => sum + Number(count), 0);
   return { seconds: (performance.now() - since) / 1_000, rssBytes, sockets, watches };

@@ -1,7 +1,7 @@
 import type { ChurnCounts } from "./churn.ts";
 import { type Course, faultsOf, growth, megabytes } from "./samples.ts";
 
-/** A run that has ended. */
+/** A completed run. */
 export interface SoakRun {
   readonly minutes: number;
   readonly extensions: number;
@@ -10,12 +10,12 @@ export interface SoakRun {
   readonly counts: ChurnCounts;
 }
 
-/** What is wrong with a run, a sentence each. */
+/** Returns the faults of a run, a sentence each. */
 export function faultsIn({ courses, warmUpSeconds, counts }: SoakRun): string[] {
   return [...courses.flatMap((course) => faultsOf(course, warmUpSeconds)), ...counts.failures];
 }
 
-/** A run as Markdown. */
+/** Formats a run as Markdown. */
 export function soakReport(run: SoakRun): string {
   const { minutes, extensions, warmUpSeconds, courses, counts } = run;
   const rows = courses.map(({ program, samples, first, last }) =>
@@ -34,13 +34,13 @@ export function soakReport(run: SoakRun): string {
   return [
     "# Soak",
     "",
-    `${minutes} minutes, the first ${Math.round(warmUpSeconds / 60)} of them warm-up, with ${extensions} extensions: ${counts.editions} editions of their catalog, ${counts.removed} removed and installed again, ${counts.damaged} damaged and mended.`,
+    `${minutes} minutes, the first ${Math.round(warmUpSeconds / 60)} of them warm-up, with ${extensions} extensions: ${counts.editions} editions of their catalog, ${counts.removed} reinstalled, ${counts.damaged} damaged and corrected.`,
     "",
     "| program | grows by MB in ten minutes | MB at the start | MB at the end | sockets at the start | at the end | watches at the start | at the end |",
     "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ...rows.map((row) => `| ${row} |`),
     "",
-    ...(faults.length === 0 ? ["Nothing is wrong."] : faults.map((fault) => `- ${fault}`)),
+    ...(faults.length === 0 ? ["No faults."] : faults.map((fault) => `- ${fault}`)),
     "",
   ].join("\n");
 }

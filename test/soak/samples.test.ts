@@ -12,17 +12,17 @@ const sample = (seconds: number, megabytes: number, more: Partial<Sample> = {}):
 });
 
 test.for<[string, Sample[], number]>([
-  ["nothing to look at", [], 0],
-  ["one moment", [sample(600, 100)], 0],
-  ["as it was", [sample(600, 100), sample(1_200, 100)], 0],
+  ["zero without samples", [], 0],
+  ["zero for one sample", [sample(600, 100)], 0],
+  ["zero without a change", [sample(600, 100), sample(1_200, 100)], 0],
   ["two megabytes in ten minutes", [sample(600, 100), sample(900, 101), sample(1_200, 102)], 2 * MB],
-  ["warm-up does not count", [sample(0, 10), sample(600, 100), sample(1_200, 100)], 0],
-  ["up and down", [sample(600, 100), sample(700, 104), sample(800, 104), sample(900, 100)], 0],
-])("growth: %s", ([, samples, want]) => {
+  ["zero if only warm-up grows", [sample(0, 10), sample(600, 100), sample(1_200, 100)], 0],
+  ["zero for a temporary increase", [sample(600, 100), sample(700, 104), sample(800, 104), sample(900, 100)], 0],
+])("growth returns %s", ([, samples, want]) => {
   expect(growth(samples, 600)).toBeCloseTo(want, 0);
 });
 
-test("what grows, and what is left over, is told; fewer sockets than before are fine", () => {
+test("faultsOf reports growth and leaks, and accepts fewer sockets", () => {
   const course = { program: "catalogd", samples: [sample(600, 100), sample(1_200, 103)], first: sample(10, 100), last: sample(1_300, 103) };
   expect(faultsOf({ ...course, last: sample(1_300, 103, { sockets: 7, watches: 41 }) }, 600)).toEqual([
     "catalogd grows by 3.00 MB in ten minutes, more than 1.00",
@@ -34,5 +34,5 @@ test("what grows, and what is left over, is told; fewer sockets than before are 
   const counts = { editions: 7, removed: 3, damaged: 3, failures: [] };
   const report = soakReport({ minutes: 30, extensions: 20, warmUpSeconds: 600, courses: [sound], counts });
   expect(report).toContain("| catalogd | 0.00 | 100.00 | 100.00 | 5 | 4 | 40 | 40 |");
-  expect(report).toContain("Nothing is wrong.");
+  expect(report).toContain("No faults.");
 });

@@ -1,29 +1,29 @@
-/** What one program holds at one moment. */
+/** Resources of a program at one time. */
 export interface Sample {
-  /** Since the start of the run. */
+  /** Seconds since the start of the run. */
   readonly seconds: number;
   readonly rssBytes: number;
   readonly sockets: number;
-  /** Of objects of extensions; 0 for a program that has none. */
+  /** Watches of objects of extensions; 0 for a program without any. */
   readonly watches: number;
 }
 
-/** What became of one program in a run. */
+/** Samples of one program in a run. */
 export interface Course {
   readonly program: string;
   readonly samples: readonly Sample[];
-  /** At rest, with the same things installed, before everything and after it. */
+  /** Resources at rest with the same extensions installed, before and after all changes. */
   readonly first: Sample;
   readonly last: Sample;
 }
 
-/** What a program may grow by in ten minutes once it is warm, in bytes. */
+/** Maximum growth of a warm program in ten minutes, in bytes. */
 const GROWTH_MAX = 1024 * 1024;
 const TEN_MINUTES = 600;
 
 /**
- * By how many bytes a program grows in ten minutes: the slope of the line that fits its samples best.
- * @param from seconds; what was before is warm-up. @returns 0 for fewer than two samples.
+ * Returns the growth of a program in ten minutes, in bytes: the slope of the line that fits its samples best.
+ * @param from seconds; earlier samples are warm-up. @returns 0 for fewer than two samples.
  */
 export function growth(samples: readonly Sample[], from: number): number {
   const warm = samples.filter(({ seconds }) => seconds >= from);
@@ -34,7 +34,7 @@ export function growth(samples: readonly Sample[], from: number): number {
   return warm.length < 2 || spread === 0 ? 0 : slope * TEN_MINUTES;
 }
 
-/** What is wrong with a run, a sentence each. */
+/** Returns the faults of a run, a sentence each. */
 export function faultsOf({ program, samples, first, last }: Course, warmUpSeconds: number): string[] {
   const grown = growth(samples, warmUpSeconds);
   const more = (what: string, before: number, after: number): string[] =>
@@ -46,7 +46,7 @@ export function faultsOf({ program, samples, first, last }: Course, warmUpSecond
   ];
 }
 
-/** With two digits behind the point. */
+/** Formats megabytes with two decimal places. */
 export function megabytes(bytes: number): string {
   return (bytes / 1024 / 1024).toFixed(2);
 }

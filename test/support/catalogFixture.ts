@@ -3,7 +3,7 @@ import { type ChannelEntry, type FbcBundle, type FbcDeprecations, type PackageCo
 import { type KnownBundleIndex } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependencies/bundleIndex.ts";
 import { type LabeledCatalog } from "../../pkg/resolve/resolution.ts";
-import { type ClusterVersion, minorOf } from "../../pkg/version/clusterVersion.ts";
+import { type ClusterVersion, parseMinorVersion } from "../../pkg/version/clusterVersion.ts";
 
 /** A bundle by its name only, with the version after the first ".v", or with the members that differ from that. */
 export type BundleFixture =
@@ -44,7 +44,7 @@ export type ClusterFixture = string | { unknown: string };
 export function clusterFrom(fixture: ClusterFixture | undefined): ClusterVersion {
   if (fixture === undefined) return { kind: "none" };
   return typeof fixture === "string"
-    ? { kind: "known", text: fixture, minor: minorOf(fixture) }
+    ? { kind: "known", text: fixture, minor: parseMinorVersion(fixture) }
     : { kind: "unknown", because: fixture.unknown };
 }
 

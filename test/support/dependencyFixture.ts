@@ -8,7 +8,7 @@ import { InstallContextReader } from "../../pkg/operatorcontroller/dependencies/
 import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import { providerFrom } from "../../pkg/resolve/constraint/parse.ts";
+import { toProvider } from "../../pkg/resolve/constraint/parse.ts";
 import { type BundleFixture, type CatalogFixture, contentFrom, knownIndexOf } from "./catalogFixture.ts";
 import { catalogNamed } from "./catalogs.ts";
 import { FakeClock } from "./fakeClock.ts";
@@ -132,5 +132,5 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
 function installedFrom(extension: string, fixture: InstalledFixture): InstalledProvider {
   const [packageName = "", version = ""] = fixture.bundle.split(".v");
   const properties = [{ type: "olm.package", value: { packageName, version } }, ...propertiesFrom(fixture)];
-  return { ...providerFrom({ package: packageName, name: fixture.bundle, properties }), name: fixture.bundle, extension };
+  return { ...toProvider({ package: packageName, name: fixture.bundle, properties }), name: fixture.bundle, extension };
 }

@@ -5,7 +5,7 @@ import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { CatalogLister, PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { newReleaseHistory, type ReleaseHistory } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { newestFirst, type ReleaseRecord, releasesWithObjects } from "../../pkg/release/record.ts";
+import { listReleasesWithObjects, type ReleaseRecord, sortNewestFirst } from "../../pkg/release/record.ts";
 import type { DecodedRelease, UnreadableRelease } from "../../pkg/release/storage/decode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { asRead } from "./releases.ts";
@@ -46,8 +46,8 @@ export class MemoryReleases {
 
   /** Returns the releases like ReleaseStore, without waiting. */
   now(): ReleaseHistory {
-    const all = newestFirst([...this.records.values()]);
-    const current = releasesWithObjects(all);
+    const all = sortNewestFirst([...this.records.values()]);
+    const current = listReleasesWithObjects(all);
     const older = all.filter((record) => !current.includes(record)).map(({ version, status }) => ({ version, status }));
     const highest = Math.max(0, ...this.records.keys(), ...this.unfinished);
     return {

@@ -3,8 +3,8 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
 import { type Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { knownResource } from "../../pkg/rbac/resources.ts";
-import { type CrdPolicy, installOrder } from "../../pkg/release/plan.ts";
+import { findKnownResource } from "../../pkg/rbac/resources.ts";
+import { type CrdPolicy, sortForInstall } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { type TestCluster } from "./cluster.ts";
 import { extensionNamed } from "./extensions.ts";
@@ -33,8 +33,8 @@ export async function loneExtension(cluster: TestCluster, policy?: CrdPolicy): P
 /** Returns objects in the form in which the extension applies them. */
 export function preparedFor({ metadata: { name, uid = "" } }: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
   const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
-  const isNamespaced = (gvk: { apiVersion: string; kind: string }): boolean | undefined => knownResource(gvk)?.namespaced;
-  return installOrder(prepareObjects(objects, { owner, installNamespace: name, isNamespaced }).objects);
+  const isNamespaced = (gvk: { apiVersion: string; kind: string }): boolean | undefined => findKnownResource(gvk)?.namespaced;
+  return sortForInstall(prepareObjects(objects, { owner, installNamespace: name, isNamespaced }).objects);
 }
 
 /** Such as "created ConfigMap". */

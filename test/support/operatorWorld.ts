@@ -16,7 +16,7 @@ import type { Client } from "../../pkg/kube/client.ts";
 import type { ClusterProxyReader } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import type { ClusterVersionReader } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
@@ -247,7 +247,7 @@ export class OperatorWorld implements AsyncDisposable {
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
     if (rights) {
       const installer = { namespace, name: account?.name ?? "" };
-      for (const object of installerManifests(installer, rights(namespace), { kind: "User", name: "nobody" }))
+      for (const object of buildInstallerManifests(installer, rights(namespace), { kind: "User", name: "nobody" }))
         await this.#cluster.client.apply(object, { fieldManager: "test", force: true });
     } else await serviceAccount(this.#cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await before?.(namespace);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { type Grant, grantsOf, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { type Grant, type PolicyRule, splitRule } from "../../pkg/rbac/policyRule.ts";
 import type { AuditTail, Request } from "./auditTail.ts";
 
 const RBAC = join(import.meta.dirname, "../../config/rbac");
@@ -30,7 +30,7 @@ function programRights(): ProgramRight[] {
     const scope = kind === "RoleBinding" ? (metadata.namespace ?? "") : "";
     const role = objects.find((object) => object.kind === roleRef.kind && object.metadata.name === roleRef.name);
     if (!role) throw new Error(`config/rbac has no ${roleRef.kind} ${roleRef.name}`);
-    const grants = ((role["rules"] ?? []) as PolicyRule[]).flatMap(grantsOf);
+    const grants = ((role["rules"] ?? []) as PolicyRule[]).flatMap(splitRule);
     return subjects.flatMap(({ name }) => grants.map((grant) => ({ account: name, scope, ...grant })));
   });
 }

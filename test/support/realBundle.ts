@@ -6,7 +6,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
 import type { CertificateProvider } from "../../pkg/certificates/providers.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
-import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
+import { findKnownResource, readDefinedResource } from "../../pkg/rbac/resources.ts";
 import { requireIdentities } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { GROUPS_OF_OTHERS, isAboutOthers, type RealOperator } from "./realOperator.ts";
@@ -68,7 +68,7 @@ function rendered(
 
 /** Creates a definition that accepts anything, for each kind in these objects that other operators define. */
 export function standIns(objects: readonly KubeObject[]): KubeObject[] {
-  const own = new Set(objects.flatMap((object) => definedResource(object) ?? []).map(({ group, kind }) => `${group}/${kind}`));
+  const own = new Set(objects.flatMap((object) => readDefinedResource(object) ?? []).map(({ group, kind }) => `${group}/${kind}`));
   const kinds = new Map<string, GroupVersionKind>();
   for (const { apiVersion, kind } of objects) {
     const key = `${groupOf(apiVersion)}/${kind}`;
@@ -78,7 +78,7 @@ export function standIns(objects: readonly KubeObject[]): KubeObject[] {
 }
 
 function standIn(gvk: GroupVersionKind): KubeObject[] {
-  const found = knownResource(gvk);
+  const found = findKnownResource(gvk);
   if (!found) return [];
   const { group, resource, namespaced } = found;
   const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };

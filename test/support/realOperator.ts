@@ -4,7 +4,7 @@ import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
-import { knownResource } from "../../pkg/rbac/resources.ts";
+import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { isCrd, objectKey } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -72,7 +72,7 @@ async function operatorIn(folder: string, name: string): Promise<RealOperator | 
         const bundle = loadBundle(await readBundleFiles(join(folder, name, version)));
         const objects = renderBundle(bundle, { installNamespace: namespace, config, certProvider: selfSigned });
         const owner = { apiVersion: "v1", kind: "X", name: "x", uid: "x" };
-        prepareObjects(objects, { owner, installNamespace: namespace, isNamespaced: (gvk) => knownResource(gvk)?.namespaced });
+        prepareObjects(objects, { owner, installNamespace: namespace, isNamespaced: (gvk) => findKnownResource(gvk)?.namespaced });
         rendered.push({ version, folder: join(folder, name, version), objects });
       }
       const all = rendered.flatMap(({ objects }) => objects);
@@ -105,7 +105,7 @@ export function isAboutOthers(object: KubeObject): boolean {
 }
 
 function isServed(object: KubeObject): boolean {
-  return knownResource(object) !== undefined && SERVED.has(object.apiVersion);
+  return findKnownResource(object) !== undefined && SERVED.has(object.apiVersion);
 }
 
 /** The API server rejects a CRD without the version in which its custom resources are stored, regardless of the client. */

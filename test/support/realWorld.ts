@@ -10,7 +10,7 @@ import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimul
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
 import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
@@ -95,7 +95,7 @@ export class RealWorld implements AsyncDisposable {
   async grant({ namespace, name }: RealOperator, rules: RequiredRules): Promise<void> {
     const objects: KubeObject[] = [
       { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-      ...installerManifests({ namespace, name: `${name}-installer` }, rules, NOBODY),
+      ...buildInstallerManifests({ namespace, name: `${name}-installer` }, rules, NOBODY),
     ];
     const granted = this.#granted.get(name) ?? new Map<string, KubeObject>();
     this.#granted.set(name, granted);

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../pkg/release/record.ts";
-import { type DecodedRelease, decodeRelease, extraChunks } from "../../pkg/release/storage/decode.ts";
+import { type DecodedRelease, decodeRelease, parseExtraChunks } from "../../pkg/release/storage/decode.ts";
 
 /** Differences from a small release of extension "x" in namespace "x-system"; objects given by name are ConfigMaps. */
 export interface ReleaseParts extends Partial<Omit<ReleaseRecord, "objects">> {
@@ -43,7 +43,7 @@ export function asRead(record: ReleaseRecord | undefined): DecodedRelease | unde
 
 /** Returns the names of all chunks but the first, sorted. @throws Error if the index does not list them. */
 export function chunkNames(index: KubeObject): string[] {
-  const names = extraChunks(index);
+  const names = parseExtraChunks(index);
   if (!Array.isArray(names)) throw new Error(names.because);
   return names.toSorted();
 }

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { certificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
-import { definedResource, knownResource } from "../../pkg/rbac/resources.ts";
+import { listCertificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
+import { findKnownResource, readDefinedResource } from "../../pkg/rbac/resources.ts";
 import { isCrd } from "../../pkg/release/identity.ts";
-import { uninstallOrder } from "../../pkg/release/plan.ts";
+import { sortForUninstall } from "../../pkg/release/plan.ts";
 import type { AuditTail, Request } from "./auditTail.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -38,9 +38,9 @@ export class RightTrials {
     this.#operator = operator;
     this.#version = version;
     this.#all = rightsOf(rulesOf(operator, [version]));
-    this.#objects = [...version.objects, ...certificateSecrets(version.objects)].map((object) => {
+    this.#objects = [...version.objects, ...listCertificateSecrets(version.objects)].map((object) => {
       const { namespace = operator.namespace, ...metadata } = object.metadata;
-      return { ...object, metadata: knownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
+      return { ...object, metadata: findKnownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
     });
   }
 
@@ -68,7 +68,7 @@ export class RightTrials {
     for (const right of onAll("resourcequotas")) await this.#uncounted(right);
     for (const round of this.#rounds(of("delete"))) await this.#uninstallRefused(round);
     for (const crd of this.#objects.filter(isCrd)) {
-      const { group, resource = "" } = definedResource(crd) ?? {};
+      const { group, resource = "" } = readDefinedResource(crd) ?? {};
       for (const right of onAll(resource)) if (right.group === group) await this.#kept(crd, right);
     }
     await this.#withAll();
@@ -113,7 +113,7 @@ export class RightTrials {
 
   /** Whether it is for a Secret that is not an object of the bundle: these are not watched, and only written when they are wrong. */
   #isCertificate(right: Right): boolean {
-    return certificateSecrets(this.#version.objects).some((secret) => isMeant(secret, right));
+    return listCertificateSecrets(this.#version.objects).some((secret) => isMeant(secret, right));
   }
 
   /** Expects a problem that the object cannot be watched, and that the controller polls it instead. */
@@ -157,7 +157,7 @@ export class RightTrials {
 
   /** Groups permissions for one uninstall each: kinds are deleted one after another, so an uninstall can test one permission of each kind. */
   #rounds(permissions: readonly Right[]): Right[][] {
-    const order = uninstallOrder([...this.#objects])
+    const order = sortForUninstall([...this.#objects])
       .sort((a, b) => stageOf(a) - stageOf(b))
       .map((object) => permissions.find((right) => isMeant(object, right)));
     const rounds: Right[][] = [];
@@ -254,7 +254,7 @@ function stageOf({ apiVersion, kind }: KubeObject): number {
 }
 
 function isMeant(object: KubeObject, { scope, group, resource, name }: Right): boolean {
-  const found = knownResource(object);
+  const found = findKnownResource(object);
   const { namespace = "", name: own } = refOf(object);
   return found?.group === group && found.resource === resource && own === name && namespace === scope;
 }

@@ -1,7 +1,7 @@
 import { toRuleDetails } from "../../pkg/operatorcontroller/permissions/permissions.ts";
-import { type Grant, grantsOf, rulesFrom } from "../../pkg/rbac/policyRule.ts";
-import { type RequiredRules, requiredRules } from "../../pkg/rbac/requiredRules.ts";
-import { unionOf } from "../../pkg/rbac/ruleSets.ts";
+import { buildRules, type Grant, splitRule } from "../../pkg/rbac/policyRule.ts";
+import { computeRequiredRules, type RequiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { mergeRequiredRules } from "../../pkg/rbac/ruleSets.ts";
 import type { Request } from "./auditTail.ts";
 import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 
@@ -12,20 +12,20 @@ export interface Right extends Grant {
 
 /** Returns the rules with which an operator's installer can install all of these versions. */
 export function rulesOf({ namespace }: RealOperator, versions: readonly OperatorVersion[]): RequiredRules {
-  return unionOf(versions.map(({ objects }) => requiredRules(objects, { installNamespace: namespace })));
+  return mergeRequiredRules(versions.map(({ objects }) => computeRequiredRules(objects, { installNamespace: namespace })));
 }
 
 /** Splits rules into single permissions. */
 export function rightsOf({ clusterRules, namespaceRules }: RequiredRules): Right[] {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([scope, rules]) =>
-    rules.flatMap(grantsOf).map((grant) => ({ scope, ...grant })),
+    rules.flatMap(splitRule).map((grant) => ({ scope, ...grant })),
   );
 }
 
 /** Creates rules with exactly these permissions. */
 export function rulesFromRights(permissions: readonly Right[]): RequiredRules {
   const scopes = [...new Set(permissions.map(({ scope }) => scope))].filter((scope) => scope !== "");
-  const rulesIn = (where: string): RequiredRules["clusterRules"] => rulesFrom(permissions.filter(({ scope }) => scope === where));
+  const rulesIn = (where: string): RequiredRules["clusterRules"] => buildRules(permissions.filter(({ scope }) => scope === where));
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 

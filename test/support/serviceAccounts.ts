@@ -3,9 +3,9 @@ import { type KubeObject } from "../../pkg/api/k8s.ts";
 import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
-import { installerManifests } from "../../pkg/rbac/installerManifests.ts";
+import { buildInstallerManifests } from "../../pkg/rbac/installerManifests.ts";
 import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
-import { requiredRules } from "../../pkg/rbac/requiredRules.ts";
+import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 
 /** Creates a ServiceAccount with these rules in the whole cluster, and a client with its identity; `grant` replaces the rules. */
 export interface ScopedAccount {
@@ -49,7 +49,7 @@ export async function grantInstaller(
 ): Promise<Granted> {
   const { namespace, serviceAccount } = extension.spec;
   const installer = { namespace, name: serviceAccount?.name ?? "" };
-  const all = installerManifests(installer, requiredRules(objects, { installNamespace: namespace }), CONTROLLER_SUBJECT);
+  const all = buildInstallerManifests(installer, computeRequiredRules(objects, { installNamespace: namespace }), CONTROLLER_SUBJECT);
   const apply = async (manifests: readonly KubeObject[]): Promise<void> => {
     for (const object of manifests) await admin.apply(object, { fieldManager: "test", force: true });
   };

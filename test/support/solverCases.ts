@@ -1,7 +1,7 @@
 import type { Property } from "../../pkg/fbc/types.ts";
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
-import { constraintsOf } from "../../pkg/resolve/constraint/parse.ts";
+import { parseConstraints } from "../../pkg/resolve/constraint/parse.ts";
 import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
 import type { CaseHead } from "./caseFiles.ts";
@@ -56,7 +56,7 @@ function unitsOf(kind: Unit["kind"], stated: StatedUnits): Unit[] {
 function bundleOf(packageName: string, stated: StatedBundle): SolverBundle {
   const { version, name = `${packageName}.v${version}`, catalog = "x", requires = [], properties = [], apis = [] } = stated;
   const declared = requires.map((value) => ("type" in value ? (value as Property) : { type: "olm.constraint", value }));
-  const { constraints, faults } = constraintsOf({ name, properties: declared }, cel);
+  const { constraints, faults } = parseConstraints({ name, properties: declared }, cel);
   if (faults.length > 0) throw new Error(`${name}: ${JSON.stringify(faults)}`);
   return {
     packageName,

@@ -2,8 +2,8 @@ import { type Command, Option } from "commander";
 import type { CatalogSource } from "../../../pkg/api/clusterExtension.ts";
 import type { DependencyPolicy } from "../../../pkg/preview/installContext.ts";
 import type { CatalogChoice } from "../../../pkg/sources/catalogNames.ts";
-import { addClusterOptions, addOptionGroup, addRegistryOptions, type ClusterOptions, repeatableOption } from "./options.ts";
-import { type Output, outputOption } from "./output.ts";
+import { addClusterOptions, addOptionGroup, addRegistryOptions, type ClusterOptions, createRepeatableOption } from "./options.ts";
+import { addOutputOption, type Output } from "./output.ts";
 
 /** The catalogs that a command reads, and how it reads them. */
 export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
@@ -25,12 +25,12 @@ ClusterCatalogs. With either option, it needs no cluster. Catalogs are cached by
 /** Adds the options of CatalogReadOptions. */
 export function addSourceOptions(command: Command): Command {
   addOptionGroup(command, "catalogs", [
-    repeatableOption("--catalog <name>", "name of a catalog to read; repeatable (default: all catalogs)"),
-    repeatableOption(
+    createRepeatableOption("--catalog <name>", "name of a catalog to read; repeatable (default: all catalogs)"),
+    createRepeatableOption(
       "--catalog-dir <[name=]path>",
       "folder, file or OCI layout with a file-based catalog, instead of the cluster's; repeatable",
     ),
-    repeatableOption(
+    createRepeatableOption(
       "--catalog-image <[name=]ref>",
       "image with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable",
     ),
@@ -76,10 +76,10 @@ as on a cluster with exactly those packages.
 export function addResolutionOptions(command: Command): Command {
   addOptionGroup(command, "resolution", [
     new Option("-f, --filename <path>", "file with the new or changed ClusterExtension, or - for standard input"),
-    repeatableOption("--channel <name>", "channel, overrides spec.source.catalog.channels; repeatable"),
+    createRepeatableOption("--channel <name>", "channel, overrides spec.source.catalog.channels; repeatable"),
     new Option("--version <range>", "version range, overrides spec.source.catalog.version"),
-    repeatableOption("--catalog <name>", "name of a ClusterCatalog or --catalog-dir; repeatable (default: all catalogs)"),
-    repeatableOption(
+    createRepeatableOption("--catalog <name>", "name of a ClusterCatalog or --catalog-dir; repeatable (default: all catalogs)"),
+    createRepeatableOption(
       "--catalog-dir <[name=]path>",
       "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable (default name: that of the folder)",
     ),
@@ -90,11 +90,11 @@ export function addResolutionOptions(command: Command): Command {
     ]),
     new Option("--cluster-version-policy <policy>", "overrides the field of this name in the extension").choices(["Warn", "Enforce"]),
     new Option("--dependency-policy <policy>", "overrides spec.dependencies.policy").choices(["Require", "Install", "Ignore"]),
-    repeatableOption(
+    createRepeatableOption(
       "--installed-package <name=version>",
       "package of the catalogs that counts as installed if no cluster is used; repeatable",
     ),
     new Option("--cluster-version <version>", "version of the OpenShift cluster, such as 4.18.9 (default: from its ClusterVersion)"),
   ]);
-  return outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"]);
+  return addOutputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"]);
 }

@@ -1,6 +1,6 @@
 import { GROUP } from "../../../pkg/api/constants.ts";
-import { groupOf } from "../../../pkg/api/k8s.ts";
-import { messageOf, ReconcileError } from "../../../pkg/errors/errors.ts";
+import { getGroup } from "../../../pkg/api/k8s.ts";
+import { getErrorMessage, ReconcileError } from "../../../pkg/errors/errors.ts";
 import { Client } from "../../../pkg/kube/client.ts";
 import { Credentials } from "../../../pkg/kube/credentials.ts";
 import { isRbacDenied, KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
@@ -31,14 +31,14 @@ export function explainClusterError(err: unknown, unanswered: string | undefined
 }
 
 function explainError(err: unknown, unanswered: string | undefined): string | undefined {
-  const message = messageOf(err);
+  const message = getErrorMessage(err);
   let isOnlyPrefixed = true;
   for (let e = err; e instanceof Error; e = e.cause) {
     if (e instanceof KubeError) return explainResponse(e, message, isOnlyPrefixed);
     isOnlyPrefixed &&= e instanceof ReconcileError; // wrapError adds only a prefix; other errors contain advice
 
     if (e instanceof KindNotServed)
-      return groupOf(e.apiVersion) === GROUP ? `${message}: OLM v1 is not installed on this cluster; ${OTHER_CLUSTER}` : undefined;
+      return getGroup(e.apiVersion) === GROUP ? `${message}: OLM v1 is not installed on this cluster; ${OTHER_CLUSTER}` : undefined;
     if (unanswered !== undefined && "code" in e && typeof e.code === "string")
       return `${message.replace(NODE_HINT, "")}: ${explainConnectionError(e.code, unanswered)}; ${OTHER_CLUSTER}`;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
 import { KindNotServed, KubeError } from "../../../pkg/kube/errors.ts";
 import { explainClusterError } from "./cluster.ts";
 
@@ -46,7 +46,7 @@ test.for<[what: string, err: unknown, unanswered: string | undefined, text: stri
   ],
 ])("clusterFault adds advice for %s", ([, err, unanswered, text]) => {
   const explained = explainClusterError(err, unanswered);
-  expect(messageOf(explained)).toMatch(text);
+  expect(getErrorMessage(explained)).toMatch(text);
   expect((explained as Error).cause).toBe(err);
 });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutTo, measureWidth, wrapText } from "./columns.ts";
+import { measureWidth, truncateColumns, wrapText } from "./columns.ts";
 
 test.for([
   ["fits", "one two", 20, "", ["one two"]],
@@ -45,5 +45,5 @@ test.for([
   ["has a joined character at the cut", "ab👩‍👩‍👧cd", 4, "ab…"],
   ["has no room", "abc", 0, "…"],
 ] as const)("cutTo keeps whole characters when the text %s", ([, text, columns, want]) => {
-  expect(cutTo(text, columns)).toBe(want);
+  expect(truncateColumns(text, columns)).toBe(want);
 });

@@ -8,7 +8,7 @@ export function measureWidth(text: string): number {
 }
 
 /** Cuts `text` to at most so many columns, between grapheme clusters, and marks the cut with an ellipsis. */
-export function cutTo(text: string, columns: number): string {
+export function truncateColumns(text: string, columns: number): string {
   if (measureWidth(text) <= columns) return text;
   let kept = "";
   let room = columns - measureWidth(CUT);

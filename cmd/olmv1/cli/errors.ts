@@ -1,5 +1,5 @@
 import type { Problem } from "../../../pkg/api/problems.ts";
-import { messageOf, problemsIn, ReconcileError } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage, getProblems, ReconcileError } from "../../../pkg/errors/errors.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 
 /** Format of an error: text, or a document if the command prints JSON or YAML. */
@@ -7,8 +7,8 @@ export type ErrorFormat = "text" | "json" | "yaml";
 
 /** Formats an error, with a final line end. */
 export async function formatCommandError(err: unknown, format: ErrorFormat): Promise<string> {
-  const message = messageOf(err);
-  const problems = problemsIn(err);
+  const message = getErrorMessage(err);
+  const problems = getProblems(err);
   if (format === "text")
     return [`olmv1: ${message}`, ...formatAdvice(problems, message)].map((line) => `${escapeControlCharacters(line)}\n`).join("");
   const reason = findReason(err);

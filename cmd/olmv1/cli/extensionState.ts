@@ -67,7 +67,7 @@ export function getConditionMood(type: string, status: string): Mood | undefined
 }
 
 /** Returns the commands that allow a version which the version range of an extension excludes. */
-export function rangeCommands(name: string, { reason, version }: Pick<BlockedUpdate, "reason" | "version">): string[] {
+export function formatRangeCommands(name: string, { reason, version }: Pick<BlockedUpdate, "reason" | "version">): string[] {
   if (reason !== "VersionRange") return [];
   return [`olmv1 upgrade ${name} --version ${version}`, `olmv1 upgrade ${name} --any-version`];
 }

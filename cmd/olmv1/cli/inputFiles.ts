@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
-import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
 import { isObject } from "../../../pkg/golang/members.ts";
 import { parseYaml, parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { Terminal } from "./terminal.ts";
@@ -17,7 +17,7 @@ export async function readExtensionFile(path: string, terminal: Pick<Terminal, "
   try {
     documents = parseYamlDocuments(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
   } catch (err) {
-    throw new Error(`read ${path}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`read ${path}: ${getErrorMessage(err)}`, { cause: err });
   }
   const found = documents.filter((document) => isExtension(document));
   const [extension] = found;

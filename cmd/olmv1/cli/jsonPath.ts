@@ -1,5 +1,5 @@
 import { JSONPath } from "jsonpath-plus";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { isObject } from "../../../pkg/golang/members.ts";
 
@@ -102,7 +102,7 @@ function findValues(path: string, data: unknown): unknown[] {
     // "safe" evaluates filters without running them as code.
     return JSONPath<unknown[]>({ path, json: data, eval: "safe", wrap: true });
   } catch (err) {
-    throw new Error(`jsonpath: {${path.slice(1)}}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`jsonpath: {${path.slice(1)}}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
-import type { PackageIn } from "../../../pkg/browse/packageView.ts";
-import { type CachedCatalog, CatalogCache, cacheFolder, filesKey, imageKey } from "../../../pkg/catalogcache/catalogCache.ts";
-import { messageOf, wrapError } from "../../../pkg/errors/errors.ts";
+import type { PackageInCatalog } from "../../../pkg/browse/packageView.ts";
+import { type CachedCatalog, CatalogCache, getCacheFolder, getFilesKey, getImageKey } from "../../../pkg/catalogcache/catalogCache.ts";
+import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
 import { packageContent } from "../../../pkg/fbc/content.ts";
 import { PackageData, sortBundlesByVersion } from "../../../pkg/fbc/summary/packageData.ts";
 import { findSimilarNames } from "../../../pkg/fbc/summary/search.ts";
@@ -9,8 +9,8 @@ import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
 import type { BundleReader } from "../../../pkg/sources/bundleReader.ts";
-import { filesDigest, readCatalogMetas } from "../../../pkg/sources/catalogContent.ts";
-import { catalogsNamed, isOffline, listNamedCatalogs, type NamedCatalog } from "../../../pkg/sources/catalogNames.ts";
+import { digestFiles, readCatalogMetas } from "../../../pkg/sources/catalogContent.ts";
+import { filterNamedCatalogs, isOffline, listNamedCatalogs, type NamedCatalog } from "../../../pkg/sources/catalogNames.ts";
 import type { CatalogReadOptions } from "./catalogOptions.ts";
 import { printLeftOutCatalogs } from "./output.ts";
 import { type Progress, withProgress } from "./progress.ts";
@@ -26,7 +26,7 @@ export function withPackage<T>(
   terminal: Terminal,
   name: string,
   options: CatalogReadOptions,
-  work: (found: readonly [PackageIn, ...PackageIn[]], open: OpenCatalogs) => Promise<T>,
+  work: (found: readonly [PackageInCatalog, ...PackageInCatalog[]], open: OpenCatalogs) => Promise<T>,
 ): Promise<T> {
   return withCatalogs(terminal, options, async (open) => {
     const all = await Promise.all(open.catalogs.map((catalog) => packageIn(catalog, name)));
@@ -36,7 +36,7 @@ export function withPackage<T>(
   });
 }
 
-async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageIn | undefined> {
+async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: string): Promise<PackageInCatalog | undefined> {
   const metas = await book.metasOf(name);
   if (metas.length === 0) return undefined;
   const facts = new PackageData(name);
@@ -97,15 +97,15 @@ async function withSources<T>(
   const registries = new Registries(options, signal);
   // A signature policy must check images, so cached ones are not used.
   const isKept = options.cache && options.signaturePolicy === undefined;
-  const shelf = new CatalogCache(isKept ? cacheFolder(terminal.env) : undefined);
+  const shelf = new CatalogCache(isKept ? getCacheFolder(terminal.env) : undefined);
   const catalogs: OpenCatalog[] = [];
   const leftOut: { catalog: string; because: string }[] = [];
   try {
     await withProgress(terminal, "reading catalogs", async (progress) => {
       const all = client
-        ? await (await import("../../../pkg/sources/clusterCatalogs.ts")).catalogsServed(client, signal)
+        ? await (await import("../../../pkg/sources/clusterCatalogs.ts")).listServedCatalogs(client, signal)
         : listNamedCatalogs(options);
-      const named = catalogsNamed(all, options);
+      const named = filterNamedCatalogs(all, options);
       for (const one of named) {
         signal.throwIfAborted();
         try {
@@ -113,7 +113,7 @@ async function withSources<T>(
         } catch (err) {
           signal.throwIfAborted();
           if (!client) throw wrapError(`read catalog ${goQuote(one.name)}: `, err);
-          leftOut.push({ catalog: one.name, because: messageOf(err) });
+          leftOut.push({ catalog: one.name, because: getErrorMessage(err) });
         }
       }
     });
@@ -173,13 +173,13 @@ async function openCatalog(
   const layout = path !== undefined && (await layoutNamed(path));
   if (path !== undefined && !layout) {
     if (!(await stat(path).catch(() => undefined))) throw new Error(`no such file or folder: ${goQuote(path)}`);
-    return shelf.obtain(filesKey(await filesDigest(path)), () => readCatalogMetas(path));
+    return shelf.obtain(getFilesKey(await digestFiles(path)), () => readCatalogMetas(path));
   }
   const ref = image ?? path;
   if (ref === undefined) throw new Error(unavailable ?? "the catalog has no content");
   const reader = await registries.reader();
   const { canonical, digest } = await reader.resolved(ref);
-  return shelf.obtain(imageKey(digest), async function* () {
+  return shelf.obtain(getImageKey(digest), async function* () {
     progress.now(`pulling catalog ${name} from ${canonical}`);
     const folder = await reader.catalogFolder(canonical);
     progress.now(`reading catalog ${name}`);

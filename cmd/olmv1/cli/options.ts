@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from "../../../pkg/api/constants.ts";
 import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES, type OperatorProxyMode } from "../../../pkg/api/flagValues.ts";
 import { SEVERITIES, type Severity } from "../../../pkg/fbc/validate/rules.ts";
 import { parseDuration } from "../../../pkg/golang/time.ts";
-import { type Output, outputOption } from "./output.ts";
+import { addOutputOption, type Output } from "./output.ts";
 import { COLOR_MODES } from "./terminal.ts";
 
 /** Help headings of options that several commands share; cmd/crdgen describes each of these groups once. */
@@ -31,7 +31,7 @@ export function addOptionGroup(command: Command, group: keyof typeof OPTION_GROU
 }
 
 /** Returns an option that you can repeat; its value is a list. */
-export function repeatableOption(flags: string, description: string): Option {
+export function createRepeatableOption(flags: string, description: string): Option {
   return new Option(flags, description).argParser(collect).default([]);
 }
 
@@ -74,7 +74,7 @@ export function parseDurationOption(text: string): number {
 }
 
 /** Returns an option whose value is a duration in milliseconds. @param byDefault such as `5m`; without it the option has no default. */
-export function durationOption(flag: `--${string}`, description: string, byDefault?: string): Option {
+export function createDurationOption(flag: `--${string}`, description: string, byDefault?: string): Option {
   const option = new Option(`${flag} <duration>`, `${description}, such as 30s, 5m or 1h30m`).argParser(parseDurationOption);
   return byDefault === undefined ? option : option.default(parseDurationOption(byDefault), byDefault);
 }
@@ -84,7 +84,7 @@ export function addWaitOptions(command: Command): Command {
   return addOptionGroup(command, "wait", [
     new Option("--wait", "wait until the operation completes").default(true),
     new Option("--no-wait", "return immediately; the controller continues the operation"),
-    durationOption("--timeout", "maximum time to wait", "5m"),
+    createDurationOption("--timeout", "maximum time to wait", "5m"),
   ]);
 }
 
@@ -107,7 +107,7 @@ export function addProxyOptions(command: Command): Command {
 }
 
 /** Returns `--color`. */
-export function colorOption(): Option {
+export function createColorOption(): Option {
   return new Option("--color <when>", "when to use colors").choices(COLOR_MODES).default("auto");
 }
 
@@ -147,7 +147,7 @@ export interface FindingOptions {
 
 /** Adds the options of `FindingOptions`. */
 export function addFindingOptions(command: Command): Command {
-  return addOptionGroup(outputOption(command, ["text", "json", "yaml", "sarif"]), "findings", [
+  return addOptionGroup(addOutputOption(command, ["text", "json", "yaml", "sarif"]), "findings", [
     new Option("--fail-on <severity>", "minimum severity for exit code 1").choices(SEVERITIES).default("error"),
     new Option("--severity <severity>", "minimum severity to print").choices(SEVERITIES).default("info"),
     new Option("--ignore <rules>", "comma-separated codes of rules to skip; errors cannot be skipped").argParser(collectCsv).default([]),

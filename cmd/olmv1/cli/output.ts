@@ -34,7 +34,7 @@ export function addManagedFieldsOption(command: Command): Command {
 }
 
 /** Returns an object for printing: without metadata.managedFields in JSON and YAML, unless `--show-managed-fields` is given. As kubectl does. */
-export function printableObject<T extends KubeObject>(object: T, { output, showManagedFields }: ObjectOutputOptions): T {
+export function toPrintableObject<T extends KubeObject>(object: T, { output, showManagedFields }: ObjectOutputOptions): T {
   if (showManagedFields || (output !== "json" && output !== "yaml")) return object;
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
@@ -43,7 +43,7 @@ export function printableObject<T extends KubeObject>(object: T, { output, showM
 const JSON_PATH = "jsonpath=";
 
 /** Adds `-o, --output` with these formats; the first is the default. With json, jsonpath is available as well. */
-export function outputOption(command: Command, forms: readonly Form[]): Command {
+export function addOutputOption(command: Command, forms: readonly Form[]): Command {
   const choices = [...forms, ...(forms.includes("json") ? [`${JSON_PATH}<template>`] : [])];
   const option = new Option("-o, --output <format>", "output format").default(forms[0] ?? "text").choices(choices);
   return command.addOption(option.argParser((value) => parseOutput(value, forms, choices)));
@@ -67,8 +67,8 @@ export async function print(terminal: Pick<Terminal, "out">, output: Output, pri
 
 async function formatOutput(output: Output, printed: Printed): Promise<string> {
   if (isTemplate(output)) {
-    const { jsonPathText } = await import("./jsonPath.ts");
-    return jsonPathText(output.slice(JSON_PATH.length), printed.data);
+    const { formatJsonPath } = await import("./jsonPath.ts");
+    return formatJsonPath(output.slice(JSON_PATH.length), printed.data);
   }
   switch (output) {
     case "json":

@@ -1,5 +1,5 @@
 import { oneLine } from "../../../pkg/text/escape.ts";
-import { cutTo } from "./columns.ts";
+import { truncateColumns } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Reports progress. */
@@ -38,7 +38,7 @@ export async function withProgress<T>(
     if (elapsed() < QUIET_MS) return undefined;
     isLineVisible = true;
     const line = `${FRAMES[frame++ % FRAMES.length]} ${step} (${seconds} s)`;
-    return terminal.err(CLEAR + cutTo(line, Math.max(terminal.width - 1, 20)));
+    return terminal.err(CLEAR + truncateColumns(line, Math.max(terminal.width - 1, 20)));
   };
   const timer = setInterval(print, terminal.interactive ? FRAME_MS : LINE_MS);
   const say = (line: string): void => {

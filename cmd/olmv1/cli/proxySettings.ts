@@ -1,6 +1,6 @@
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
-import { agreesOnProxy, operatorProxySettings, PROXY_FLAGS } from "../../internal/operatorProxyFlags.ts";
+import { getOperatorProxySettings, isProxyConsistent, PROXY_FLAGS } from "../../internal/operatorProxyFlags.ts";
 import type { ProxyOptions } from "./options.ts";
 
 /** Parses the proxy options. @throws Error with the name of an invalid option, never with its value. */
@@ -11,8 +11,8 @@ export function parseProxySettings(options: ProxyOptions): OperatorProxySettings
     "operator-https-proxy": parseUrlOption("--operator-https-proxy", options.operatorHttpsProxy),
     "operator-no-proxy": options.operatorNoProxy,
   };
-  if (!agreesOnProxy(flags)) throw new Error(PROXY_FLAGS);
-  return operatorProxySettings(flags);
+  if (!isProxyConsistent(flags)) throw new Error(PROXY_FLAGS);
+  return getOperatorProxySettings(flags);
 }
 
 function parseUrlOption(name: string, text: string | undefined): string | undefined {
@@ -20,6 +20,6 @@ function parseUrlOption(name: string, text: string | undefined): string | undefi
   try {
     return parseProxyUrl(text);
   } catch (err) {
-    throw new Error(`${name}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`${name}: ${getErrorMessage(err)}`, { cause: err });
   }
 }

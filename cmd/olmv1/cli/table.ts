@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { cutTo, measureWidth, wrapText } from "./columns.ts";
+import { measureWidth, truncateColumns, wrapText } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The meaning of a cell. A terminal with colors shows it as a color, in addition to the text. */
@@ -65,7 +65,7 @@ function formatRow(terminal: Pick<Terminal, "colour">, row: readonly Styled[], w
   return row
     .slice(0, last + 1)
     .map(({ text, mood }, i) => {
-      const shown = cutTo(text, widths[i] ?? 0);
+      const shown = truncateColumns(text, widths[i] ?? 0);
       const padding = i === last ? "" : " ".repeat((widths[i] ?? 0) - measureWidth(shown));
       return formatStyled(terminal, { text: shown, mood }) + padding;
     })
@@ -75,7 +75,7 @@ function formatRow(terminal: Pick<Terminal, "colour">, row: readonly Styled[], w
 const NARROW_GAP = "  ";
 
 /** Formats a compact table without colors as lines, for use inside a text. @param width of the terminal. */
-export function tableLines([head = [], ...rows]: readonly (readonly string[])[], width: number): string[] {
+export function formatTableLines([head = [], ...rows]: readonly (readonly string[])[], width: number): string[] {
   return table({ width, colour: false }, head, rows, NARROW_GAP).trimEnd().split("\n");
 }
 

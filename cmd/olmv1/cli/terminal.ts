@@ -81,7 +81,7 @@ export class CommandTerminal {
 }
 
 /** Returns the terminal of this process. @param signal aborts with Ctrl-C. */
-export function processTerminal(signal: AbortSignal): CommandTerminal {
+export function createProcessTerminal(signal: AbortSignal): CommandTerminal {
   const { stdin, stdout, stderr, env } = process;
   return new CommandTerminal({
     out: createWriter(stdout),

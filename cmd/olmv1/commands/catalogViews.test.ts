@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PackageView } from "../../../pkg/browse/packageView.ts";
-import type { Found } from "../../../pkg/browse/searchResults.ts";
+import type { PackageMatch } from "../../../pkg/browse/searchResults.ts";
 import type { UpdateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { type Ended, runCli, shownRun } from "../../../test/support/runCli.ts";
@@ -63,7 +63,7 @@ describe("search", () => {
   });
 
   test("shows the highest version that matches where the head does not", async () => {
-    const { items } = await json<{ items: Found[] }>("search --kind Radar");
+    const { items } = await json<{ items: PackageMatch[] }>("search --kind Radar");
     expect(items.map(({ catalog, channel, version, matches }) => [catalog, channel, version, matches])).toEqual([
       ["harbour", "candidate", "2.1.0-rc.1", 1],
     ]);
@@ -202,10 +202,10 @@ describeWithData("of real catalogs", (data) => {
   afterAll(() => folder[Symbol.dispose]());
 
   test("each package is found by its name, first, and shown with the version that was found", async () => {
-    const { items } = await real<{ items: Found[] }>("search", ...catalog);
+    const { items } = await real<{ items: PackageMatch[] }>("search", ...catalog);
     expect(items.length).toBe(readdirSync(join(data, "fbc/community-v4.19")).length);
     for (const { package: name, version } of items.slice(0, 8)) {
-      const found = await real<{ items: Found[] }>("search", name, ...catalog);
+      const found = await real<{ items: PackageMatch[] }>("search", name, ...catalog);
       expect(found.items[0]?.package).toBe(name);
       const view = await real<PackageView>("show", name, ...catalog);
       expect([view.version.version, view.versions.includes(version ?? "")]).toEqual([version, true]);

@@ -1,4 +1,4 @@
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import {
@@ -17,7 +17,7 @@ import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
-import { tableLines } from "../cli/table.ts";
+import { formatTableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 const HEAD = ["EXTENSION", "BUNDLE", "VERSION", "MAXIMUM", "VERDICT"] as const;
@@ -60,7 +60,7 @@ function table(rows: readonly UpgradeCheckRow[], width: number): string[] {
   const cells = rows.map(({ extension, bundle, version, maximum, verdict }) =>
     [extension, bundle || "-", version || "-", maximum ?? "-", verdict].map((cell) => cell.slice(0, MAX_CELL)),
   );
-  return tableLines([HEAD, ...cells], width);
+  return formatTableLines([HEAD, ...cells], width);
 }
 
 function reasons(rows: readonly UpgradeCheckRow[]): string[] {
@@ -114,7 +114,7 @@ async function answer(options: ClusterUpgradeCheckOptions): Promise<UpgradeCheck
       return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
     } catch (err) {
       if (!isRefusal(err)) throw err;
-      throw new Error(`${messageOf(err)}; grant this permission as config/openshift/upgrade-checker.yaml does`, { cause: err });
+      throw new Error(`${getErrorMessage(err)}; grant this permission as config/openshift/upgrade-checker.yaml does`, { cause: err });
     }
   });
 }
@@ -123,7 +123,7 @@ function givenVersion(text: string): ClusterVersion {
   try {
     return parseClusterVersion(text);
   } catch (err) {
-    throw new Error(`--cluster-version: ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`--cluster-version: ${goQuote(text)}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -137,7 +137,7 @@ function targetOf(to: string | undefined, cluster: ClusterVersion): ClusterUpgra
   try {
     return parseUpgradeTarget(to, cluster);
   } catch (err) {
-    throw new Error(`--to: ${messageOf(err)}`, { cause: err });
+    throw new Error(`--to: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

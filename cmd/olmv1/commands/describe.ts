@@ -11,26 +11,26 @@ import {
 import type { Condition } from "../../../pkg/api/k8s.ts";
 import type { ProblemData } from "../../../pkg/api/problemSchema.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { selectClusterCatalogs } from "../../../pkg/operatorcontroller/catalogs/catalogPackages.ts";
 import { rulesFromDetails } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
-import { type InventoryObjectHealth, inventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { type InventoryObjectHealth, readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { describeCatalogState, findCatalogFailure, isServed } from "../cli/catalogState.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
-import { describeCatalogs, describeExtensionState, GENERAL_REASONS, getConditionMood, rangeCommands } from "../cli/extensionState.ts";
+import { describeCatalogs, describeExtensionState, formatRangeCommands, GENERAL_REASONS, getConditionMood } from "../cli/extensionState.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type EventRecord, eventsOf, eventsText } from "./events.ts";
-import { grantsText } from "./grantedPermissions.ts";
-import { type ReleaseRow, releaseRows, releasesText } from "./history.ts";
+import { type EventRecord, formatEvents, readEvents } from "./events.ts";
+import { formatGrants } from "./grantedPermissions.ts";
+import { formatReleases, type ReleaseRow, readReleaseRows } from "./history.ts";
 
 /** The state of an extension. A text replaces a part that could not be read, and says why. */
 export interface Described {
@@ -72,8 +72,8 @@ export function describeText(screen: Screen, described: Described, now: number):
     catalogLines(screen, catalogs),
     inventory ? [objectsHead(inventory.count, notReady.length), ...notReady.flatMap((one) => objectLines(screen, one))] : [],
     keptLines(screen, extension),
-    formatSection("Releases:", releases, (rows) => releasesText({ ...screen, width: screen.width - 2 }, rows, now)),
-    formatSection("Events:", selectRecent(events), (shown) => eventsText({ ...screen, width: screen.width - 2 }, shown, now)),
+    formatSection("Releases:", releases, (rows) => formatReleases({ ...screen, width: screen.width - 2 }, rows, now)),
+    formatSection("Events:", selectRecent(events), (shown) => formatEvents({ ...screen, width: screen.width - 2 }, shown, now)),
   ];
   return parts
     .filter((lines) => lines.length > 0)
@@ -106,7 +106,7 @@ function summary(screen: Screen, described: Described, now: number): string[] {
     ["Pinned", pinned === undefined ? undefined : `to revision ${pinned}; remove the pin with olmv1 rollback ${metadata.name} --cancel`],
     ["Drift", driftText(described, now)],
     ["Uninstall", `crdPolicy ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
-    ["Age", ageText(metadata.creationTimestamp, now)],
+    ["Age", formatAge(metadata.creationTimestamp, now)],
   ];
   return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));
 }
@@ -159,7 +159,7 @@ function updatesText({ status }: ClusterExtension): string | undefined {
 function blockedText({ metadata, status }: ClusterExtension): string | undefined {
   const { blockedUpdate } = status ?? {};
   if (!blockedUpdate) return undefined;
-  return [`${blockedUpdate.version}: ${blockedUpdate.message}`, ...rangeCommands(metadata.name, blockedUpdate)].join("\n");
+  return [`${blockedUpdate.version}: ${blockedUpdate.message}`, ...formatRangeCommands(metadata.name, blockedUpdate)].join("\n");
 }
 
 function deprecationText({ status }: ClusterExtension): string | undefined {
@@ -172,7 +172,7 @@ function driftText({ extension: { spec }, events }: Described, now: number): str
   const last =
     typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
   if (!last) return `${policy}; no recent drift`;
-  return `${policy}; ${last.reason} ${ageText(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
+  return `${policy}; ${last.reason} ${formatAge(last.lastTimestamp, now)} ago: ${last.message ?? ""}`;
 }
 
 function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
@@ -219,7 +219,7 @@ function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExt
 
 function permissionLines(screen: Screen, permissions: NonNullable<ProblemData["permissions"]>, more: string): string[] {
   const indent = "    ";
-  const text = grantsText({ width: screen.width - indent.length }, rulesFromDetails(permissions), more);
+  const text = formatGrants({ width: screen.width - indent.length }, rulesFromDetails(permissions), more);
   return text
     .trimEnd()
     .split("\n")
@@ -300,9 +300,9 @@ export async function describeExtension(terminal: Terminal, name: string, option
     const now = Date.now();
     const [account, objects, releases, events, catalogs] = await Promise.all([
       readAccountState(client, extension),
-      inventoryHealth(client, extension, now),
-      orError(releaseRows(client, extension, options.systemNamespace)),
-      orError(eventsOf(client, extension.metadata).then((found) => found.events)),
+      readInventoryHealth(client, extension, now),
+      orError(readReleaseRows(client, extension, options.systemNamespace)),
+      orError(readEvents(client, extension.metadata).then((found) => found.events)),
       orError(failingCatalogs(client, extension)),
     ]);
     terminal.out(describeText(terminal, { extension, account, objects, releases, events, catalogs }, now));
@@ -317,7 +317,7 @@ async function readAccountState(client: Pick<Client, "get">, { metadata, spec }:
     if (!found) return "missing";
     return found.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name ? "made" : "there";
   } catch (err) {
-    return { unknown: messageOf(err) };
+    return { unknown: getErrorMessage(err) };
   }
 }
 
@@ -336,6 +336,6 @@ async function orError<T>(found: Promise<T>): Promise<T | string> {
   try {
     return await found;
   } catch (err) {
-    return messageOf(err);
+    return getErrorMessage(err);
   }
 }

@@ -5,7 +5,7 @@ import { EXTENSION } from "../../../pkg/devcluster/devSample.ts";
 import { formatElapsed, Narrator } from "../../../pkg/devcluster/narrator.ts";
 import { watchParents } from "../../../pkg/devcluster/parentWatch.ts";
 import { SAMPLE_PACKAGE } from "../../../pkg/devcluster/sample/sample.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options of `olmv1 dev`. */
@@ -49,7 +49,7 @@ export async function dev(terminal: Terminal, options: DevOptions): Promise<numb
     return 0;
   } catch (err) {
     if (stop.signal.aborted && !options.once) return 0;
-    narrator.say("error", messageOf(err));
+    narrator.say("error", getErrorMessage(err));
     return 1;
   } finally {
     unwatch();

@@ -3,19 +3,19 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { buildCrd, KINDS } from "../../../pkg/api/customResourceDefinitions.ts";
 import type { Condition, KubeObject } from "../../../pkg/api/k8s.ts";
-import { certificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
+import { listCertificateHostNames } from "../../../pkg/certificates/servingCertificate.ts";
 import {
   type ClusterSnapshot,
   type DoctorFinding,
+  formatPolicyKey,
   POLICIES,
   PROGRAMS,
   type ProgramName,
   type ProgramSnapshot,
-  policyKey,
 } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
 import { EXIT } from "../cli/errors.ts";
-import { doctorText, exitOf, findingsOf } from "./doctor.ts";
+import { collectFindings, computeExitCode, doctorText } from "./doctor.ts";
 
 const NOW = Date.UTC(2026, 0, 10);
 const DAY = 24 * 3_600_000;
@@ -32,7 +32,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** A certificate for a program, in a Secret of its own. */
 async function secretOf(program: ProgramName, days: number, host = `${program}-service.${NAMESPACE}.svc`): Promise<KubeObject> {
-  const task = { host, dnsNames: certificateHostNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
+  const task = { host, dnsNames: listCertificateHostNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
   const { authority, certificate, key } = await issueCertificate(task);
   return {
     apiVersion: "v1",
@@ -114,20 +114,20 @@ function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
     catalogs: {
       value: [catalogOf("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
     },
-    policies: new Map(POLICIES.map((ref) => [policyKey(ref), { value: bound }])),
+    policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), { value: bound }])),
     monitors: { value: undefined },
     ...parts,
   };
 }
 
-const bad = (facts: ClusterSnapshot): DoctorFinding[] => findingsOf(facts, "0.1.0").filter(({ status }) => status !== "ok");
+const bad = (facts: ClusterSnapshot): DoctorFinding[] => collectFindings(facts, "0.1.0").filter(({ status }) => status !== "ok");
 const withCatalogd = (parts: ProgramParts): ClusterSnapshot =>
   factsOf({ programs: [programOf("catalogd", parts), programOf("operator-controller")] });
 
 test("nothing is the matter with an installation that works", async () => {
   const facts = factsOf();
   expect(bad(facts)).toEqual([]);
-  const text = doctorText({ width: 80, colour: false }, findingsOf(facts, "0.1.0"));
+  const text = doctorText({ width: 80, colour: false }, collectFindings(facts, "0.1.0"));
   const ends = new Date(NOW + 80 * DAY).toISOString().slice(0, 10);
   expect(text).toContain(ends);
   await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-well.txt`);
@@ -167,13 +167,15 @@ test("everything that can be wrong at once is told, each with what to do", async
     monitors: { value: [] },
   });
   expect(bad(facts).every(({ next }) => next !== undefined)).toBe(true);
-  await expect(doctorText({ width: 80, colour: false }, findingsOf(facts, "0.1.0"))).toMatchFileSnapshot(`${GOLDENS}/doctor-ill.txt`);
+  await expect(doctorText({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(`${GOLDENS}/doctor-ill.txt`);
 });
 
 describe("one thing is wrong", () => {
   test("a policy that is missing where the programs are in another namespace is applied for that one", () => {
     const { namespace, policies, ...rest } = factsOf({ policies: new Map() });
-    const found = findingsOf({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) => check.includes("service-accounts"));
+    const found = collectFindings({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) =>
+      check.includes("service-accounts"),
+    );
     expect(found?.next).toBe(`sed s/${namespace}/other/ config/samples/service-accounts.yaml | kubectl apply -f -`);
   });
 
@@ -262,13 +264,13 @@ describe("one thing is wrong", () => {
       definitions: new Map([...factsOf().definitions.keys()].map((name) => [name, refused])),
       programs: PROGRAMS.map(({ program }) => ({ ...programOf(program), deployment: refused, lease: refused })),
       catalogs: refused,
-      policies: new Map(POLICIES.map((ref) => [policyKey(ref), refused])),
+      policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), refused])),
       monitors: refused,
     });
     const exits = [none, factsOf({ catalogs: refused }), factsOf({ catalogs: { value: [] } }), withCatalogd({ ready: 0 })];
-    expect(exits.map((facts) => exitOf(findingsOf(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.error, EXIT.yes, EXIT.no]);
+    expect(exits.map((facts) => computeExitCode(collectFindings(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.error, EXIT.yes, EXIT.no]);
     const old = { ...none, serverVersion: "v1.29.4" };
-    expect(exitOf(findingsOf(old, "0.1.0"))).toBe(EXIT.no);
+    expect(computeExitCode(collectFindings(old, "0.1.0"))).toBe(EXIT.no);
   });
 
   test("doctor reports no problem when leaders renew their Leases and run outside of the cluster", () => {
@@ -276,13 +278,13 @@ describe("one thing is wrong", () => {
       factsOf({ programs: PROGRAMS.map(({ program }) => ({ ...programOf(program, parts), deployment: { value: undefined } })) });
     expect(bad(outside())).toEqual([]);
     const message = "it does not exist, because catalogd-abc runs catalogd outside the cluster, as olmv1 dev does";
-    expect(findingsOf(outside(), "0.1.0")).toContainEqual({ check: "Deployment catalogd-controller-manager", status: "ok", message });
+    expect(collectFindings(outside(), "0.1.0")).toContainEqual({ check: "Deployment catalogd-controller-manager", status: "ok", message });
     const silent = outside({ lease: { renewTime: new Date(NOW - 200_000).toISOString() } });
     expect(bad(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
   });
 
   test("doctor counts checks apart when they could not be made", () => {
-    const text = doctorText({ width: 200, colour: false }, findingsOf(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"));
+    const text = doctorText({ width: 200, colour: false }, collectFindings(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"));
     expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
   });
 

@@ -48,7 +48,7 @@ export interface DoctorOptions extends ClusterOptions {
 }
 
 /** What every check finds, in the order in which one thing needs the other. @param version of this olmv1. */
-export function findingsOf(facts: ClusterSnapshot, version: string): DoctorFinding[] {
+export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
   const wanted = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
   return [
     ...checkApiServer(facts),
@@ -63,7 +63,7 @@ export function findingsOf(facts: ClusterSnapshot, version: string): DoctorFindi
 }
 
 /** Returns the exit code: a problem comes before a check that could not be made, and both come before success. */
-export function exitOf(findings: readonly DoctorFinding[]): number {
+export function computeExitCode(findings: readonly DoctorFinding[]): number {
   if (findings.some(({ status }) => status === "problem")) return EXIT.no;
   return findings.some(({ status }) => status === "unknown") ? EXIT.error : EXIT.yes;
 }
@@ -74,8 +74,8 @@ export async function doctor(terminal: Terminal, options: DoctorOptions): Promis
     const facts = await withProgress(terminal, "looking at the cluster", () =>
       readSnapshot(client, options.systemNamespace, terminal.signal),
     );
-    const findings = findingsOf(facts, PROGRAM_VERSION);
-    terminal.exit(exitOf(findings));
+    const findings = collectFindings(facts, PROGRAM_VERSION);
+    terminal.exit(computeExitCode(findings));
     await print(terminal, options.output, { data: { findings }, text: () => doctorText(terminal, findings) });
   });
 }

@@ -1,6 +1,6 @@
 import { CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isExpired, isForbidden } from "../../../pkg/kube/errors.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -38,7 +38,7 @@ function eventsAbout({ name, uid }: EventSubject): { fieldSelector: string } {
 }
 
 /** Lists the Events of an extension, oldest first; without `uid`, those of the last extension with the name. */
-export async function eventsOf(
+export async function readEvents(
   client: Pick<Client, "list">,
   subject: EventSubject,
 ): Promise<{ events: EventRecord[]; resourceVersion: string }> {
@@ -54,9 +54,9 @@ function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
 }
 
 /** Formats Events as a table. @param now milliseconds since the epoch. */
-export function eventsText(terminal: Pick<Terminal, "width" | "colour">, events: readonly EventRecord[], now: number): string {
+export function formatEvents(terminal: Pick<Terminal, "width" | "colour">, events: readonly EventRecord[], now: number): string {
   const rows = events.map((event): Cell[] => [
-    ageText(lastSeen(event), now),
+    formatAge(lastSeen(event), now),
     event.type === "Warning" ? { text: "Warning", mood: "warning" } : (event.type ?? ""),
     event.reason ?? "",
     `${event.message ?? ""}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ""}`,
@@ -74,13 +74,13 @@ export interface EventsOptions extends ClusterOptions {
 export async function events(terminal: Terminal, name: string, { watch = false, output, ...options }: EventsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const subject = await subjectOf(client, name);
-    const { events: found, resourceVersion } = await eventsOf(client, subject);
+    const { events: found, resourceVersion } = await readEvents(client, subject);
     // Events outlive their extension: those of a deleted one show how its uninstall ended.
     if (found.length === 0 && !watch) {
       await readExtension(client, name);
       terminal.err(`no Events of ClusterExtension ${name}: by default, the API server keeps Events for one hour\n`);
     }
-    const text = (): string => (found.length === 0 ? "" : eventsText(terminal, found, Date.now()));
+    const text = (): string => (found.length === 0 ? "" : formatEvents(terminal, found, Date.now()));
     await print(terminal, output, { data: { apiVersion: "v1", kind: "List", items: found }, text });
     if (watch) await follow(terminal, client, subject, resourceVersion);
   });
@@ -104,13 +104,13 @@ async function follow(terminal: Terminal, client: Client, subject: EventSubject,
       for await (const { type, object } of client.watch<EventRecord>(EVENT_KIND, { ...eventsAbout(subject), resourceVersion, signal })) {
         resourceVersion = object.metadata.resourceVersion ?? resourceVersion;
         if (type === "BOOKMARK" || type === "DELETED") continue;
-        const [, line = ""] = eventsText(terminal, [object], Date.now()).split("\n");
+        const [, line = ""] = formatEvents(terminal, [object], Date.now()).split("\n");
         terminal.out(`${line}\n`);
       }
     } catch (err) {
       if (signal.aborted) return;
       if (!isExpired(err)) throw err;
-      ({ resourceVersion } = await eventsOf(client, subject));
+      ({ resourceVersion } = await readEvents(client, subject));
     }
   }
 }

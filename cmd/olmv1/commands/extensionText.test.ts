@@ -6,9 +6,9 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { isServed } from "../cli/catalogState.ts";
 import { type Described, describeText } from "./describe.ts";
-import { type EventRecord, eventsText } from "./events.ts";
-import { type ReleaseRow, releasesText } from "./history.ts";
-import { apisText, listText } from "./list.ts";
+import { type EventRecord, formatEvents } from "./events.ts";
+import { formatReleases, type ReleaseRow } from "./history.ts";
+import { formatApis, listText } from "./list.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const NOW = Date.parse("2026-03-10T12:00:00Z");
@@ -123,7 +123,7 @@ test.for(EXTENSIONS.map((extension) => [extension.metadata.name, extension] as c
 );
 
 test("Events and releases are tables", async () => {
-  const tables = atWidths((screen) => `${eventsText(screen, EVENTS, NOW)}\n${releasesText(screen, RELEASES, NOW)}`);
+  const tables = atWidths((screen) => `${formatEvents(screen, EVENTS, NOW)}\n${formatReleases(screen, RELEASES, NOW)}`);
   await expect(tables).toMatchFileSnapshot(golden("events-and-history"));
 });
 
@@ -136,7 +136,7 @@ test("APIs are listed with what one may do", async () => {
     { ...api, kind: "AppProject", allowed: [] },
     { ...api, kind: "NotificationsConfiguration" },
   ];
-  await expect(atWidths((screen) => `${apisText(screen, apis, undefined)}\n${apisText(screen, apis, "team-a")}`)).toMatchFileSnapshot(
+  await expect(atWidths((screen) => `${formatApis(screen, apis, undefined)}\n${formatApis(screen, apis, "team-a")}`)).toMatchFileSnapshot(
     golden("list-apis"),
   );
 });

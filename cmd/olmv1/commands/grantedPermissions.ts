@@ -1,15 +1,21 @@
 import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_REFERENCE, LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
-import { type BundleRights, bundleRights, type RightsDiff, rightsDiff, rulesFor } from "../../../pkg/installer/bundlePermissions.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
+import {
+  type BundlePermissions,
+  computeBundlePermissions,
+  diffPermissions,
+  mergeRules,
+  type PermissionsDiff,
+} from "../../../pkg/installer/bundlePermissions.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { formatRbacCommand, type MissingPermissions } from "../../../pkg/operatorcontroller/permissions/permissions.ts";
 import { ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { Installer } from "../../../pkg/rbac/installerManifests.ts";
 import type { PolicyRule } from "../../../pkg/rbac/policyRule.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
-import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
-import { lastDeployed } from "../../../pkg/release/record.ts";
+import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
+import { findLastDeployed } from "../../../pkg/release/record.ts";
 import { type ReaderOptions, withReader } from "../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatList } from "../../../pkg/text/lists.ts";
@@ -29,7 +35,7 @@ const EVERY_NAME = "all";
  * Formats rules, grouped by scope, one line each: verbs, resources, names. Never truncates resources, because users must accept them.
  * @param more the command that prints all rules, for omitted ones.
  */
-export function grantsText(screen: Pick<Terminal, "width">, { clusterRules, namespaceRules }: RequiredRules, more: string): string {
+export function formatGrants(screen: Pick<Terminal, "width">, { clusterRules, namespaceRules }: RequiredRules, more: string): string {
   const places = [
     ["cluster-wide:", clusterRules] as const,
     ...[...namespaceRules].map(([name, rules]) => [`in namespace ${name}:`, rules] as const),
@@ -80,12 +86,12 @@ export interface RightsRequest extends Pick<ClusterExtensionSpec, "config" | "in
 }
 
 /** Pulls bundle images and returns their permissions, in order. @throws Error that names the image. */
-export async function rightsFor(
+export async function computeInstallerPermissions(
   terminal: Terminal,
   images: readonly string[],
   { namespace, serviceAccount, config, install, uninstall }: RightsRequest,
   options: ReaderOptions,
-): Promise<BundleRights[]> {
+): Promise<BundlePermissions[]> {
   const bundleOptions = {
     ...(namespace === undefined ? {} : { namespace }),
     serviceAccount,
@@ -97,7 +103,7 @@ export async function rightsFor(
     valuesFrom: config?.valuesFrom ?? [],
   };
   return withProgress(terminal, `pulling ${images.join(", ")}`, () =>
-    withReader(options, (reader) => bundleRights(terminal, images, bundleOptions, reader)),
+    withReader(options, (reader) => computeBundlePermissions(terminal, images, bundleOptions, reader)),
   );
 }
 
@@ -108,7 +114,7 @@ export interface NewRights {
   readonly isOurs: boolean;
   /** The permissions for both bundles and the upgrade between them. */
   readonly rules: RequiredRules;
-  readonly diff: RightsDiff;
+  readonly diff: PermissionsDiff;
   /** The command that prints all permissions. */
   readonly command: string;
 }
@@ -120,7 +126,7 @@ export type AccountPermissions = { readonly lacking: MissingPermissions | undefi
  * Returns the permissions for the installed bundle and the next one; undefined without a ServiceAccount.
  * If the image of the installed bundle cannot be pulled, all permissions count as new, and the command prints a warning.
  */
-export async function newRights(
+export async function computeNewPermissions(
   terminal: Terminal,
   client: Client,
   extension: ClusterExtension,
@@ -132,15 +138,16 @@ export async function newRights(
   if (name === undefined) return undefined;
   const history = await new ReleaseStore(client, options.systemNamespace).history({ name: metadata.name, uid: metadata.uid ?? "" });
   requireReadable(history, "cannot upgrade: ");
-  const installed = lastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
+  const installed = findLastDeployed(history.current)?.labels[LABEL_BUNDLE_REFERENCE];
   const request = { ...spec, serviceAccount: name };
-  const to = await rightsFor(terminal, [image], request, options);
-  const from = installed === undefined ? [] : await orNone(terminal, () => rightsFor(terminal, [installed], request, options));
+  const to = await computeInstallerPermissions(terminal, [image], request, options);
+  const from =
+    installed === undefined ? [] : await orNone(terminal, () => computeInstallerPermissions(terminal, [installed], request, options));
   return {
     installer: { namespace: spec.namespace, name },
     isOurs: await isInstallerOurs(client, extension),
-    rules: rulesFor([...from, ...to]),
-    diff: rightsDiff(from, to),
+    rules: mergeRules([...from, ...to]),
+    diff: diffPermissions(from, to),
     command: formatRbacCommand(extension, [...(installed === undefined ? [] : [installed]), image]),
   };
 }
@@ -153,34 +160,34 @@ export async function isInstallerOurs(client: Client, { metadata, spec }: Cluste
   return live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name;
 }
 
-async function orNone(terminal: Terminal, read: () => Promise<BundleRights[]>): Promise<BundleRights[]> {
+async function orNone(terminal: Terminal, read: () => Promise<BundlePermissions[]>): Promise<BundlePermissions[]> {
   try {
     return await read();
   } catch (err) {
-    terminal.err(`olmv1: cannot read the installed bundle, so all permissions count as new: ${messageOf(err)}\n`);
+    terminal.err(`olmv1: cannot read the installed bundle, so all permissions count as new: ${getErrorMessage(err)}\n`);
     return [];
   }
 }
 
 /** Whether the upgrade needs new permissions. */
-export function grantsMore({ diff }: NewRights): boolean {
-  return !isNothing(diff.installer.added) || !isNothing(diff.operator.added);
+export function addsPermissions({ diff }: NewRights): boolean {
+  return !isEmptyRules(diff.installer.added) || !isEmptyRules(diff.operator.added);
 }
 
 /** Formats the permissions that an upgrade needs, for the user who must agree to them. */
-export function newRightsText(terminal: Pick<Terminal, "width">, rights: NewRights, account: AccountPermissions): string {
+export function formatNewPermissions(terminal: Pick<Terminal, "width">, rights: NewRights, account: AccountPermissions): string {
   const { isOurs, diff, command } = rights;
   const parts = [isOurs ? grantedText(terminal, rights) : lackingText(terminal, rights, account)];
-  if (!isNothing(diff.operator.added))
-    parts.push("The roles of the bundle give its own ServiceAccounts in addition:\n", grantsText(terminal, diff.operator.added, command));
+  if (!isEmptyRules(diff.operator.added))
+    parts.push("The roles of the bundle give its own ServiceAccounts in addition:\n", formatGrants(terminal, diff.operator.added, command));
   return `${parts.join("")}\n`;
 }
 
 /** Formats the new permissions of a ServiceAccount that `olmv1 install` created. */
 function grantedText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights): string {
-  if (isNothing(diff.installer.added)) return `${accountText(installer)} needs no new permissions\n`;
+  if (isEmptyRules(diff.installer.added)) return `${accountText(installer)} needs no new permissions\n`;
   const head = `${accountText(installer)} gets these permissions in addition ("manage" is create, get, list, watch, patch and delete):\n`;
-  return `${head}${grantsText(terminal, diff.installer.added, command)}`;
+  return `${head}${formatGrants(terminal, diff.installer.added, command)}`;
 }
 
 /** Formats the missing permissions of a ServiceAccount that the user created. */
@@ -188,14 +195,14 @@ function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, comma
   const who = accountText(installer);
   const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
   if ("unknown" in account) {
-    if (isNothing(diff.installer.added)) return `${who} needs no new permissions\n`;
+    if (isEmptyRules(diff.installer.added)) return `${who} needs no new permissions\n`;
     const head = `cannot check the permissions of ${who}: ${escapeControlCharacters(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
-    return `${head}${grantsText(terminal, diff.installer.added, command)}${howTo}`;
+    return `${head}${formatGrants(terminal, diff.installer.added, command)}${howTo}`;
   }
   const { lacking } = account;
   if (!lacking) return `${who} has the permissions that the upgrade needs\n`;
   const head = `${who}, which olmv1 install did not create, ${lacking.uncertain ? "may lack" : "lacks"} these permissions; the controller changes nothing until they are granted:\n`;
-  return `${head}${grantsText(terminal, lacking.missing, command)}${howTo}`;
+  return `${head}${formatGrants(terminal, lacking.missing, command)}${howTo}`;
 }
 
 function accountText({ namespace, name }: Installer): string {

@@ -1,4 +1,4 @@
-import { bundleMeant, firstWith, noChannel, type PackageIn } from "../../../pkg/browse/packageView.ts";
+import { findBundleByText, findFirst, formatMissingChannel, type PackageInCatalog } from "../../../pkg/browse/packageView.ts";
 import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
 import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
 import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
@@ -10,7 +10,7 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
-import { cutTo, measureWidth } from "../cli/columns.ts";
+import { measureWidth, truncateColumns } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { formatStyled } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -30,7 +30,7 @@ export interface GraphOptions extends CatalogReadOptions {
 export async function graph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     const meant = options.from ?? options.installed;
-    const { found } = firstWith(all, (one) => (meant === undefined ? undefined : bundleMeant(one, meant)));
+    const { found } = findFirst(all, (one) => (meant === undefined ? undefined : findBundleByText(one, meant)));
     const others = all.filter((one) => one !== found);
     const installed = await installedNames(found, options, listInstalledExtensions(client, signal));
     const source = sourceOf(found, options, installed);
@@ -49,11 +49,11 @@ export async function graph(terminal: Terminal, name: string, options: GraphOpti
 
 /** Returns extensions by the name of their installed bundle; empty with --installed. */
 async function installedNames(
-  found: PackageIn,
+  found: PackageInCatalog,
   { installed }: GraphOptions,
   reading: ReturnType<typeof listInstalledExtensions>,
 ): Promise<Map<string, string[]>> {
-  if (installed !== undefined) return new Map([[bundleMeant(found, installed).name, []]]);
+  if (installed !== undefined) return new Map([[findBundleByText(found, installed).name, []]]);
   const names = new Map<string, string[]>();
   for (const one of (await reading) ?? []) {
     if (one.package === found.name) names.set(one.bundle, [...(names.get(one.bundle) ?? []), one.extension]);
@@ -62,14 +62,14 @@ async function installedNames(
 }
 
 function sourceOf(
-  { name, content, facts }: PackageIn,
+  { name, content, facts }: PackageInCatalog,
   { channel }: GraphOptions,
   installed: ReadonlyMap<string, readonly string[]>,
 ): GraphSource {
   const unknown = channel.find((one) => !content.channels.some((own) => own.name === one));
   if (unknown !== undefined)
     throw new Error(
-      noChannel(
+      formatMissingChannel(
         name,
         unknown,
         content.channels.map((one) => one.name),
@@ -88,8 +88,8 @@ function sourceOf(
   };
 }
 
-function from(source: GraphSource, found: PackageIn, version: string): GraphSource {
-  const { name } = bundleMeant(found, version);
+function from(source: GraphSource, found: PackageInCatalog, version: string): GraphSource {
+  const { name } = findBundleByText(found, version);
   const onwards = selectReachable(source, name);
   if (onwards.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
   return onwards;
@@ -121,9 +121,9 @@ function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine):
   let room = terminal.width - measureWidth(start);
   const shown = marks.flatMap((mark) => {
     const whole = `  ${oneLine(mark.text)}`;
-    const cut = cutTo(whole, Math.max(room, 0));
+    const cut = truncateColumns(whole, Math.max(room, 0));
     room -= measureWidth(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [formatStyled(terminal, { text: cut, mood: mark.mood })];
   });
-  return `${first}${formatStyled(terminal, { text: cutTo(start, terminal.width), mood })}${shown.join("")}\n`;
+  return `${first}${formatStyled(terminal, { text: truncateColumns(start, terminal.width), mood })}${shown.join("")}\n`;
 }

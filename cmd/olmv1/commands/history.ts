@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO, LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ReleaseStore } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { lastDeployed, newestFirst, type ReleaseRecord } from "../../../pkg/release/record.ts";
-import { unreadableText } from "../../../pkg/release/storage/decode.ts";
+import { findLastDeployed, type ReleaseRecord, sortNewestFirst } from "../../../pkg/release/record.ts";
+import { formatUnreadable } from "../../../pkg/release/storage/decode.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
@@ -37,16 +37,16 @@ export interface ReleaseRow {
 const PARALLEL = 4;
 
 /** Returns the releases of an extension, unreadable ones first, then newest first. @throws KubeError if the Secrets of the system namespace cannot be read. */
-export async function releaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
+export async function readReleaseRows(client: Client, { metadata }: ClusterExtension, systemNamespace: string): Promise<ReleaseRow[]> {
   const { name, uid = "", annotations = {} } = metadata;
   const store = new ReleaseStore(client, systemNamespace);
   const { current, older, unreadable } = await store.history({ name, uid });
   const before = await mapInParallel(older, PARALLEL, ({ version }) => store.read(name, version));
   const records = [...current, ...before.flatMap((release) => (release?.kind === "readable" ? [release.record] : []))];
   const damaged = [...unreadable, ...before.filter((release) => release?.kind === "unreadable")];
-  const texts = [...new Set(damaged.map(unreadableText))];
-  const sorted = newestFirst(records);
-  const state = { current: lastDeployed(records)?.version, pinned: annotations[ANNOTATION_ROLLBACK_TO] };
+  const texts = [...new Set(damaged.map(formatUnreadable))];
+  const sorted = sortNewestFirst(records);
+  const state = { current: findLastDeployed(records)?.version, pinned: annotations[ANNOTATION_ROLLBACK_TO] };
   return [...texts.map(unreadableRow), ...sorted.map((record, i) => toRow(record, sorted[i + 1], state))];
 }
 
@@ -110,14 +110,14 @@ function moodOf(status: string): { mood?: "good" | "bad" } {
 const ROOMY_WIDTH = 140;
 
 /** Formats releases as a table. @param now milliseconds since the epoch. */
-export function releasesText(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
+export function formatReleases(terminal: Pick<Terminal, "width" | "colour">, rows: readonly ReleaseRow[], now: number): string {
   const isRoomy = terminal.width >= ROOMY_WIDTH;
   const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned, current, cause }): Cell[] => [
     revision === 0 ? "-" : `${revision}${formatMarks(current, pinned)}`,
     { text: status, ...moodOf(status) },
     version,
     ...(isRoomy ? [bundle] : []),
-    ageText(deployed, now),
+    formatAge(deployed, now),
     cause,
     description,
   ]);
@@ -133,9 +133,12 @@ function formatMarks(current: boolean, pinned: boolean): string {
 /** Runs `olmv1 history`. */
 export async function history(terminal: Terminal, name: string, options: ReleaseOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
-    const rows = await releaseRows(client, await readExtension(client, name), options.systemNamespace);
+    const rows = await readReleaseRows(client, await readExtension(client, name), options.systemNamespace);
     if (rows.length === 0)
       terminal.err(`ClusterExtension ${name} has no release in namespace ${options.systemNamespace}: no bundle has been installed yet\n`);
-    await print(terminal, options.output, { data: rows, text: () => (rows.length === 0 ? "" : releasesText(terminal, rows, Date.now())) });
+    await print(terminal, options.output, {
+      data: rows,
+      text: () => (rows.length === 0 ? "" : formatReleases(terminal, rows, Date.now())),
+    });
   });
 }

@@ -3,12 +3,17 @@ import { LABEL_CREATED_FOR } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
-import type { BundleRights } from "../../../pkg/installer/bundlePermissions.ts";
-import { changedPaths, extensionWanted, type Said } from "../../../pkg/installer/extensionSpec.ts";
-import { createNamespaceObject, installerObjects, requireFallback, tokenRights } from "../../../pkg/installer/installerObjects.ts";
+import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
+import type { BundlePermissions } from "../../../pkg/installer/bundlePermissions.ts";
+import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "../../../pkg/installer/extensionSpec.ts";
+import {
+  buildInstallerObjects,
+  createNamespaceObject,
+  findTokenObjects,
+  requireFallback,
+} from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type { SuccessfulResolution } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
@@ -19,10 +24,10 @@ import type { InstallOptions } from "../cli/options.ts";
 import { print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
-import { grantsText, rightsFor } from "./grantedPermissions.ts";
+import { computeInstallerPermissions, formatGrants } from "./grantedPermissions.ts";
 import { formatResourceName } from "./list.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
-import { resolutionText } from "./resolve.ts";
+import { formatResolution } from "./resolve.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** The result of a resolution, with the text that `olmv1 resolve` prints. */
@@ -41,7 +46,7 @@ async function bundleToInstall(
   return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
     const checked = await resolveWithDependencies(question);
     const record = recordChecked(question.request.source.packageName, checked);
-    const text = resolutionText(record, question.subject, false, terminal.width) + (await nearPackages(question, record));
+    const text = formatResolution(record, question.subject, false, terminal.width) + (await suggestPackages(question, record));
     return { resolved: checked.resolution.kind === "resolved" ? checked.resolution : undefined, text };
   });
 }
@@ -51,7 +56,7 @@ interface Preparation {
   readonly extension: ClusterExtension;
   readonly objects: readonly KubeObject[];
   /** The permissions to grant; undefined if there are none. */
-  readonly rights: BundleRights | undefined;
+  readonly rights: BundlePermissions | undefined;
   readonly image: string;
   readonly bundle: string;
 }
@@ -77,17 +82,22 @@ export async function install(terminal: Terminal, packageName: string, options: 
     }
     const { image, name: bundle } = found.resolved.bundle;
     if (options.output === "text") terminal.err(found.text);
-    const said: Said = {
+    const said: ExtensionOptions = {
       ...options,
       packageName,
       namespace: options.namespace ?? existing?.spec.namespace,
       serviceAccount: accountSaid(name, options, existing),
       config,
     };
-    const request = { ...extensionWanted(name, said, existing?.spec).spec, namespace: said.namespace };
-    const [rights] = await rightsFor(terminal, [image], { ...request, serviceAccount: said.serviceAccount ?? "" }, options);
+    const request = { ...buildDesiredExtension(name, said, existing?.spec).spec, namespace: said.namespace };
+    const [rights] = await computeInstallerPermissions(
+      terminal,
+      [image],
+      { ...request, serviceAccount: said.serviceAccount ?? "" },
+      options,
+    );
     if (!rights) throw new Error(`cannot read bundle image ${goQuote(image)}`);
-    const extension = extensionWanted(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
+    const extension = buildDesiredExtension(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
     if (existing) refuseChanges(existing, extension);
     // Reports a rejection by the API server before the user is asked, and before the command creates objects.
     else if (options.dryRun !== "client") await applyObjects(client, [extension], { dryRun: true });
@@ -113,7 +123,7 @@ async function run(
       dryRun === "server"
         ? await applyObjects(client, objects, { dryRun: true })
         : objects.map((object) => ({ object, verb: "created" as const }));
-    const text = (): string => applied.map((one) => `${appliedLine(one, dryRun)}\n`).join("");
+    const text = (): string => applied.map((one) => `${formatApplied(one, dryRun)}\n`).join("");
     const data = { apiVersion: "v1", kind: "List", items: applied.map(({ object }) => object) };
     return print(terminal, output, { data, text, names: () => [formatResourceName(extension)] });
   }
@@ -129,11 +139,11 @@ async function run(
     return terminal.exit(EXIT.no);
   }
   try {
-    await applyObjects(client, objects, { tell: (one) => isText && terminal.out(`${appliedLine(one)}\n`) });
+    await applyObjects(client, objects, { tell: (one) => isText && terminal.out(`${formatApplied(one)}\n`) });
   } catch (err) {
     if (err instanceof ApplyFailed)
       throw new Error(
-        unfinishedText(err, `fix the problem and run the command again, or undo it: olmv1 uninstall ${name} --delete-namespace`),
+        formatUnfinished(err, `fix the problem and run the command again, or undo it: olmv1 uninstall ${name} --delete-namespace`),
         { cause: err },
       );
     throw err;
@@ -173,7 +183,7 @@ async function refuseOthers(client: Client, name: string, packageName: string, e
 
 /** @throws Error with the fields that the command would change: it never changes an existing extension. */
 function refuseChanges(existing: ClusterExtension, wanted: ClusterExtension): void {
-  const changed = changedPaths(existing.spec, wanted.spec).map((path) => `spec.${path}`);
+  const changed = findChangedPaths(existing.spec, wanted.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
   const { name } = existing.metadata;
   throw new Error(
@@ -212,7 +222,7 @@ async function prepare(
   client: Client,
   request: {
     extension: ClusterExtension;
-    rights: BundleRights;
+    rights: BundlePermissions;
     image: string;
     bundle: string;
     options: InstallOptions;
@@ -234,25 +244,25 @@ async function prepare(
       throw new Error(
         `ServiceAccount ${goQuote(`${namespace}/${account}`)} does not exist: use --create-service-account, or create it with olmv1 rbac ${image} --namespace ${namespace} --service-account ${account} | kubectl apply -f -`,
       );
-    const token = await tokenRights(client, name, rights.installer, options.systemNamespace);
+    const token = await findTokenObjects(client, name, rights.installer, options.systemNamespace);
     return { extension, objects: [...place, ...token, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
   }
   if (!isOurs) await confirmAdoption(terminal, `${namespace}/${account}`, live.metadata.labels?.[LABEL_CREATED_FOR]);
   const isComplete = existing && live && !findProblem(existing.status, "MissingPermissions");
   if (isComplete) return { extension, objects: place, rights: undefined, image, bundle };
-  const all = installerObjects(name, rights.installer, rights.needed, options.systemNamespace);
+  const all = buildInstallerObjects(name, rights.installer, rights.needed, options.systemNamespace);
   // A ServiceAccount of another owner stays unlabelled, so that olmv1 uninstall keeps it.
   const own = isOurs ? all : all.filter(({ kind }) => kind !== "ServiceAccount");
   return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], rights, image, bundle };
 }
 
-function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundleRights, image: string): string {
+function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundlePermissions, image: string): string {
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
   return [
     `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" is create, get, list, watch, patch and delete):\n`,
-    grantsText(terminal, needed, more),
+    formatGrants(terminal, needed, more),
     "\nThe roles of the bundle give its own ServiceAccounts:\n",
-    grantsText(terminal, given, more),
+    formatGrants(terminal, given, more),
     "\n",
   ].join("");
 }

@@ -98,6 +98,6 @@ describe("a bundle in a layout is read as its folder is", () => {
       "stable",
       "--dry-run",
     ]);
-    expect([code, err]).toEqual([2, expect.stringContaining("is not known: name it with --image")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("unknown image of the bundle")]);
   });
 });

@@ -6,9 +6,9 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import type { CustomResources } from "../../../pkg/installer/removal.ts";
 import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
-import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
-import { grantsText } from "./grantedPermissions.ts";
-import { approvalText, rolloutText } from "./rollout.ts";
+import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { formatGrants } from "./grantedPermissions.ts";
+import { formatApproval, formatRollout } from "./rollout.ts";
 import { uninstallText } from "./uninstall.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
@@ -53,7 +53,7 @@ test("rights are told in short, and resources never cut", async () => {
     ]),
   };
   const nothing = { clusterRules: [], namespaceRules: new Map<string, []>(), unknownKinds: [] };
-  const text = atWidths((screen) => [rules, many, nothing].map((one) => grantsText(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
+  const text = atWidths((screen) => [rules, many, nothing].map((one) => formatGrants(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
   expect(text).toContain("customresourcedefinitions.apiextensions.k8s.io: argocds.argoproj.io");
   await expect(text).toMatchFileSnapshot(golden("install-rights"));
 });
@@ -121,28 +121,28 @@ test("what waits for approval is shown", async () => {
       { action: "Update" as const, kind: "ClusterRole", name: "argocd-operator-3f2", fields: ["rules[1].verbs[2]"], widens: true },
     ],
   };
-  const text = atWidths((screen) => approvalText(screen, { ...ARGOCD, status: { ...ARGOCD.status, plan } }));
+  const text = atWidths((screen) => formatApproval(screen, { ...ARGOCD, status: { ...ARGOCD.status, plan } }));
   await expect(text).toMatchFileSnapshot(golden("approve"));
 });
 
 test("how a rollout ended is told with next steps", async () => {
   const ends = (screen: { width: number }): string =>
     [
-      rolloutText(screen, "argocd", { kind: "ready", extension: ARGOCD, seconds: 12 }),
-      rolloutText(screen, "prometheus", {
+      formatRollout(screen, "argocd", { kind: "ready", extension: ARGOCD, seconds: 12 }),
+      formatRollout(screen, "prometheus", {
         kind: "failed",
         extension: PROMETHEUS,
-        condition: mostRelevantCondition(PROMETHEUS.status?.conditions),
+        condition: findMostRelevantCondition(PROMETHEUS.status?.conditions),
         seconds: 20,
       }),
-      rolloutText(screen, "strimzi", {
+      formatRollout(screen, "strimzi", {
         kind: "timeout",
         extension: STRIMZI,
-        condition: mostRelevantCondition(STRIMZI.status?.conditions),
+        condition: findMostRelevantCondition(STRIMZI.status?.conditions),
         seconds: 300,
       }),
-      rolloutText(screen, "tempo", { kind: "timeout", extension: TEMPO, condition: undefined, seconds: 300 }),
-      rolloutText(screen, "gone", { kind: "gone", seconds: 3 }),
+      formatRollout(screen, "tempo", { kind: "timeout", extension: TEMPO, condition: undefined, seconds: 300 }),
+      formatRollout(screen, "gone", { kind: "gone", seconds: 3 }),
     ].join("--\n");
   await expect(atWidths(ends)).toMatchFileSnapshot(golden("rollout-ends"));
 });

@@ -1,16 +1,16 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { CLUSTER_EXTENSION, GROUP } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
-import { ageText } from "../../../pkg/golang/time.ts";
+import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { KindNotServed } from "../../../pkg/kube/errors.ts";
-import { mostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
+import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { measureWidth } from "../cli/columns.ts";
 import { describeCatalogs, describeExtensionState, describeUpdate, findHolds, isOutdated } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
-import { type ObjectOutputOptions, print, printableObject } from "../cli/output.ts";
+import { type ObjectOutputOptions, print, toPrintableObject } from "../cli/output.ts";
 import { type Cell, table } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
@@ -65,7 +65,7 @@ async function isAllowed(client: Pick<Client, "raw">, resourceAttributes: object
 }
 
 /** Formats APIs as a table. */
-export function apisText(
+export function formatApis(
   terminal: Pick<Terminal, "width" | "colour">,
   apis: readonly ProvidedApi[],
   namespace: string | undefined,
@@ -150,7 +150,7 @@ function rowOf(extension: ClusterExtension, now: number): Cell[] {
     spec.namespace,
     describeExtensionState(extension),
     { text: findHolds(extension).join(", "), mood: "warning" },
-    ageText(metadata.creationTimestamp, now),
+    formatAge(metadata.creationTimestamp, now),
   ];
 }
 
@@ -171,7 +171,7 @@ function wideOf(extension: ClusterExtension): Cell[] {
 function messageText(status: ClusterExtension["status"]): string {
   const types = (status?.problems ?? []).flatMap(({ type, severity }) => (severity === "Info" ? [] : [type]));
   const problems = types.length === 0 ? [] : [`problems: ${[...new Set(types)].join(", ")}`];
-  return [mostRelevantCondition(status?.conditions)?.message ?? "", ...problems].filter((text) => text !== "").join("; ");
+  return [findMostRelevantCondition(status?.conditions)?.message ?? "", ...problems].filter((text) => text !== "").join("; ");
 }
 
 /** Options of `olmv1 list`. */
@@ -190,13 +190,13 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
     if (options.apis) {
       const apis = await apisOf(client, extensions, options.namespace);
       const names = (): string[] => apis.map(({ kind, group }) => `${kind}.${group}`);
-      return print(terminal, options.output, { data: apis, text: () => apisText(terminal, apis, options.namespace), names });
+      return print(terminal, options.output, { data: apis, text: () => formatApis(terminal, apis, options.namespace), names });
     }
     if (extensions.length === 0)
       terminal.err(options.outdated ? "no extension has an available update\n" : "no extensions; olmv1 install PACKAGE installs one\n");
     const text = (isWide: boolean) => () => (extensions.length === 0 ? "" : listText(terminal, extensions, Date.now(), isWide));
     return print(terminal, options.output, {
-      data: { apiVersion: "v1", kind: "List", items: extensions.map((one) => printableObject(one, options)) },
+      data: { apiVersion: "v1", kind: "List", items: extensions.map((one) => toPrintableObject(one, options)) },
       text: text(false),
       wide: text(true),
       names: () => extensions.map(formatResourceName),
@@ -210,7 +210,7 @@ export async function getExtension(terminal: Terminal, name: string, options: Cl
     const extension = await readExtension(client, name);
     const text = (isWide: boolean) => () => listText(terminal, [extension], Date.now(), isWide);
     await print(terminal, options.output, {
-      data: printableObject(extension, options),
+      data: toPrintableObject(extension, options),
       text: text(false),
       wide: text(true),
       names: () => [formatResourceName(extension)],

@@ -3,7 +3,7 @@ import { ANNOTATION_APPROVE } from "../../../pkg/api/constants.ts";
 import type { WebhookCertProvider } from "../../../pkg/api/flagValues.ts";
 import { wrapError } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
+import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../../pkg/kube/tokens.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
@@ -17,7 +17,7 @@ import type { FieldChange } from "../../../pkg/release/diff.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogsOfCluster, contentsFrom, createClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
+import { createCatalogReader, createClusterCatalogs, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters, escapeLines } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -30,7 +30,7 @@ import { type Output, print, printLeftOutCatalogs } from "../cli/output.ts";
 import { parseProxySettings } from "../cli/proxySettings.ts";
 import { formatStyled, type Mood, type Styled } from "../cli/table.ts";
 import { type ColorMode, hasColourIn, type Terminal } from "../cli/terminal.ts";
-import { grantsText } from "./grantedPermissions.ts";
+import { formatGrants } from "./grantedPermissions.ts";
 
 const MARKS: Readonly<Record<PlannedAction, { mark: string; mood?: Mood }>> = {
   Create: { mark: "+", mood: "good" },
@@ -147,7 +147,7 @@ function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanS
   const more = grant ?? "";
   return [
     "Missing permissions; the controller would change nothing until they are granted:",
-    ...grantsText(screen, rulesFromDetails(permissions), more).trimEnd().split("\n"),
+    ...formatGrants(screen, rulesFromDetails(permissions), more).trimEnd().split("\n"),
     ...(grant === undefined ? [] : [`  grant them: ${grant}`]),
   ];
 }
@@ -192,7 +192,7 @@ export async function showPlan(terminal: Terminal, name: string | undefined, opt
   await withReader(options, (reader) =>
     withCluster(options, async (client) => {
       const extension = given ?? (await readExtension(client, name ?? ""));
-      return run(terminal, isChanged ? upgradeWanted(extension, options) : extension, options, client, reader);
+      return run(terminal, isChanged ? buildUpgradedExtension(extension, options) : extension, options, client, reader);
     }),
   );
 }
@@ -204,7 +204,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const wanted = await previewExtension(client, given);
   const { extension } = wanted;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace
-  const catalogs = sources ? createClusterCatalogs(sources) : await catalogsOfCluster(client, signal);
+  const catalogs = sources ? createClusterCatalogs(sources) : await listClusterCatalogs(client, signal);
   const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
@@ -216,7 +216,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     scoped,
     isServiceAccount,
     reader,
-    contents: contentsFrom(reader),
+    contents: createCatalogReader(reader),
     systemNamespace,
     log,
     signal,
@@ -232,14 +232,14 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
 
 async function asServiceAccount(extension: ClusterExtension, client: Client): Promise<Client> {
   try {
-    return await serviceAccountOf(extension, client);
+    return await createInstallerClient(extension, client);
   } catch (err) {
     throw wrapError("--as-service-account: ", err);
   }
 }
 
 /** Returns a client with the identity of the extension's ServiceAccount. @throws Error that says whose token could not be had. */
-export async function serviceAccountOf({ spec }: ClusterExtension, client: Client): Promise<Client> {
+export async function createInstallerClient({ spec }: ClusterExtension, client: Client): Promise<Client> {
   const name = spec.serviceAccount?.name;
   if (!name) throw new Error("spec.serviceAccount.name is empty");
   const source = new ServiceAccountTokens(client).tokenFor(spec.namespace, name);

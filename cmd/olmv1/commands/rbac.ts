@@ -2,16 +2,16 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import {
   type BundleOptions,
-  bundleRights,
-  distinctObjects,
+  computeBundlePermissions,
+  diffPermissions,
   formatPermissionsDiff,
-  rightsDiff,
-  rulesFor,
+  mergeRules,
+  removeDuplicateObjects,
 } from "../../../pkg/installer/bundlePermissions.ts";
-import { controllerSubject, installerManifests, tokenManifests } from "../../../pkg/rbac/installerManifests.ts";
-import { isNothing } from "../../../pkg/rbac/ruleSets.ts";
+import { buildInstallerManifests, buildTokenManifests, getControllerSubject } from "../../../pkg/rbac/installerManifests.ts";
+import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
-import { type SourceOptions, sourcesOf } from "../../../pkg/sources/bundleSources.ts";
+import { resolveSources, type SourceOptions } from "../../../pkg/sources/bundleSources.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
@@ -32,33 +32,33 @@ export async function showRbac(terminal: Terminal, bundles: readonly string[], o
 }
 
 async function run(terminal: Terminal, bundles: readonly string[], options: RbacOptions, reader: BundleReader): Promise<void> {
-  const controller = controllerSubject(options.systemNamespace);
+  const controller = getControllerSubject(options.systemNamespace);
   if (options.tokenOnly) {
     const { namespace, serviceAccount: name } = options;
     if (namespace === undefined || name === undefined) throw new Error("--token-only needs --namespace and --service-account");
-    return printObjects(terminal, tokenManifests({ namespace, name }, controller));
+    return printObjects(terminal, buildTokenManifests({ namespace, name }, controller));
   }
-  const sources = await sourcesOf(bundles, options, reader);
+  const sources = await resolveSources(bundles, options, reader);
   if (sources.length === 0) throw new Error("no bundle: name at least one bundle folder or image, or use --token-only");
-  const rights = await bundleRights(terminal, sources, options, reader);
-  if (options.userRoles) return printObjects(terminal, distinctObjects(rights.flatMap(({ userRoles }) => userRoles)));
+  const rights = await computeBundlePermissions(terminal, sources, options, reader);
+  if (options.userRoles) return printObjects(terminal, removeDuplicateObjects(rights.flatMap(({ userRoles }) => userRoles)));
   if (options.diff !== undefined) {
-    const from = await bundleRights(
+    const from = await computeBundlePermissions(
       terminal,
-      await sourcesOf([options.diff], options, reader, bundles),
+      await resolveSources([options.diff], options, reader, bundles),
       options,
       reader,
       rights[0]?.installer,
     );
-    const diff = rightsDiff(from, rights);
+    const diff = diffPermissions(from, rights);
     terminal.out(formatPermissionsDiff(diff));
-    if (!isNothing(diff.installer.added) || !isNothing(diff.operator.added)) terminal.exit(EXIT.no);
+    if (!isEmptyRules(diff.installer.added) || !isEmptyRules(diff.operator.added)) terminal.exit(EXIT.no);
     return undefined;
   }
   const [first] = rights;
   if (!first) throw new Error("no bundle");
   terminal.out(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
-  return printObjects(terminal, installerManifests(first.installer, rulesFor(rights), controller));
+  return printObjects(terminal, buildInstallerManifests(first.installer, mergeRules(rights), controller));
 }
 
 function printObjects(terminal: Terminal, objects: readonly KubeObject[]): void {

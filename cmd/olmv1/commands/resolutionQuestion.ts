@@ -1,11 +1,11 @@
 import type { CatalogSource, ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
-import { catalogsAsked, type Sources } from "../../../pkg/preview/catalogSelection.ts";
+import { type Sources, selectCatalogContents } from "../../../pkg/preview/catalogSelection.ts";
 import { readInstallContext } from "../../../pkg/preview/installContext.ts";
 import type { Question } from "../../../pkg/preview/resolveWithDependencies.ts";
 import { listCandidates, parseBundleVersion } from "../../../pkg/resolve/candidates.ts";
@@ -64,7 +64,7 @@ async function question(named: Named, options: ResolutionOptions, sources: Asked
   if (named.package !== undefined && packageName !== named.package)
     throw new Error(`the extension installs package ${goQuote(packageName)}, not ${goQuote(named.package)}`);
   const source = sourceFrom(packageName, extension, options);
-  const { catalogs, contents, invalidSelector } = await catalogsAsked(source, options, sources);
+  const { catalogs, contents, invalidSelector } = await selectCatalogContents(source, options, sources);
   const request = {
     source,
     catalogs: contents.toSorted((a, b) => compareText(a.name, b.name)),
@@ -157,6 +157,6 @@ async function clusterOf({ clusterVersion }: ResolutionOptions, client: Client |
   try {
     return await readClusterVersion(client);
   } catch (err) {
-    return { kind: "unknown", because: messageOf(err) };
+    return { kind: "unknown", because: getErrorMessage(err) };
   }
 }

@@ -1,17 +1,17 @@
-import { nearPackages, recordChecked, resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
+import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type {
-  AskedRecord,
   CatalogRecord,
   FilterRecord,
   OutcomeRecord,
   RecordedBundle,
+  RequestRecord,
   ResolutionRecord,
 } from "../../../pkg/resolve/resolutionRecord.ts";
 import { escapeControlCharacters, oneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Output, print } from "../cli/output.ts";
-import { tableLines } from "../cli/table.ts";
+import { formatTableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
 
@@ -30,7 +30,7 @@ export async function printAnswer(terminal: Terminal, find: () => Promise<Answer
 }
 
 /** Formats a resolution: the chosen bundle, or why there is none; with `explain` also what each filter left and removed in each catalog. */
-export function resolutionText(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
+export function formatResolution(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
   const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
   const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not checked: ${text}`))];
@@ -39,11 +39,11 @@ export function resolutionText(record: ResolutionRecord, subject: string, explai
 }
 
 /** Formats a bundle, such as `p.v1.2.0 (version 1.2.0) of catalog c`. */
-export function bundleText({ bundle, version, catalog, deprecated }: RecordedBundle): string {
+export function formatBundle({ bundle, version, catalog, deprecated }: RecordedBundle): string {
   return `${bundle} (version ${version ?? "unknown"}${deprecated ? ", deprecated" : ""}) of catalog ${catalog}`;
 }
 
-function askedLines(subject: string, asked: AskedRecord | undefined): string[] {
+function askedLines(subject: string, asked: RequestRecord | undefined): string[] {
   if (!asked) return [subject];
   const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = asked;
   return [
@@ -71,7 +71,11 @@ function funnelLines(catalogs: readonly CatalogRecord[], more: number, width: nu
   // The reason why a catalog has no numbers is longer than its column.
   const full = rows.filter((row) => row.length === head.length);
   const notes = rows.filter((row) => row.length < head.length).map(([name, priority, why]) => `${name} (priority ${priority}): ${why}`);
-  return [...(full.length > 0 ? tableLines([head, ...full], width) : []), ...notes, ...(more > 0 ? [`and ${more} more catalogs`] : [])];
+  return [
+    ...(full.length > 0 ? formatTableLines([head, ...full], width) : []),
+    ...notes,
+    ...(more > 0 ? [`and ${more} more catalogs`] : []),
+  ];
 }
 
 /** Formats a filter as a heading: "upgradeEdges" as "UPGRADE EDGES". */
@@ -98,14 +102,14 @@ function filterLines(catalog: string, { filter, asks, removed, last }: FilterRec
 function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
   if (outcome.kind === "unresolved") {
     const { message, explanation, tied = [], notes = [] } = outcome;
-    const offers = tied.map((one) => `  offer: ${bundleText(one)}`);
+    const offers = tied.map((one) => `  offer: ${formatBundle(one)}`);
     return [`no bundle: ${message}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
   }
   const { winner, edge, runnerUp, because = "", explanation, notes } = outcome;
   const by = edge === undefined ? "" : edge === "stay" ? ", already installed" : `, by ${edge}`;
   return [
-    `bundle: ${bundleText(winner)}${by}`,
-    ...(explain ? [runnerUp ? `next: ${bundleText(runnerUp)}: ${because}` : "next: no other candidate"] : []),
+    `bundle: ${formatBundle(winner)}${by}`,
+    ...(explain ? [runnerUp ? `next: ${formatBundle(runnerUp)}: ${because}` : "next: no other candidate"] : []),
     `why: ${explanation}`,
     ...notes.map((note) => `note: ${note}`),
   ].map(oneLine);
@@ -127,7 +131,8 @@ export async function showResolution(terminal: Terminal, name: string | undefine
         const { request, subject } = question;
         const checked = await resolveWithDependencies(question);
         const record = recordChecked(request.source.packageName, checked);
-        const text = resolutionText(record, subject, options.explain ?? false, terminal.width) + (await nearPackages(question, record));
+        const text =
+          formatResolution(record, subject, options.explain ?? false, terminal.width) + (await suggestPackages(question, record));
         return { data: record, text, isYes: checked.resolution.kind === "resolved" };
       }),
     options.output,

@@ -6,20 +6,20 @@ import {
   LABEL_BUNDLE_NAME,
   LABEL_BUNDLE_REFERENCE,
 } from "../../../pkg/api/constants.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { type AppliedObject, appliedLine, applyObjects } from "../../../pkg/installer/applyObjects.ts";
-import { installerObjects } from "../../../pkg/installer/installerObjects.ts";
+import { type AppliedObject, applyObjects, formatApplied } from "../../../pkg/installer/applyObjects.ts";
+import { buildInstallerObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { getRecord, ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
-import { parseRevision, previousRevision, requireRevision } from "../../../pkg/release/record.ts";
+import { findPreviousRevision, parseRevision, requireRevision } from "../../../pkg/release/record.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import type { Awaited } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { isInstallerOurs, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
+import { computeNewPermissions, formatNewPermissions, isInstallerOurs, type NewRights } from "./grantedPermissions.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /**
@@ -37,23 +37,23 @@ async function grantBack(
 ): Promise<void> {
   if (!(await isInstallerOurs(client, extension))) return;
   try {
-    const rights = await newRights(terminal, client, extension, image, options);
+    const rights = await computeNewPermissions(terminal, client, extension, image, options);
     if (rights) await grant(terminal, client, extension, rights, options.systemNamespace);
   } catch (err) {
     terminal.signal.throwIfAborted();
     terminal.err(
-      `olmv1: cannot grant the permissions of that bundle; the rollback succeeds if the ServiceAccount has them: ${messageOf(err)}\n`,
+      `olmv1: cannot grant the permissions of that bundle; the rollback succeeds if the ServiceAccount has them: ${getErrorMessage(err)}\n`,
     );
   }
 }
 
 async function grant(terminal: Terminal, client: Client, { metadata }: ClusterExtension, rights: NewRights, system: string): Promise<void> {
-  const objects = installerObjects(metadata.name, rights.installer, rights.rules, system);
+  const objects = buildInstallerObjects(metadata.name, rights.installer, rights.rules, system);
   const tell = (applied: AppliedObject): void => {
-    if (applied.verb !== "unchanged") terminal.out(`${appliedLine(applied)}\n`);
+    if (applied.verb !== "unchanged") terminal.out(`${formatApplied(applied)}\n`);
   };
   const done = await applyObjects(client, objects, { tell });
-  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(newRightsText(terminal, rights, { lacking: undefined }));
+  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(formatNewPermissions(terminal, rights, { lacking: undefined }));
 }
 
 /** Options of `olmv1 rollback`. */
@@ -89,7 +89,7 @@ async function rollBack(
   requireReadable(history, "cannot roll back: ");
   const { current, older } = history;
   const releases = [...current, ...older];
-  const revision = wanted ?? previousRevision(releases);
+  const revision = wanted ?? findPreviousRevision(releases);
   requireRevision(releases, revision);
   const record = current.find(({ version }) => version === revision) ?? getRecord(await store.read(name, revision));
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};

@@ -6,13 +6,13 @@ import type { Condition } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isPassing } from "../../../pkg/kube/errors.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
+import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionRef } from "../../../pkg/rollout/extensions.ts";
-import { inventoryHealth } from "../../../pkg/rollout/inventory.ts";
-import { type Awaited, isObserved, rolloutVerdict } from "../../../pkg/rollout/rolloutVerdict.ts";
+import { readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
+import { type Awaited, evaluateRollout, isObserved } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
-import { cutTo, wrapText } from "../cli/columns.ts";
+import { truncateColumns, wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -74,7 +74,7 @@ export async function awaitRollout(
       const extension = await readPatiently(terminal, client, name, isLate);
       if (extension === undefined) return { kind: "gone", seconds: seconds() };
       if (extension !== "later") {
-        const verdict = rolloutVerdict(extension, awaited);
+        const verdict = evaluateRollout(extension, awaited);
         const isNow = isObserved(extension, awaited);
         // An extension that was ready from the start needs no progress.
         if (isNow && (verdict.kind !== "ready" || printer.hasPrinted || seconds() > 0)) await printer.update(client, extension, progress);
@@ -87,7 +87,7 @@ export async function awaitRollout(
           return {
             kind: "timeout",
             extension,
-            condition: isNow ? mostRelevantCondition(extension.status?.conditions) : undefined,
+            condition: isNow ? findMostRelevantCondition(extension.status?.conditions) : undefined,
             seconds: seconds(),
           };
       }
@@ -122,12 +122,12 @@ class RolloutPrinter {
     const bundle = status?.install?.bundle;
     const isWanted = this.#bundle === undefined || bundle?.name === this.#bundle;
     if (bundle && isWanted) this.#print(`bundle ${bundle.name} is installed`);
-    const condition = mostRelevantCondition(status?.conditions);
+    const condition = findMostRelevantCondition(status?.conditions);
     const [line = ""] = (condition?.message ?? "").split("\n");
     if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
       this.#print(`${condition.reason}: ${line}`);
     // Read after the condition, so printed after it.
-    const objects = await inventoryHealth(client, extension, Date.now()).catch(() => []);
+    const objects = await readInventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
     if (isWanted) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);
     const count = objects.length === 0 ? "" : `, ${ready.length} of ${formatCount(objects.length, "object")} ready`;
@@ -139,7 +139,7 @@ class RolloutPrinter {
     this.#printed.add(text);
     const { err, interactive, width } = this.#terminal;
     const line = `  ${escapeControlCharacters(text)} (${this.#seconds()} s)`;
-    err(`${interactive ? "\r\u001B[K" : ""}${cutTo(line, width)}\n`);
+    err(`${interactive ? "\r\u001B[K" : ""}${truncateColumns(line, width)}\n`);
   }
 }
 
@@ -148,7 +148,7 @@ type PlannedObject = NonNullable<Plan["objects"]>[number];
 const MARKS = { Create: "+", Update: "~", Delete: "-", Unchanged: " " } as const;
 
 /** Formats the plan that waits for approval, and the command that approves it. */
-export function approvalText(screen: Pick<Terminal, "width">, extension: ClusterExtension): string {
+export function formatApproval(screen: Pick<Terminal, "width">, extension: ClusterExtension): string {
   const { name } = extension.metadata;
   return `${planSummary(screen, extension)}\napprove it: olmv1 approve ${name}\n`;
 }
@@ -180,18 +180,18 @@ function objectLines(screen: Pick<Terminal, "width">, object: PlannedObject): st
 
 /** Prints the result of a rollout with the next steps to standard error, and sets exit code 1 if it failed. */
 export function reportRollout(terminal: Terminal, name: string, rollout: Rollout): void {
-  terminal.err(rolloutText(terminal, name, rollout));
+  terminal.err(formatRollout(terminal, name, rollout));
   if (rollout.kind !== "ready" && rollout.kind !== "approval") terminal.exit(EXIT.no);
 }
 
 /** Formats the result of a rollout with the next steps. */
-export function rolloutText(terminal: Pick<Terminal, "width">, name: string, rollout: Rollout): string {
+export function formatRollout(terminal: Pick<Terminal, "width">, name: string, rollout: Rollout): string {
   const { seconds } = rollout;
   if (rollout.kind === "gone") return `ClusterExtension ${name} was deleted during the wait\n`;
   const { extension } = rollout;
   const bundle = extension.status?.install?.bundle;
   if (rollout.kind === "ready") return `${name}: ${bundle?.name} (version ${bundle?.version}) is installed and ready after ${seconds} s\n`;
-  if (rollout.kind === "approval") return approvalText(terminal, extension);
+  if (rollout.kind === "approval") return formatApproval(terminal, extension);
   const head = rollout.kind === "timeout" ? `${name} is not ready after ${seconds} s` : `${name} failed`;
   return `${head}${rollout.condition ? "" : ": operator-controller has not reconciled it; check it with olmv1 doctor"}\n${conditionText(terminal, extension, rollout.condition)}`;
 }
@@ -208,7 +208,7 @@ function conditionText(terminal: Pick<Terminal, "width">, extension: ClusterExte
       "  ",
     ),
     ...(means === "" ? [] : wrapText(means, terminal.width)),
-    ...[...next, ...nextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
+    ...[...next, ...listNextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
     last,
     "",
   ].join("\n");

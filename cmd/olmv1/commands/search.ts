@@ -1,5 +1,5 @@
-import { type Found, foundIn, type Ranked, rankResults } from "../../../pkg/browse/searchResults.ts";
-import { apiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
+import { type PackageMatch, type RankedResult, rankResults, searchCatalog } from "../../../pkg/browse/searchResults.ts";
+import { parseApiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -26,7 +26,7 @@ export interface SearchOptions extends CatalogReadOptions {
 
 /** The search results as data. */
 interface Answer {
-  readonly items: readonly Found[];
+  readonly items: readonly PackageMatch[];
   /** Total number of results; with a limit, `items` has fewer. */
   readonly total: number;
   readonly leftOut: readonly { readonly catalog: string; readonly because: string }[];
@@ -44,7 +44,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
   await withCatalogs(terminal, options, async ({ catalogs, leftOut, client, signal }) => {
     if (options.installable && !client) throw new Error("--installable needs a cluster: use it without --catalog-dir and --catalog-image");
     const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
-    const all = looked.flatMap(({ catalog, packages }) => foundIn(catalog, packages, { words, query }));
+    const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
     const judged = isJudged ? await judgedHere(all, client, signal) : all;
     const wanted = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
@@ -70,15 +70,15 @@ export async function search(terminal: Terminal, text: readonly string[], option
 }
 
 /** Adds what prevents the installation of each package on the cluster. */
-async function judgedHere(all: readonly Ranked[], client: Client, signal: AbortSignal): Promise<readonly Ranked[]> {
-  const { readClusterCapabilities, withHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
-  return withHindrances(all, await readClusterCapabilities(client, signal));
+async function judgedHere(all: readonly RankedResult[], client: Client, signal: AbortSignal): Promise<readonly RankedResult[]> {
+  const { readClusterCapabilities, addHindrances } = await import("../../../pkg/browse/clusterCapabilities.ts");
+  return addHindrances(all, await readClusterCapabilities(client, signal));
 }
 
 function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof searchQuery> {
   for (const one of kind)
     try {
-      apiPattern(one);
+      parseApiPattern(one);
     } catch {
       throw new Error(`--kind ${JSON.stringify(one)} is not Kind, Kind.group or group/version/Kind`);
     }
@@ -92,7 +92,7 @@ function hint(words: readonly string[], { installable }: SearchOptions, found: n
 
 function searchTable(
   terminal: Terminal,
-  items: readonly Found[],
+  items: readonly PackageMatch[],
   { installed, hasCatalogs }: { installed: readonly InstalledExtension[] | undefined; hasCatalogs: boolean },
 ): string {
   if (items.length === 0) return "";
@@ -107,7 +107,7 @@ function searchTable(
   return tableOf(terminal, columns, items);
 }
 
-function wideTable(terminal: Terminal, items: readonly Found[], installed: readonly InstalledExtension[] | undefined): string {
+function wideTable(terminal: Terminal, items: readonly PackageMatch[], installed: readonly InstalledExtension[] | undefined): string {
   if (items.length === 0) return "";
   const columns: Column[] = [
     ["PACKAGE", nameCell],
@@ -125,9 +125,9 @@ function wideTable(terminal: Terminal, items: readonly Found[], installed: reado
   return tableOf({ colour: terminal.colour, width: Math.max(terminal.width, WIDE) }, columns, items);
 }
 
-type Column = readonly [head: string, cell: (found: Found) => Cell];
+type Column = readonly [head: string, cell: (found: PackageMatch) => Cell];
 
-function tableOf(terminal: Pick<Terminal, "width" | "colour">, columns: readonly Column[], items: readonly Found[]): string {
+function tableOf(terminal: Pick<Terminal, "width" | "colour">, columns: readonly Column[], items: readonly PackageMatch[]): string {
   return table(
     terminal,
     columns.map(([head]) => head),
@@ -135,25 +135,25 @@ function tableOf(terminal: Pick<Terminal, "width" | "colour">, columns: readonly
   );
 }
 
-function nameCell({ package: name, deprecated }: Found): Cell {
+function nameCell({ package: name, deprecated }: PackageMatch): Cell {
   return deprecated === undefined ? { text: name, mood: "strong" } : { text: name, mood: "warning" };
 }
 
-function versionCell({ version, bundle }: Found): Cell {
+function versionCell({ version, bundle }: PackageMatch): Cell {
   return version ?? bundle;
 }
 
-function descriptionCell({ deprecated, description, displayName = "" }: Found): Cell {
+function descriptionCell({ deprecated, description, displayName = "" }: PackageMatch): Cell {
   const text = description ?? displayName;
   return deprecated === undefined ? text : { text: `(deprecated) ${text}`, mood: "faint" };
 }
 
-function installableCell({ installable, hindrances = [] }: Found): Cell {
+function installableCell({ installable, hindrances = [] }: PackageMatch): Cell {
   if (installable === undefined) return "";
   return installable ? { text: "yes", mood: "good" } : { text: `no: ${hindrances.join("; ")}`, mood: "warning" };
 }
 
-function isInstalled(found: Found, installed: readonly InstalledExtension[]): boolean {
+function isInstalled(found: PackageMatch, installed: readonly InstalledExtension[]): boolean {
   return installed.some((one) => one.package === found.package);
 }
 

@@ -1,4 +1,10 @@
-import { bundleAsked, firstWith, type PackageIn, type PackageView, packageView } from "../../../pkg/browse/packageView.ts";
+import {
+  buildPackageView,
+  findFirst,
+  findRequestedBundle,
+  type PackageInCatalog,
+  type PackageView,
+} from "../../../pkg/browse/packageView.ts";
 import { readBundleDetails, readExampleKind } from "../../../pkg/fbc/summary/bundleDetails.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
@@ -173,13 +179,13 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
   const { name, version } = packageAndVersion(text);
   if (version !== undefined && options.channel !== undefined) throw new Error("use either a version or --channel");
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
-    const { found, asked: bundle } = firstWith(all, (one) => bundleAsked(one, { version, channel: options.channel }));
+    const { found, asked: bundle } = findFirst(all, (one) => findRequestedBundle(one, { version, channel: options.channel }));
     if (options.examples !== undefined) {
       const examples = examplesOf(found, bundle.name, options.examples === true ? undefined : options.examples);
       await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
       return;
     }
-    const view = packageView(
+    const view = buildPackageView(
       found,
       bundle,
       all.filter((one) => one !== found),
@@ -203,7 +209,7 @@ function packageAndVersion(text: string): { name: string; version?: string } {
 }
 
 /** @throws Error if there is no example to print. */
-function examplesOf({ metas, name, catalog }: PackageIn, bundle: string, kind: string | undefined): readonly object[] {
+function examplesOf({ metas, name, catalog }: PackageInCatalog, bundle: string, kind: string | undefined): readonly object[] {
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
   const examples = meta && readBundleDetails(meta, { examples: true }).examples;
   if (examples === undefined)

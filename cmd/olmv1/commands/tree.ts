@@ -1,4 +1,4 @@
-import { extensionTree, type TreeNode } from "../../../pkg/rollout/inventory.ts";
+import { readExtensionTree, type TreeNode } from "../../../pkg/rollout/inventory.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
@@ -9,7 +9,7 @@ import type { Terminal } from "../cli/terminal.ts";
 const LEAST = 20;
 
 /** Formats a tree in the given order, a line for each node, wrapped if necessary. Escapes control characters. */
-export function treeText({ label, children }: TreeNode, width = Number.POSITIVE_INFINITY): string {
+export function formatTree({ label, children }: TreeNode, width = Number.POSITIVE_INFINITY): string {
   const below = children.length > 0 ? "│  " : "   ";
   return `${[...lines(label, width, below), ...branches(children, width)].join("\n")}\n`;
 }
@@ -32,5 +32,5 @@ function lines(text: string, width: number, below: string): string[] {
 
 /** Runs `olmv1 tree`. */
 export async function showTree(terminal: Terminal, name: string, options: ClusterOptions): Promise<void> {
-  terminal.out(treeText(await withCluster(options, (client) => extensionTree(client, name, Date.now())), terminal.width));
+  terminal.out(formatTree(await withCluster(options, (client) => readExtensionTree(client, name, Date.now())), terminal.width));
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { treeText } from "./tree.ts";
+import { formatTree } from "./tree.ts";
 
 test("a tree is printed a line a node, with lines that show what hangs on what", () => {
   const leaf = (label: string) => ({ label, children: [] });
@@ -11,7 +11,7 @@ test("a tree is printed a line a node, with lines that show what hangs on what",
       { label: "e", children: [leaf("f")] },
     ],
   };
-  expect(treeText(root).split("\n")).toEqual(["x", "├─ a", "│  └─ b", "│     ├─ c", "│     └─ d", "└─ e", "   └─ f", ""]);
+  expect(formatTree(root).split("\n")).toEqual(["x", "├─ a", "│  └─ b", "│     ├─ c", "│     └─ d", "└─ e", "   └─ f", ""]);
 });
 
 const FAILING =
@@ -30,9 +30,9 @@ test.for([40, 80, 200])("a tree on a terminal of %i columns", async (width) => {
       { label: "ClusterRole argocd-operator.v0.13.0-11eo31ntey09ohy5kpw33k9x9626aocyoj1vlmwksm7h", children: [] },
     ],
   };
-  await expect(treeText(root, width)).toMatchFileSnapshot(join(import.meta.dirname, `../../../test/goldens/cli/tree-${width}.txt`));
+  await expect(formatTree(root, width)).toMatchFileSnapshot(join(import.meta.dirname, `../../../test/goldens/cli/tree-${width}.txt`));
 });
 
 test("what an author wrote cannot move the cursor or begin a line", () => {
-  expect(treeText({ label: "a\u001b[2J\nb", children: [] })).toBe("a\\u{1b}[2J b\n");
+  expect(formatTree({ label: "a\u001b[2J\nb", children: [] })).toBe("a\\u{1b}[2J b\n");
 });

@@ -1,15 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { CLI_MANAGER, LABEL_CREATED_FOR, Reason } from "../../../pkg/api/constants.ts";
-import { type Condition, type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
+import { type Condition, type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import { applyObjects } from "../../../pkg/installer/applyObjects.ts";
-import { madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
-import { blockedUninstall, type CustomResources, customResourcesOf, deletingRights, fateOf } from "../../../pkg/installer/removal.ts";
+import { listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import {
+  buildDeletionPermissions,
+  type CustomResources,
+  countCustomResources,
+  findBlockingDefinitions,
+  getFate,
+} from "../../../pkg/installer/removal.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
-import { type CrdPolicy, crdPolicyOf } from "../../../pkg/release/plan.ts";
-import { explainCondition, mostRelevantCondition, nextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
+import { type CrdPolicy, getCrdPolicy } from "../../../pkg/release/plan.ts";
+import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { extensionRef, listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
@@ -41,8 +47,8 @@ const NAMES_SHOWN = 5;
 /** Formats the effects of an uninstall for the user who must confirm it: lost data first. */
 export function uninstallText(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
   const { extension, customResources, crdPolicy, blocked, made, staying } = summary;
-  const lost = customResources.filter((one) => fateOf(one, crdPolicy) === "deleted");
-  const kept = customResources.filter((one) => fateOf(one, crdPolicy) === "kept");
+  const lost = customResources.filter((one) => getFate(one, crdPolicy) === "deleted");
+  const kept = customResources.filter((one) => getFate(one, crdPolicy) === "kept");
   const data = lost.filter(({ names, unknown }) => names.length > 0 || unknown !== undefined);
   const bundle = extension?.status?.install?.bundle;
   const lines = [
@@ -105,12 +111,12 @@ const POLL_MS = 500;
 /** Runs `olmv1 uninstall`. */
 export async function uninstall(terminal: Terminal, name: string, options: UninstallOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const made = await madeObjects(client, name);
+    const made = await listInstallObjects(client, name);
     const extension = made.length > 0 ? await client.get<ClusterExtension>(extensionRef(name)) : await readExtension(client, name);
-    const crdPolicy = options.crdPolicy ?? (extension ? crdPolicyOf(extension.spec) : "DeleteIfUnused");
-    const customResources = extension ? await customResourcesOf(client, extension) : [];
+    const crdPolicy = options.crdPolicy ?? (extension ? getCrdPolicy(extension.spec) : "DeleteIfUnused");
+    const customResources = extension ? await countCustomResources(client, extension) : [];
     const crds = customResources.map(({ crd }) => crd);
-    const blocked = extension ? await blockedUninstall(client, extension, crdPolicy, crds, terminal.signal) : [];
+    const blocked = extension ? await findBlockingDefinitions(client, extension, crdPolicy, crds, terminal.signal) : [];
     const { going, staying } = await divideObjects(client, name, made, options);
     terminal.err(uninstallText(terminal, { extension, crdPolicy, customResources, blocked, made: going, staying }));
     if (!(await confirm(terminal, `Uninstall ${name}?`, options.yes))) {
@@ -181,7 +187,7 @@ async function removeMade(
 /** Waits until an object is gone. @returns the object if it still exists at `deadline`. */
 async function leftAfter(client: Client, object: KubeObject, deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
   for (;;) {
-    const left = await client.get(refOf(object), { signal });
+    const left = await client.get(toObjectRef(object), { signal });
     if (!left || left.metadata.uid !== object.metadata.uid) return undefined;
     if (Date.now() >= deadline) return left;
     await sleep(POLL_MS, undefined, { signal });
@@ -200,7 +206,7 @@ function holdersText({ metadata, status }: KubeObject & { status?: { conditions?
 async function stillMade(client: Client, name: string, going: readonly KubeObject[]): Promise<KubeObject[]> {
   const chosen = new Set(going.map(({ metadata }) => metadata.uid));
   const isAccountGoing = going.some(({ kind }) => kind === "ServiceAccount" || kind === "Role");
-  const now = await madeObjects(client, name);
+  const now = await listInstallObjects(client, name);
   return now.filter(({ kind, metadata }) => chosen.has(metadata.uid) || (isAccountGoing && kind !== "Namespace"));
 }
 
@@ -247,7 +253,7 @@ async function setPolicy(
       { metadataOnly: true },
     );
     if (live?.metadata.labels?.[LABEL_CREATED_FOR] === metadata.name)
-      await applyObjects(client, deletingRights(metadata.name, { namespace: spec.namespace, name: account }, customResources));
+      await applyObjects(client, buildDeletionPermissions(metadata.name, { namespace: spec.namespace, name: account }, customResources));
     else
       terminal.err(
         `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs permission to get, list and delete the custom resources: olmv1 rbac --crd-policy Delete prints it\n`,
@@ -272,7 +278,7 @@ async function gone(
       if (left !== "later") {
         if (!left || left.metadata.uid !== uid) return undefined;
         if (isLate) return left;
-        const condition = mostRelevantCondition(left.status?.conditions);
+        const condition = findMostRelevantCondition(left.status?.conditions);
         progress.now(`ClusterExtension ${name}: ${condition?.reason ?? ""}: ${(condition?.message ?? "").split("\n")[0]}`);
       }
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
@@ -286,14 +292,14 @@ async function gone(
 
 function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: number): string {
   const { name } = extension.metadata;
-  const condition = mostRelevantCondition(extension.status?.conditions);
+  const condition = findMostRelevantCondition(extension.status?.conditions);
   const head = `ClusterExtension ${name} is not gone after ${Math.round(timeoutMs / 1_000)} s; its ServiceAccount and roles stay, because the deletion needs them\n`;
   if (!condition) return head;
   const { means, next } = explainCondition(extension, condition);
   const lines = [
     ...wrapText(escapeControlCharacters(`${condition.reason}: ${condition.message}`), terminal.width, "  "),
     ...wrapText(means, terminal.width),
-    ...[...next, ...nextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
+    ...[...next, ...listNextSteps(extension)].map((line) => `  ${escapeControlCharacters(line)}`),
   ];
   return `${head}${lines.join("\n")}\n`;
 }
@@ -301,7 +307,7 @@ function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: n
 /** Prints the CustomResourceDefinitions that still exist. */
 async function printKept(terminal: Terminal, client: Client, customResources: readonly CustomResources[]): Promise<void> {
   for (const { crd, names } of customResources) {
-    const left = await client.get(refOf(crd), { metadataOnly: true });
+    const left = await client.get(toObjectRef(crd), { metadataOnly: true });
     if (left && left.metadata.deletionTimestamp === undefined)
       terminal.out(
         `${escapeControlCharacters(describeObject(crd))} kept${names.length > 0 ? `, with ${names.length} custom resources` : ""}\n`,

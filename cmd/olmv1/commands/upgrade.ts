@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../../pkg/api/k8s.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
-import { ApplyFailed, appliedLine, applyObjects, unfinishedText } from "../../../pkg/installer/applyObjects.ts";
-import { type UpgradeChange, upgradeWanted } from "../../../pkg/installer/extensionSpec.ts";
-import { installerObjects, madeObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
+import { type KubeObject, toObjectRef } from "../../../pkg/api/k8s.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
+import { ApplyFailed, applyObjects, formatApplied, formatUnfinished } from "../../../pkg/installer/applyObjects.ts";
+import { buildUpgradedExtension, type UpgradeChange } from "../../../pkg/installer/extensionSpec.ts";
+import { buildInstallerObjects, listInstallObjects, removeObjects } from "../../../pkg/installer/installerObjects.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { CertificateProviders } from "../../../pkg/operatorcontroller/apply/certificateProviders.ts";
 import { readClusterProxy } from "../../../pkg/operatorcontroller/openshift/clusterProxy.ts";
@@ -17,19 +17,25 @@ import { objectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
 import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
-import { catalogsOfCluster, contentsFrom } from "../../../pkg/sources/clusterCatalogs.ts";
+import { createCatalogReader, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
-import { rangeCommands } from "../cli/extensionState.ts";
+import { formatRangeCommands } from "../cli/extensionState.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { printLeftOutCatalogs } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
 import { parseProxySettings } from "../cli/proxySettings.ts";
 import { type ColorMode, confirm, hasColourIn, suggestNext, type Terminal } from "../cli/terminal.ts";
-import { type AccountPermissions, grantsMore, type NewRights, newRights, newRightsText } from "./grantedPermissions.ts";
-import { planText, serviceAccountOf } from "./plan.ts";
+import {
+  type AccountPermissions,
+  addsPermissions,
+  computeNewPermissions,
+  formatNewPermissions,
+  type NewRights,
+} from "./grantedPermissions.ts";
+import { createInstallerClient, planText } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 upgrade`. */
@@ -49,7 +55,7 @@ const ANSWERS: ReadonlySet<UnresolvedReason> = new Set(["NoMatchingBundle", "Amb
 export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
-    const wanted = upgradeWanted(extension, options);
+    const wanted = buildUpgradedExtension(extension, options);
     const planned = await planFor(terminal, client, wanted, options);
     if (!planned) return terminal.exit(EXIT.no);
     const { plan, account } = planned;
@@ -63,8 +69,8 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
-    const rights = await newRights(terminal, client, extension, plan.bundle.image, options);
-    if (rights) terminal.err(newRightsText(terminal, rights, account));
+    const rights = await computeNewPermissions(terminal, client, extension, plan.bundle.image, options);
+    if (rights) terminal.err(formatNewPermissions(terminal, rights, account));
     if (options.dryRun) return terminal.err("no changes were made: --dry-run\n");
     if (!(await confirm(terminal, questionFor(plan, rights), options.yes))) {
       terminal.err("no changes were made\n");
@@ -90,13 +96,13 @@ async function carryOut(
 ): Promise<void> {
   const { name } = extension.metadata;
   const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not validated"): void => {
-    if (verb !== "unchanged") terminal.out(`${appliedLine({ object, verb })}\n`);
+    if (verb !== "unchanged") terminal.out(`${formatApplied({ object, verb })}\n`);
   };
-  const own = rights?.isOurs ? installerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
+  const own = rights?.isOurs ? buildInstallerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
   try {
     await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
   } catch (err) {
-    if (err instanceof ApplyFailed) throw new Error(unfinishedText(err, "the ClusterExtension was not changed"), { cause: err });
+    if (err instanceof ApplyFailed) throw new Error(formatUnfinished(err, "the ClusterExtension was not changed"), { cause: err });
     throw err;
   }
   const changed = await change(client, extension, wanted, plan);
@@ -129,10 +135,10 @@ async function change(client: Client, extension: ClusterExtension, wanted: Clust
 /** Deletes roles that olmv1 install created for earlier bundles and that neither bundle needs. */
 async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
   const wanted = new Set(own.map(objectKey));
-  const made = await madeObjects(client, name);
+  const made = await listInstallObjects(client, name);
   const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
   await removeObjects(client, left, (object) =>
-    terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${refOf(object).name}`)} deleted\n`),
+    terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${toObjectRef(object).name}`)} deleted\n`),
   );
 }
 
@@ -144,7 +150,7 @@ async function planFor(
   options: UpgradeOptions,
 ): Promise<{ plan: InstallPlan; account: AccountPermissions } | undefined> {
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
-  const identity = await serviceAccountOf(wanted, client).catch((err: unknown) => ({ unknown: messageOf(err) }));
+  const identity = await createInstallerClient(wanted, client).catch((err: unknown) => ({ unknown: getErrorMessage(err) }));
   let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
   const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
@@ -152,13 +158,13 @@ async function planFor(
       withReader(options, async (reader) =>
         createPlan({
           wanted: await previewExtension(client, wanted),
-          catalogs: await catalogsOfCluster(client, signal),
+          catalogs: await listClusterCatalogs(client, signal),
           client,
           scoped: client,
           isServiceAccount: false,
           account: "unknown" in identity ? undefined : { client: identity, report },
           reader,
-          contents: contentsFrom(reader),
+          contents: createCatalogReader(reader),
           providers: new CertificateProviders(client, "auto"),
           clusterProxy: await readClusterProxy(client, parseProxySettings({ operatorProxy: "auto" })),
           systemNamespace: options.systemNamespace,
@@ -171,7 +177,7 @@ async function planFor(
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.details.reason))) throw err;
     terminal.err(
-      `${escapeControlCharacters(messageOf(err))}\nno changes were made; olmv1 resolve ${wanted.metadata.name} --explain shows the reasons\n`,
+      `${escapeControlCharacters(getErrorMessage(err))}\nno changes were made; olmv1 resolve ${wanted.metadata.name} --explain shows the reasons\n`,
     );
     return undefined;
   }
@@ -186,7 +192,7 @@ function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boo
 
 function questionFor(plan: InstallPlan, rights: NewRights | undefined): string {
   const from = plan.installed ? ` from ${plan.installed.bundle}` : "";
-  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && grantsMore(rights) ? ", and grant these permissions" : ""}?`;
+  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && addsPermissions(rights) ? ", and grant these permissions" : ""}?`;
 }
 
 function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): string {
@@ -198,7 +204,7 @@ function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): s
     ...(blocked
       ? [
           `${blocked.version} is newer: ${escapeControlCharacters(blocked.message)}`,
-          ...rangeCommands(name, blocked).map((one) => `  ${one}`),
+          ...formatRangeCommands(name, blocked).map((one) => `  ${one}`),
         ]
       : []),
     "",

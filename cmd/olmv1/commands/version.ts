@@ -2,7 +2,7 @@ import { json } from "node:stream/consumers";
 import { ANNOTATION_PROGRAM_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { PROGRAMS } from "../../../pkg/doctor/clusterSnapshot.ts";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -21,7 +21,7 @@ export interface VersionOptions extends ReleaseOptions {
 type PartVersion = { readonly version: string } | { readonly unknown: string };
 
 /** Versions of the command line and of the cluster. */
-export interface Versions {
+export interface ProgramVersions {
   readonly client: { readonly version: string; readonly node: string };
   /** Absent with `--client`. */
   readonly servers?: Readonly<Record<string, PartVersion>>;
@@ -34,13 +34,13 @@ const TIMEOUT_MS = 10_000;
 /** Runs `olmv1 version`. A cluster that does not respond is reported, and is not an error. */
 export async function showVersions(terminal: Terminal, options: VersionOptions): Promise<void> {
   const client = { version: PROGRAM_VERSION, node: process.version };
-  const versions: Versions = options.client ? { client } : { client, ...(await readVersions(terminal, options)) };
+  const versions: ProgramVersions = options.client ? { client } : { client, ...(await readVersions(terminal, options)) };
   await print(terminal, options.output, { data: versions, text: () => formatVersions(terminal, versions) });
 }
 
-async function readVersions(terminal: Terminal, options: VersionOptions): Promise<Omit<Versions, "client">> {
+async function readVersions(terminal: Terminal, options: VersionOptions): Promise<Omit<ProgramVersions, "client">> {
   try {
-    let found: Omit<Versions, "client"> = {};
+    let found: Omit<ProgramVersions, "client"> = {};
     await withCluster(options, async (client) => {
       const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const kubernetes = await readOrExplain(() => readKubernetesVersion(client, signal));
@@ -51,7 +51,7 @@ async function readVersions(terminal: Terminal, options: VersionOptions): Promis
     return found;
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { kubernetes: { unknown: messageOf(err) } };
+    return { kubernetes: { unknown: getErrorMessage(err) } };
   }
 }
 
@@ -83,12 +83,15 @@ async function readOrExplain(read: () => Promise<PartVersion>): Promise<PartVers
   try {
     return await read();
   } catch (err) {
-    return { unknown: messageOf(err) };
+    return { unknown: getErrorMessage(err) };
   }
 }
 
 /** Formats versions as lines of name and version. */
-export function formatVersions(terminal: Pick<Terminal, "width" | "colour">, { client, servers = {}, kubernetes }: Versions): string {
+export function formatVersions(
+  terminal: Pick<Terminal, "width" | "colour">,
+  { client, servers = {}, kubernetes }: ProgramVersions,
+): string {
   const part = (found: PartVersion): string => ("version" in found ? found.version : `unknown: ${found.unknown}`);
   return details(terminal, [
     ["olmv1", `${client.version} (Node.js ${client.node})`],

@@ -1,11 +1,11 @@
 import {
-  bundleMeant,
-  firstWith,
-  noChannel,
-  type PackageIn,
-  type Start,
+  findBundleByText,
+  findFirst,
+  formatMissingChannel,
+  type InstalledStart,
+  listVersionRows,
+  type PackageInCatalog,
   type VersionRow,
-  versionRows,
 } from "../../../pkg/browse/packageView.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
@@ -33,7 +33,7 @@ export async function versions(terminal: Terminal, name: string, options: Versio
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     checkChannels(name, all, channel);
     const starts = installed === undefined ? await startsOf(name, listInstalledExtensions(client, signal)) : [startNamed(all, installed)];
-    const rows = versionRows(all, channel, starts);
+    const rows = listVersionRows(all, channel, starts);
     const isCut = options.all !== true && rows.length > MAX_ROWS;
     const shown = isCut ? shownOf(rows) : rows;
     await print(terminal, output, {
@@ -52,13 +52,13 @@ function shownOf(rows: readonly VersionRow[]): VersionRow[] {
   return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
 }
 
-function checkChannels(name: string, all: readonly PackageIn[], wanted: readonly string[]): void {
+function checkChannels(name: string, all: readonly PackageInCatalog[], wanted: readonly string[]): void {
   const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
   const unknown = wanted.find((one) => !names.includes(one));
-  if (unknown !== undefined) throw new Error(noChannel(name, unknown, names));
+  if (unknown !== undefined) throw new Error(formatMissingChannel(name, unknown, names));
 }
 
-async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<Start[]> {
+async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<InstalledStart[]> {
   return ((await reading) ?? [])
     .filter((one) => one.package === name)
     .map(({ extension, bundle, version, release }) => {
@@ -67,8 +67,8 @@ async function startsOf(name: string, reading: ReturnType<typeof listInstalledEx
 }
 
 /** @throws Error if no catalog contains it. */
-function startNamed(all: readonly [PackageIn, ...PackageIn[]], text: string): Start {
-  const { name, version = "", release } = firstWith(all, (one) => bundleMeant(one, text)).asked;
+function startNamed(all: readonly [PackageInCatalog, ...PackageInCatalog[]], text: string): InstalledStart {
+  const { name, version = "", release } = findFirst(all, (one) => findBundleByText(one, text)).asked;
   return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
 }
 

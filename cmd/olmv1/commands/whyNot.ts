@@ -1,10 +1,10 @@
 import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { parseAskedVersion, type QuestionedBundle, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
+import { type ExplainedBundle, parseAskedVersion, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
 import { oneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
-import { bundleText, printAnswer } from "./resolve.ts";
+import { formatBundle, printAnswer } from "./resolve.ts";
 
 /**
  * Formats why a version is not selected: for each catalog, every rule that excludes the version, and what would allow it.
@@ -19,7 +19,7 @@ function formatWhyNot(answer: WhyNot, subject: string, unchecked: readonly strin
     ...(answer.verdict === "absent" ? nearestLines(answer) : []),
     ...(without.length > 0 && bundles.length > 0 ? [`not in: ${formatCatalogs(without)}`] : []),
     ...silent.map(({ catalog, because: why }) => `catalog ${catalog} is unavailable: ${why}`),
-    ...(gets && answer.verdict !== "chosen" ? [`selected: ${bundleText(gets)}`] : []),
+    ...(gets && answer.verdict !== "chosen" ? [`selected: ${formatBundle(gets)}`] : []),
     ...(because === undefined ? [] : [`no bundle is selected: ${because}`]),
     ...unchecked.map((text) => `not checked: ${text}`),
   ];
@@ -35,18 +35,18 @@ function headLine({ verdict, version, without, silent, package: packageName }: W
   return `${what} is not selected${forWhom}: ${silent.length > 0 ? "the selected catalogs are unavailable" : "no catalog is selected"}`;
 }
 
-function bundleLines({ exclusions, ...bundle }: QuestionedBundle): string[] {
+function bundleLines({ exclusions, ...bundle }: ExplainedBundle): string[] {
   return [
-    `${bundleText(bundle)}, priority ${bundle.priority}${exclusions.length === 0 ? ": selected" : ":"}`,
+    `${formatBundle(bundle)}, priority ${bundle.priority}${exclusions.length === 0 ? ": selected" : ":"}`,
     ...exclusions.flatMap(({ rule, text, remedy }) => [`  ${rule}: ${text}`, ...(remedy === "" ? [] : [`    ${remedy}`])]),
   ];
 }
 
 function nearestLines({ nearest: { lower, higher, highest } }: WhyNot): string[] {
   return [
-    ...(lower ? [`next lower: ${bundleText(lower)}`] : []),
-    ...(higher ? [`next higher: ${bundleText(higher)}`] : []),
-    ...(highest && highest.bundle !== lower?.bundle ? [`highest: ${bundleText(highest)}`] : []),
+    ...(lower ? [`next lower: ${formatBundle(lower)}`] : []),
+    ...(higher ? [`next higher: ${formatBundle(higher)}`] : []),
+    ...(highest && highest.bundle !== lower?.bundle ? [`highest: ${formatBundle(highest)}`] : []),
   ];
 }
 

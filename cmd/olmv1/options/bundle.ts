@@ -81,7 +81,7 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
 
 const VALIDATE_HELP = `
 Reports errors (operator-controller or the API server rejects the bundle), warnings (probable
-mistakes) and hints (severity info). docs/reference/bundle-rules.md describes each rule.
+mistakes) and notes (severity info). docs/reference/bundle-rules.md describes each rule.
 
 Examples:
   olmv1 bundle validate ./bundle

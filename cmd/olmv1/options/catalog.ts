@@ -4,10 +4,10 @@ import {
   addRegistryOptions,
   type ClusterOptions,
   collect,
-  durationOption,
+  createDurationOption,
   parseDurationOption,
 } from "../cli/options.ts";
-import { addManagedFieldsOption, type ObjectOutputOptions, type Output, outputOption } from "../cli/output.ts";
+import { addManagedFieldsOption, addOutputOption, type ObjectOutputOptions, type Output } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddOptions } from "../commands/catalog/add.ts";
 import type { RemoveOptions } from "../commands/catalog/remove.ts";
@@ -67,14 +67,14 @@ function addAdd(catalog: Command, terminal: Terminal): void {
     .option("--priority <number>", "priority over catalogs with the same package; the highest wins (default: 0)", parseInteger)
     .option("--label <key=value>", "label for selectors of extensions; repeatable", collect, [])
     .option("--wait", "wait until the catalog is served")
-    .addOption(durationOption("--timeout", "maximum time to wait with --wait", "5m"))
+    .addOption(createDurationOption("--timeout", "maximum time to wait with --wait", "5m"))
     .addOption(
       new Option("--dry-run <mode>", "print the ClusterCatalog without creating it, validated by the client or the API server").choices([
         "client",
         "server",
       ]),
     );
-  outputOption(addClusterOptions(command), ["text", "name", "json", "yaml"])
+  addOutputOption(addClusterOptions(command), ["text", "name", "json", "yaml"])
     .addHelpText("after", ADD_HELP)
     .action(async (name: string, image: string, options: AddOptions) => {
       const { add } = await import("../commands/catalog/add.ts");
@@ -107,7 +107,7 @@ Examples:
 /** Adds `olmv1 catalog list`. */
 function addCatalogList(catalog: Command, terminal: Terminal): void {
   const command = catalog.command("list").description("List ClusterCatalogs and their status");
-  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
+  addManagedFieldsOption(addOutputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", LIST_HELP)
     .action(async (options: ClusterOptions & ObjectOutputOptions) => {
       const { listCatalogs } = await import("../commands/catalog/list.ts");
@@ -121,7 +121,7 @@ function addCatalogGet(catalog: Command, terminal: Terminal): void {
     .command("get")
     .description("Show one ClusterCatalog and its conditions")
     .argument("<name>", "name of the ClusterCatalog");
-  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
+  addManagedFieldsOption(addOutputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", GET_HELP)
     .action(async (name: string, options: ClusterOptions & ObjectOutputOptions) => {
       const { getCatalog } = await import("../commands/catalog/list.ts");
@@ -149,7 +149,7 @@ function addCatalogRemove(catalog: Command, terminal: Terminal): void {
       new Option("--dry-run <mode>", "remove nothing; server: check on the API server whether you could").choices(["client", "server"]),
     )
     .option("--no-cache", "read the catalog without using or writing the cache");
-  outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "name", "json", "yaml"])
+  addOutputOption(addRegistryOptions(addClusterOptions(command)), ["text", "name", "json", "yaml"])
     .addHelpText("after", REMOVE_HELP)
     .action(async (name: string, options: RemoveOptions) => {
       const { remove } = await import("../commands/catalog/remove.ts");

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addFindingOptions, addOptionGroup, addPushOptions, addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ComposeOptions } from "../commands/catalog/compose.ts";
 import type { DiffOptions } from "../commands/catalog/diff.ts";
@@ -91,7 +91,7 @@ export function addCompose(catalog: Command, terminal: Terminal): void {
     .option("--output-dir <folder>", "folder for the catalog (default: name in the references file)")
     .addOption(new Option("--format <format>", "format of the files").choices(["yaml", "json"]).default("yaml"))
     .option("--force", "write to a folder that is not empty; other files stay and are checked too");
-  addRegistryOptions(addMigrateOptions(outputOption(command, ["text", "json", "yaml"])))
+  addRegistryOptions(addMigrateOptions(addOutputOption(command, ["text", "json", "yaml"])))
     .addHelpText("after", COMPOSE_HELP)
     .action(async (options: ComposeOptions) => {
       const { compose } = await import("../commands/catalog/compose.ts");
@@ -125,7 +125,7 @@ export function addDiff(catalog: Command, terminal: Terminal): void {
     .argument("<before>", `old catalog: ${CATALOG_SOURCE}`)
     .argument("<after>", "new catalog, in the same format")
     .addOption(new Option("--fail-on <kind>", "changes that cause exit code 1").choices(["breaking", "any", "never"]).default("breaking"));
-  addRegistryOptions(outputOption(command, ["text", "json", "yaml"]))
+  addRegistryOptions(addOutputOption(command, ["text", "json", "yaml"]))
     .addHelpText("after", DIFF_HELP)
     .action(async (before: string, after: string, options: DiffOptions) => {
       const { diff } = await import("../commands/catalog/diff.ts");
@@ -155,7 +155,7 @@ export function addDockerfile(catalog: Command, terminal: Terminal): void {
     .addOption(new Option("--binary-image <image>", "old name of --base-image; also sets --builder-image").hideHelp())
     .addOption(new Option("-l, --extra-labels <labels>", "comma-separated labels key=value").argParser(addLabel).default([], "none"))
     .option("--force", "overwrite the file");
-  outputOption(command, ["text", "json", "yaml"])
+  addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", DOCKERFILE_HELP)
     .action(async (folder: string, options: DockerfileCommandOptions) => {
       const { dockerfile } = await import("../commands/catalog/dockerfile.ts");
@@ -184,11 +184,11 @@ export function addImages(catalog: Command, terminal: Terminal): void {
     .option("--packages <names>", "comma-separated list of packages to include", collectCsv, [])
     .option("--versions <range>", "version range to include, or PACKAGE:RANGE for one package; repeatable", collect, [])
     .option("--bundles <names>", "comma-separated list of bundles to include; * at the end matches any suffix", collectCsv, []);
-  addRegistryOptions(outputOption(command, ["text", "name", "json", "yaml"]))
+  addRegistryOptions(addOutputOption(command, ["text", "name", "json", "yaml"]))
     .addHelpText("after", IMAGES_HELP)
     .action(async (source: string, options: ImagesOptions) => {
-      const { listImages } = await import("../commands/catalog/images.ts");
-      await listImages(terminal, source, options);
+      const { printImages } = await import("../commands/catalog/images.ts");
+      await printImages(terminal, source, options);
     });
 }
 
@@ -222,7 +222,7 @@ export function addCatalogMigrate(catalog: Command, terminal: Terminal): void {
       "image of each version of package manifests, with {{.Package}}, {{.Name}} and {{.Version}}",
     )
     .option("--bundles-dir <folder>", "empty folder for registry+v1 bundles of the package manifests");
-  addRegistryOptions(addMigrateOptions(outputOption(command, ["text", "json", "yaml"])))
+  addRegistryOptions(addMigrateOptions(addOutputOption(command, ["text", "json", "yaml"])))
     .addHelpText("after", MIGRATE_HELP)
     .action(async (source: string, folder: string, options: CatalogMigrateOptions) => {
       const { migrate } = await import("../commands/catalog/migrate.ts");
@@ -268,7 +268,7 @@ export function addMirror(catalog: Command, terminal: Terminal): void {
     .option("--name <name>", "name of the objects (default: name of the folder or repository)")
     .option("--to-dir <path>", "folder for the files (default: <name>-manifests)")
     .option("--parallel <number>", "number of concurrent copies", parseParallel, 4);
-  addPushOptions(outputOption(command, ["text", "json", "yaml"]))
+  addPushOptions(addOutputOption(command, ["text", "json", "yaml"]))
     .addHelpText("after", MIRROR_HELP)
     .action(async (source: string, target: string, options: CatalogMirrorOptions) => {
       const { mirror } = await import("../commands/catalog/mirror.ts");
@@ -382,7 +382,7 @@ function addConvert(template: Command, terminal: Terminal): void {
 
 const VALIDATE_HELP = `
 Reports all errors (opm validate would reject the catalog) with file and line, warnings (probable
-mistakes in upgrade graph, dependencies or field names) and hints (severity info).
+mistakes in upgrade graph, dependencies or field names) and notes (severity info).
 docs/reference/catalog-rules.md describes each rule. catalogd serves catalogs with errors and reports
 them in condition Valid, unless it runs with --catalog-validation=Strict. It never serves catalogs
 that it cannot read.

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { addOptionGroup, addRegistryOptions, collect, collectCsv } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddBundleOptions } from "../commands/catalog/addBundle.ts";
 import type { AddEdgeOptions, DeprecateOptions, EdgeOptions, EditOptions, RemoveEdgeOptions } from "../commands/catalog/edit.ts";
@@ -20,7 +20,7 @@ opm would reject the result for a new reason. Repeating a command changes nothin
 /** Adds the options of `EditOptions`. */
 function addEditOptions(command: Command): Command {
   const withDryRun = addOptionGroup(command, "edit", [new Option("--dry-run", "print the change as a diff without writing it")]);
-  return outputOption(withDryRun, ["text", "json", "yaml"]);
+  return addOutputOption(withDryRun, ["text", "json", "yaml"]);
 }
 
 /** Adds the upgrade edges of a new channel entry. */
@@ -260,7 +260,7 @@ export function addExtract(catalog: Command, terminal: Terminal): void {
     .option("--heads-only", "only the newest version of each channel")
     .option("--default-channel <name>", "default channel if the original one is excluded");
   const withDryRun = command.option("--dry-run", "print the files as a diff without writing them");
-  addRegistryOptions(outputOption(withDryRun, ["text", "json", "yaml"]))
+  addRegistryOptions(addOutputOption(withDryRun, ["text", "json", "yaml"]))
     .addHelpText("after", EXTRACT_HELP)
     .action(async (source: string, target: string, options: ExtractOptions) => {
       const { runExtract } = await import("../commands/catalog/extract.ts");

@@ -6,11 +6,11 @@ import {
   addWaitOptions,
   type ClusterOptions,
   collect,
-  colorOption,
+  createColorOption,
   type InstallOptions,
   type ReleaseOptions,
 } from "../cli/options.ts";
-import { addManagedFieldsOption, type ObjectOutputOptions, type Output, outputOption } from "../cli/output.ts";
+import { addManagedFieldsOption, addOutputOption, type ObjectOutputOptions, type Output } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ApproveOptions } from "../commands/approve.ts";
 import type { EventsOptions } from "../commands/events.ts";
@@ -85,7 +85,7 @@ export function addInstall(program: Command, terminal: Terminal): void {
       ]),
     );
   addWaitOptions(command);
-  outputOption(addRegistryOptions(addReleaseOptions(command)), ["text", "name", "json", "yaml"])
+  addOutputOption(addRegistryOptions(addReleaseOptions(command)), ["text", "name", "json", "yaml"])
     .addHelpText("after", INSTALL_HELP)
     .action(async (packageName: string, options: InstallOptions) => {
       const { install } = await import("../commands/install.ts");
@@ -122,7 +122,7 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
     .option("--dry-run", "show the plan and its permissions, and change nothing")
     .option("--all", "show labels and annotations without an effect, and errors that follow from missing permissions")
-    .addOption(colorOption())
+    .addOption(createColorOption())
     .option("-y, --yes", "accept the plan and its permissions without prompting");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
     .addHelpText("after", UPGRADE_HELP)
@@ -261,7 +261,7 @@ export function addList(program: Command, terminal: Terminal): void {
     .option("--outdated", "list only extensions with an available update")
     .option("--apis", "list the APIs that extensions provide, with the operations you may perform")
     .option("-n, --namespace <name>", "namespace in which --apis checks your permissions (default: all namespaces)");
-  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
+  addManagedFieldsOption(addOutputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", LIST_HELP)
     .action(async (options: ListExtensionsOptions) => {
       const { listExtensions } = await import("../commands/list.ts");
@@ -279,7 +279,7 @@ Examples:
 /** Adds `olmv1 get`, which shows one extension. */
 export function addGet(program: Command, terminal: Terminal): void {
   const command = program.command("get").description("Show one extension").argument("<name>", "name of the ClusterExtension");
-  addManagedFieldsOption(outputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
+  addManagedFieldsOption(addOutputOption(addClusterOptions(command), ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", GET_HELP)
     .action(async (name: string, options: ClusterOptions & ObjectOutputOptions) => {
       const { getExtension } = await import("../commands/list.ts");
@@ -328,7 +328,7 @@ export function addEvents(program: Command, terminal: Terminal): void {
     .description("Show the Events of an extension, oldest first")
     .argument("<name>", "name of the ClusterExtension")
     .option("-w, --watch", "print new Events until Ctrl-C");
-  outputOption(addClusterOptions(command), ["text", "json", "yaml"])
+  addOutputOption(addClusterOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", EVENTS_HELP)
     .action(async (name: string, options: EventsOptions) => {
       const { events } = await import("../commands/events.ts");
@@ -350,7 +350,7 @@ export function addHistory(program: Command, terminal: Terminal): void {
     .command("history")
     .description("Show the releases of an extension, newest first")
     .argument("<name>", "name of the ClusterExtension");
-  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
+  addOutputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", HISTORY_HELP)
     .action(async (name: string, options: ReleaseOptions & { output: Output }) => {
       const { history } = await import("../commands/history.ts");

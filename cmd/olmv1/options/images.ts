@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { ExpectedLabel } from "../../../pkg/authoring/build/publishImage.ts";
 import { addOptionGroup, addPushOptions, collect } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { BuildOptions } from "../commands/catalog/build.ts";
 import type { PushOptions } from "../commands/push.ts";
@@ -17,7 +17,7 @@ function addBuildOptions(command: Command, work: (directory: string, options: Bu
     new Option("--annotation <key=value>", "annotation of the image manifest; repeatable").argParser(collect),
     new Option("--force", "build even if the content is invalid"),
   ]);
-  return addPushOptions(outputOption(command, ["text", "json", "yaml", "name"])).action(work);
+  return addPushOptions(addOutputOption(command, ["text", "json", "yaml", "name"])).action(work);
 }
 
 /** Adds a command that pushes images of one kind. @param examples at least two lines */
@@ -28,7 +28,7 @@ function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedL
     .argument("<source>", PLACE)
     .argument("<destination>", "destination, in the same format")
     .option("--force", `push even if the image lacks the label of a ${expected.what}`);
-  addPushOptions(outputOption(command, ["text", "json", "yaml", "name"]))
+  addPushOptions(addOutputOption(command, ["text", "json", "yaml", "name"]))
     .addHelpText("after", `\nKeeps the digest, copies all platforms, and skips existing content.\n\nExamples:\n${examples}`)
     .action(async (source: string, destination: string, options: PushOptions) => {
       const { push } = await import("../commands/push.ts");

@@ -6,10 +6,10 @@ import {
   addProxyOptions,
   addRegistryOptions,
   addReleaseOptions,
-  durationOption,
-  repeatableOption,
+  createDurationOption,
+  createRepeatableOption,
 } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type {
   CatalogsOptions,
@@ -113,7 +113,7 @@ function addCheck(migrate: Command, terminal: Terminal): void {
     .option("-A, --all-namespaces", "Subscriptions in all namespaces; this is the default")
     .option("--all", "all Subscriptions; this is the default");
   addCatalogDir(addRegistryOptions(addClusterOptions(command)));
-  outputOption(command, ["text", "json", "yaml", "name"])
+  addOutputOption(command, ["text", "json", "yaml", "name"])
     .addHelpText("after", CHECK_HELP)
     .action(async (names: string[], options: MigrateCheckOptions) => {
       const { showCheck } = await import("../commands/migrate/check.ts");
@@ -129,7 +129,7 @@ function addCatalogs(migrate: Command, terminal: Terminal): void {
     .option("-n, --namespace <name>", "only CatalogSources in this namespace")
     .option("--name <name>", "name of the ClusterCatalog (default: name of the CatalogSource)");
   addTimeout(addConfirmation(command));
-  outputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"])
+  addOutputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"])
     .addHelpText("after", CATALOGS_HELP)
     .action(async (names: string[], options: CatalogsOptions) => {
       const { showCatalogs } = await import("../commands/migrate/catalogs.ts");
@@ -157,7 +157,7 @@ function addConvert(migrate: Command, terminal: Terminal): void {
       .choices(WEBHOOK_CERT_PROVIDERS)
       .default("auto"),
   );
-  outputOption(command, ["text", "json", "yaml"])
+  addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CONVERT_HELP)
     .action(async (name: string | undefined, options: MigrateConvertOptions) => {
       const { showConvert } = await import("../commands/migrate/convert.ts");
@@ -172,7 +172,7 @@ function addRollback(migrate: Command, terminal: Terminal): void {
     .argument("[name]", "name of the ClusterExtension or of the former Subscription")
     .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only this namespace");
   addClusterOptions(addAll(addConfirmation(addTimeout(command))));
-  outputOption(command, ["text", "json", "yaml"])
+  addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", ROLLBACK_HELP)
     .action(async (name: string | undefined, options: MigrateRollbackOptions) => {
       const { showRollback } = await import("../commands/migrate/rollback.ts");
@@ -188,7 +188,7 @@ function addCleanup(migrate: Command, terminal: Terminal): void {
     .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only this namespace")
     .option("--operator-group", "also delete the OperatorGroup; no other operator in its namespace may need it");
   addClusterOptions(addAll(addConfirmation(command)));
-  outputOption(command, ["text", "json", "yaml"])
+  addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLEANUP_HELP)
     .action(async (name: string | undefined, options: CleanupOptions) => {
       const { showCleanup } = await import("../commands/migrate/cleanup.ts");
@@ -211,12 +211,12 @@ function addAll(command: Command): Command {
 }
 
 function addTimeout(command: Command): Command {
-  return addOptionGroup(command, "migration", [durationOption("--timeout", "maximum time to wait for each controller", "5m")]);
+  return addOptionGroup(command, "migration", [createDurationOption("--timeout", "maximum time to wait for each controller", "5m")]);
 }
 
 function addCatalogDir(command: Command): Command {
   return command.addOption(
-    repeatableOption(
+    createRepeatableOption(
       "--catalog-dir <[name=]path>",
       "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], for the ClusterCatalog of this name, instead of the cluster's; repeatable",
     ),

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addSourceOptions, SOURCES_HELP } from "../cli/catalogOptions.ts";
-import { addClusterOptions, addOptionGroup, addRegistryOptions, collect, repeatableOption } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addClusterOptions, addOptionGroup, addRegistryOptions, collect, createRepeatableOption } from "../cli/options.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { GraphForm, GraphOptions } from "../commands/graph.ts";
 import type { SearchOptions } from "../commands/search.ts";
@@ -11,17 +11,17 @@ import type { VersionsOptions } from "../commands/versions.ts";
 /** Adds the filters and the output of a search. */
 function addSearchOptions(command: Command): Command {
   addOptionGroup(command, "filters", [
-    repeatableOption("--kind <kind>", "provided API: Kind, Kind.group or group/version/Kind; repeatable"),
-    repeatableOption("--keyword <word>", "keyword; repeatable"),
+    createRepeatableOption("--kind <kind>", "provided API: Kind, Kind.group or group/version/Kind; repeatable"),
+    createRepeatableOption("--keyword <word>", "keyword; repeatable"),
     new Option("--capability <level>", "capability level, such as 'Deep Insights'"),
-    repeatableOption("--arch <name>", "supported machine architecture, such as arm64; repeatable"),
-    repeatableOption("--os <name>", "supported operating system; repeatable"),
-    repeatableOption("--feature <name>", "infrastructure feature, such as disconnected; repeatable"),
-    repeatableOption("--channel <name>", "channel with a version of the package; repeatable"),
+    createRepeatableOption("--arch <name>", "supported machine architecture, such as arm64; repeatable"),
+    createRepeatableOption("--os <name>", "supported operating system; repeatable"),
+    createRepeatableOption("--feature <name>", "infrastructure feature, such as disconnected; repeatable"),
+    createRepeatableOption("--channel <name>", "channel with a version of the package; repeatable"),
     new Option("--installable", "only packages that you may install and that run on this cluster"),
     new Option("--limit <number>", "maximum number of packages to print (default: all)").argParser(parseLimit),
   ]);
-  return outputOption(command, ["text", "wide", "name", "json", "yaml"]);
+  return addOutputOption(command, ["text", "wide", "name", "json", "yaml"]);
 }
 
 function parseLimit(value: string): number | undefined {
@@ -87,11 +87,11 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
   addRegistryOptions(addClusterOptions(addSearchOptions(command)))
     .addHelpText("after", CATALOG_SEARCH_HELP)
     .action(async (name: string, words: string[], options: Omit<SearchOptions, "catalog" | "catalogDir" | "catalogImage">) => {
-      const [{ search }, { sourceNamed }] = await Promise.all([
+      const [{ search }, { parseSource }] = await Promise.all([
         import("../commands/search.ts"),
         import("../../../pkg/sources/catalogNames.ts"),
       ]);
-      await search(terminal, words, { ...options, ...(await sourceNamed(name)) });
+      await search(terminal, words, { ...options, ...(await parseSource(name)) });
     });
 }
 
@@ -116,7 +116,7 @@ export function addShow(program: Command, terminal: Terminal): void {
     .argument("<package[@version]>", "name of the package, with an optional version or bundle")
     .option("--channel <name>", "show the head of this channel")
     .addOption(new Option("--examples [kind]", "print example custom resources, all or of one kind"));
-  addSourceOptions(outputOption(command, ["text", "wide", "name", "json", "yaml"]))
+  addSourceOptions(addOutputOption(command, ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", SHOW_HELP)
     .action(async (text: string, options: ShowOptions) => {
       const { show } = await import("../commands/show.ts");
@@ -145,7 +145,7 @@ export function addVersions(program: Command, terminal: Terminal): void {
     .option("--channel <name>", "only versions and upgrade edges of this channel; repeatable", collect, [])
     .option("--all", "list all versions (default: the newest 20)")
     .option("--installed <version>", "installed version or bundle (default: from the cluster)");
-  addSourceOptions(outputOption(command, ["text", "wide", "name", "json", "yaml"]))
+  addSourceOptions(addOutputOption(command, ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", VERSIONS_HELP)
     .action(async (name: string, options: VersionsOptions) => {
       const { versions } = await import("../commands/versions.ts");

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { WEBHOOK_CERT_PROVIDERS } from "../../../pkg/api/flagValues.ts";
 import { addResolutionOptions, RESOLUTION_SOURCES_HELP } from "../cli/catalogOptions.ts";
-import { addProxyOptions, addRegistryOptions, addReleaseOptions, collect, colorOption } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addProxyOptions, addRegistryOptions, addReleaseOptions, collect, createColorOption } from "../cli/options.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { ClusterUpgradeCheckOptions } from "../commands/clusterUpgradeCheck.ts";
 import type { PlanOptions } from "../commands/plan.ts";
@@ -41,7 +41,7 @@ export function addPlan(program: Command, terminal: Terminal): void {
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
     .option("--all", "show labels and annotations without an effect, and errors that follow from missing permissions")
-    .addOption(colorOption())
+    .addOption(createColorOption())
     .option(
       "--catalog <sources...>",
       "folders, files or images (also oci:FOLDER[:TAG] and oci-archive:FILE[:TAG]) of file-based catalogs, with equal priority (default: the selected ClusterCatalogs)",
@@ -52,7 +52,7 @@ export function addPlan(program: Command, terminal: Terminal): void {
       .choices(WEBHOOK_CERT_PROVIDERS)
       .default("auto"),
   );
-  outputOption(command, ["text", "json", "yaml"])
+  addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", PLAN_HELP)
     .action(async (name: string | undefined, options: PlanOptions) => {
       const { showPlan } = await import("../commands/plan.ts");
@@ -153,7 +153,7 @@ export function addClusterUpgradeCheck(program: Command, terminal: Terminal): vo
     "--cluster-version <version>",
     "version of the cluster, such as 4.18.9 (default: from its ClusterVersion)",
   );
-  outputOption(command, ["text", "json", "yaml"])
+  addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLUSTER_UPGRADE_CHECK_HELP)
     .action(async (options: ClusterUpgradeCheckOptions) => {
       const { showUpgradeCheck } = await import("../commands/clusterUpgradeCheck.ts");

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 import { addReleaseOptions, SHELLS, type Shell } from "../cli/options.ts";
-import { outputOption } from "../cli/output.ts";
+import { addOutputOption } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { CompleteOptions } from "../commands/completion/complete.ts";
 import type { DevOptions } from "../commands/dev.ts";
@@ -55,7 +55,7 @@ Exit codes:
 /** Adds `olmv1 doctor`, which checks an installation and suggests fixes. */
 export function addDoctor(program: Command, terminal: Terminal): void {
   const command = program.command("doctor").description("Check the installation of OLM v1 and suggest fixes");
-  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
+  addOutputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", DOCTOR_HELP)
     .action(async (options: DoctorOptions) => {
       const { doctor } = await import("../commands/doctor.ts");
@@ -78,7 +78,7 @@ export function addVersion(program: Command, terminal: Terminal): void {
     .command("version")
     .description("Print the versions of olmv1, the servers and Kubernetes")
     .option("--client", "print only the version of this command line");
-  outputOption(addReleaseOptions(command), ["text", "json", "yaml"])
+  addOutputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", VERSION_HELP)
     .action(async (options: VersionOptions) => {
       const { showVersions } = await import("../commands/version.ts");
@@ -105,8 +105,8 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .addArgument(new Argument("<shell>", "name of the shell").choices(SHELLS))
     .addHelpText("after", COMPLETION_HELP)
     .action(async (shell: Shell) => {
-      const { script } = await import("../commands/completion/script.ts");
-      terminal.out(script(shell));
+      const { getCompletionScript } = await import("../commands/completion/script.ts");
+      terminal.out(getCompletionScript(shell));
     });
   program
     .command("__complete", { hidden: true })

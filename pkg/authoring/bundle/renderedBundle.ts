@@ -11,10 +11,10 @@ import { goJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../golang/yaml.ts";
 import { chooseNamespace } from "../../installer/bundlePermissions.ts";
-import { knownResource } from "../../rbac/resources.ts";
-import { userRoles } from "../../rbac/userRoles.ts";
+import { findKnownResource } from "../../rbac/resources.ts";
+import { buildUserRoles } from "../../rbac/userRoles.ts";
 import { withStringData } from "../../release/cleanObject.ts";
-import { installOrder } from "../../release/plan.ts";
+import { sortForInstall } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
@@ -47,9 +47,9 @@ export interface BundleRendering {
 export function renderForInstall(bundle: RegistryV1Bundle, request: RenderRequest): BundleRendering {
   const { namespace: installNamespace = chooseNamespace(bundle), config, proxy, aggregateUserRoles } = request;
   const rendered = renderBundle(bundle, { installNamespace, config, certProvider: providerFor(request.certProvider), proxy });
-  const all = aggregateUserRoles ? [...rendered, ...userRoles(rendered)] : rendered;
+  const all = aggregateUserRoles ? [...rendered, ...buildUserRoles(rendered)] : rendered;
   const { objects, notes } = prepareObjects(all, { installNamespace, isNamespaced });
-  return { objects: installOrder(objects), notes: [...explainLegacyCrds(bundle), ...configNotes(config, rendered), ...notes] };
+  return { objects: sortForInstall(objects), notes: [...explainLegacyCrds(bundle), ...configNotes(config, rendered), ...notes] };
 }
 
 /** Formats objects as YAML documents, or as a List in JSON on one line. */
@@ -64,7 +64,7 @@ function providerFor(name: WebhookCertProvider) {
 }
 
 function isNamespaced(gvk: GroupVersionKind): boolean | undefined {
-  return knownResource(gvk)?.namespaced;
+  return findKnownResource(gvk)?.namespaced;
 }
 
 /** A configuration that was merged from sources. */

@@ -11,8 +11,8 @@ import { messageOf } from "../../errors/errors.ts";
 import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
-import { yamlDocument } from "../../golang/yamlDocument.ts";
-import { knownResource } from "../../rbac/resources.ts";
+import { parseYamlDocument } from "../../golang/yamlDocument.ts";
+import { findKnownResource } from "../../rbac/resources.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { Adjusted } from "../../release/workloads.ts";
 import { renderBundle } from "../../render/render.ts";
@@ -55,7 +55,7 @@ function renderAll(bundle: RegistryV1Bundle): Rendering[] {
 }
 
 function isNamespaced(gvk: GroupVersionKind): boolean | undefined {
-  return knownResource(gvk)?.namespaced;
+  return findKnownResource(gvk)?.namespaced;
 }
 
 const CSV_KIND = "ClusterServiceVersion";
@@ -204,7 +204,7 @@ function tryLoad(files: BundleFiles): RegistryV1Bundle | Error {
 
 function readAnnotations(files: BundleFiles): JsonObject {
   try {
-    const document = yamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
+    const document = parseYamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
     return isObject(document) ? { ...objectAt(document, "annotations") } : {};
   } catch {
     return {}; // rule "unreadable" reports the error

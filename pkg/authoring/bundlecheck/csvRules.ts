@@ -6,7 +6,7 @@ import { decodeBase64 } from "../../golang/base64.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
-import { operatorVersion, parseVersion } from "../../version/version.ts";
+import { parseOperatorVersion, parseVersion } from "../../version/version.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, formatMemberPath, type RuleTable, Source } from "./rule.ts";
 
@@ -68,7 +68,7 @@ function versionForm(content: BundleContent): Breach[] {
     parseVersion(written);
     return [];
   } catch (err) {
-    const read = operatorVersion(written);
+    const read = parseOperatorVersion(written);
     return [
       { message: `spec.version ${goQuote(written)} is interpreted as ${read}: ${messageOf(err)}`, at: content.inCsv("spec", "version") },
     ];

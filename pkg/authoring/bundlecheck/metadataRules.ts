@@ -4,7 +4,7 @@ import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
 import { parseMaxVersion } from "../../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { memberOf } from "../../golang/members.ts";
+import { findMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
@@ -32,7 +32,7 @@ export const ANNOTATION_RULES: RuleTable = {
 };
 
 function textOf({ annotations }: BundleContent, key: string): string {
-  const value = memberOf(annotations, key);
+  const value = findMember(annotations, key);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value).trim() : "";
 }
 

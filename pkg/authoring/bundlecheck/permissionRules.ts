@@ -1,4 +1,4 @@
-import { memberOf, objectsAt } from "../../golang/members.ts";
+import { findMember, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { BundleContent, Place } from "./content.ts";
@@ -56,7 +56,7 @@ function rulesOf(content: BundleContent): PlacedRule[] {
 }
 
 function readList(rule: PlacedRule["rule"], member: string): unknown[] {
-  const list = memberOf(rule, member);
+  const list = findMember(rule, member);
   return Array.isArray(list) ? list : [];
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, bundleVersion, channelHeads, ownVersion, rangeTest, versionInName } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { givenText, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { findMember, getListMember, getObjectMember, getObjectMembers, getOptionalText, getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /** The compared parts of a bundle. */
@@ -38,11 +38,11 @@ export class ComparedPackage {
   }
 
   addChannel(name: string, blob: JsonObject): void {
-    const entries = objectMembers(blob, "entries").map((entry) => ({
-      name: textMember(entry, "name"),
-      replaces: givenText(entry, "replaces"),
-      skips: listMember(entry, "skips").filter((skip) => typeof skip === "string"),
-      skipRange: givenText(entry, "skipRange"),
+    const entries = getObjectMembers(blob, "entries").map((entry) => ({
+      name: getTextMember(entry, "name"),
+      replaces: getOptionalText(entry, "replaces"),
+      skips: getListMember(entry, "skips").filter((skip) => typeof skip === "string"),
+      skipRange: getOptionalText(entry, "skipRange"),
     }));
     this.#entries.set(name, entries);
   }
@@ -53,10 +53,10 @@ export class ComparedPackage {
   }
 
   addDeprecations(blob: JsonObject): void {
-    for (const entry of objectMembers(blob, "entries")) {
-      const reference = objectMember(entry, "reference") ?? {};
-      const [schema, name] = [textMember(reference, "schema"), textMember(reference, "name")];
-      this.deprecations.set(JSON.stringify([schema, name]), { schema, name, message: textMember(entry, "message") });
+    for (const entry of getObjectMembers(blob, "entries")) {
+      const reference = getObjectMember(entry, "reference") ?? {};
+      const [schema, name] = [getTextMember(reference, "schema"), getTextMember(reference, "name")];
+      this.deprecations.set(JSON.stringify([schema, name]), { schema, name, message: getTextMember(entry, "message") });
     }
   }
 
@@ -99,7 +99,7 @@ export class ComparedCatalog {
 
   /** Adds an object. @param fingerprint is kept instead of each property value; equal values must have equal fingerprints. */
   add({ schema, package: packageName, name, blob }: Meta, fingerprint: (value: unknown) => unknown): void {
-    if (schema === Schema.package) this.#package(name).defaultChannel = textMember(blob, "defaultChannel");
+    if (schema === Schema.package) this.#package(name).defaultChannel = getTextMember(blob, "defaultChannel");
     else if (schema === Schema.channel) this.#package(packageName).addChannel(name, blob);
     else if (schema === Schema.bundle)
       this.#package(packageName).addBundle(name, comparedBundle(blob, fingerprint), ownVersion(blob) ?? bundleVersion(""));
@@ -117,14 +117,14 @@ export class ComparedCatalog {
 
 function comparedBundle(blob: JsonObject, fingerprint: (value: unknown) => unknown): ComparedBundle {
   const properties = new Map<string, unknown[]>();
-  for (const property of objectMembers(blob, "properties")) {
-    const type = textMember(property, "type");
-    properties.set(type, [...(properties.get(type) ?? []), fingerprint(memberOf(property, "value"))]);
+  for (const property of getObjectMembers(blob, "properties")) {
+    const type = getTextMember(property, "type");
+    properties.set(type, [...(properties.get(type) ?? []), fingerprint(findMember(property, "value"))]);
   }
-  const relatedImages = objectMembers(blob, "relatedImages").map((related) => textMember(related, "image"));
+  const relatedImages = getObjectMembers(blob, "relatedImages").map((related) => getTextMember(related, "image"));
   const { text = "", release = "" } = ownVersion(blob) ?? {};
   return {
-    image: textMember(blob, "image"),
+    image: getTextMember(blob, "image"),
     version: release === "" ? text : `${text} release ${release}`,
     properties,
     relatedImages: relatedImages.sort(),

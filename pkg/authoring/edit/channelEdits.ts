@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
 import { findRangeFault } from "../../fbc/validate/propertyCheck.ts";
-import { textMember, withMember } from "../../golang/members.ts";
+import { getTextMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareByVersion, type EntryEdges, findHead, hasEdges, newEntry, readChannelEntries, withEntries } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
@@ -61,13 +61,13 @@ function defaultEdges(edit: PackageEdit, bundle: string, channel: string): Entry
  * @throws EditError, for example if the catalog has another bundle of that name: published bundles must not change.
  */
 export function addBundleToChannels(edit: PackageEdit, bundle: JsonObject, placements: readonly Placement[]): void {
-  const name = textMember(bundle, "name");
+  const name = getTextMember(bundle, "name");
   const [first] = placements;
   if (!first) throw new EditError("at least one channel is required");
   const known = edit.find(Schema.bundle, name);
   if (known && !isSame(known.blob, bundle))
     throw new EditError(
-      `package ${goQuote(edit.name)} has another bundle ${goQuote(name)}, with image ${goQuote(textMember(known.blob, "image"))}; published bundles must not change: release another version`,
+      `package ${goQuote(edit.name)} has another bundle ${goQuote(name)}, with image ${goQuote(getTextMember(known.blob, "image"))}; published bundles must not change: release another version`,
     );
   if (!edit.find(Schema.package, edit.name)) {
     edit.add({ schema: Schema.package, name: edit.name, defaultChannel: first.channel }, Schema.package, edit.name);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, channelHeads, compareKnownVersions, versionInName } from "../../fbc/bundleOrder.ts";
-import { givenText, listMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
+import { getListMember, getObjectMembers, getOptionalText, getTextMember, withMember } from "../../golang/members.ts";
 
 /** The upgrade edges of a channel entry. */
 export interface EntryEdges {
@@ -18,11 +18,11 @@ export interface EditedEntry extends EntryEdges {
 
 /** Returns the entries of a channel, in order. Ignores fields of the wrong type. */
 export function readChannelEntries(channel: Readonly<JsonObject>): EditedEntry[] {
-  return objectMembers(channel, "entries").map((source) => ({
-    name: textMember(source, "name"),
-    replaces: givenText(source, "replaces"),
-    skips: listMember(source, "skips").filter((skip) => typeof skip === "string"),
-    skipRange: givenText(source, "skipRange"),
+  return getObjectMembers(channel, "entries").map((source) => ({
+    name: getTextMember(source, "name"),
+    replaces: getOptionalText(source, "replaces"),
+    skips: getListMember(source, "skips").filter((skip) => typeof skip === "string"),
+    skipRange: getOptionalText(source, "skipRange"),
     source,
   }));
 }
@@ -49,10 +49,10 @@ export function hasEdges(entry: EditedEntry, { replaces, skips = [], skipRange }
 
 function formatEntry({ source, name, replaces, skips, skipRange }: EditedEntry): JsonObject {
   let entry = withMember(source, "name", name);
-  if (replaces !== givenText(source, "replaces")) entry = withMember(entry, "replaces", replaces);
-  if (skips.join("\n") !== listMember(source, "skips").join("\n"))
+  if (replaces !== getOptionalText(source, "replaces")) entry = withMember(entry, "replaces", replaces);
+  if (skips.join("\n") !== getListMember(source, "skips").join("\n"))
     entry = withMember(entry, "skips", skips.length > 0 ? [...skips] : undefined);
-  if (skipRange !== givenText(source, "skipRange")) entry = withMember(entry, "skipRange", skipRange);
+  if (skipRange !== getOptionalText(source, "skipRange")) entry = withMember(entry, "skipRange", skipRange);
   return entry;
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
-import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
+import { getObjectMember, getObjectMembers, getTextMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 
@@ -24,7 +24,7 @@ export function deprecate(edit: PackageEdit, target: DeprecationTarget, message:
     edit.add({ schema: Schema.deprecations, package: edit.name, entries: [entry] }, Schema.deprecations, "");
     return;
   }
-  const entries = objectMembers(holder.blob, "entries");
+  const entries = getObjectMembers(holder.blob, "entries");
   const known = entries.some((one) => isAbout(one, target));
   const changed = known ? entries.map((one) => (isAbout(one, target) ? withMember(one, "message", message) : one)) : [...entries, entry];
   edit.change(holder, withMember(holder.blob, "entries", changed));
@@ -34,7 +34,7 @@ export function deprecate(edit: PackageEdit, target: DeprecationTarget, message:
 export function removeDeprecation(edit: PackageEdit, target: DeprecationTarget): void {
   edit.requirePackage();
   for (const holder of edit.all(Schema.deprecations)) {
-    const entries = objectMembers(holder.blob, "entries");
+    const entries = getObjectMembers(holder.blob, "entries");
     const left = entries.filter((one) => !isAbout(one, target));
     if (left.length === entries.length) continue;
     if (left.length === 0) edit.remove(holder);
@@ -43,6 +43,6 @@ export function removeDeprecation(edit: PackageEdit, target: DeprecationTarget):
 }
 
 function isAbout(entry: JsonObject, { schema, name }: DeprecationTarget): boolean {
-  const reference = objectMember(entry, "reference") ?? {};
-  return textMember(reference, "schema") === schema && (schema === Schema.package || textMember(reference, "name") === name);
+  const reference = getObjectMember(entry, "reference") ?? {};
+  return getTextMember(reference, "schema") === schema && (schema === Schema.package || getTextMember(reference, "name") === name);
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { type BundleVersion, channelHeads } from "../../fbc/bundleOrder.ts";
 import { getPackageName, Schema } from "../../fbc/content.ts";
 import { findGraphFault } from "../../fbc/validate/channelCheck.ts";
-import { objectMember, objectMembers, textMember, withMember } from "../../golang/members.ts";
+import { getObjectMember, getObjectMembers, getTextMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
 import {
@@ -125,7 +125,7 @@ function selectEntries(
 function chooseDefault(edit: PackageEdit, requested: string | undefined): void {
   const found = edit.requirePackage();
   const names = edit.all(Schema.channel).map(({ name }) => name);
-  const own = textMember(found.blob, "defaultChannel");
+  const own = getTextMember(found.blob, "defaultChannel");
   const preferred = requested ?? own;
   const [only] = names;
   const chosen = names.includes(preferred) || requested !== undefined || names.length > 1 ? preferred : only;
@@ -140,14 +140,14 @@ function chooseDefault(edit: PackageEdit, requested: string | undefined): void {
 
 function dropDeprecations(edit: PackageEdit, bundles: ReadonlySet<string>): void {
   const isLeft = (entry: JsonObject): boolean => {
-    const reference = objectMember(entry, "reference") ?? {};
-    const name = textMember(reference, "name");
-    const schema = textMember(reference, "schema");
+    const reference = getObjectMember(entry, "reference") ?? {};
+    const name = getTextMember(reference, "name");
+    const schema = getTextMember(reference, "schema");
     if (schema === Schema.bundle) return bundles.has(name);
     return schema !== Schema.channel || edit.find(Schema.channel, name) !== undefined;
   };
   for (const holder of edit.all(Schema.deprecations)) {
-    const entries = objectMembers(holder.blob, "entries");
+    const entries = getObjectMembers(holder.blob, "entries");
     const left = entries.filter(isLeft);
     if (left.length === 0) edit.remove(holder);
     else if (left.length < entries.length) edit.change(holder, withMember(holder.blob, "entries", left));

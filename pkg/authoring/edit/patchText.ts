@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { diffArrays } from "diff";
 import { isScalar, type ParsedNode } from "yaml";
 import type { JsonObject } from "../../api/k8s.ts";
-import { canonicalJson, numberToken } from "../../golang/json.ts";
+import { canonicalJson, getNumberToken } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import {
@@ -100,7 +100,7 @@ export function prettyJson(value: unknown, indent: number): string {
   const format = (inner: unknown, level: number): string => {
     const pad = " ".repeat(indent * (level + 1));
     const end = `\n${" ".repeat(indent * level)}`;
-    if (typeof inner !== "object" || inner === null || numberToken(inner) !== undefined) return plainJson(inner);
+    if (typeof inner !== "object" || inner === null || getNumberToken(inner) !== undefined) return plainJson(inner);
     const members = Array.isArray(inner)
       ? inner.map((item) => format(item, level + 1))
       : Object.entries(inner).map(([key, member]) => `${JSON.stringify(key)}: ${format(member, level + 1)}`);
@@ -114,7 +114,7 @@ export function prettyJson(value: unknown, indent: number): string {
 function oneLineJson(value: unknown, spaced: boolean): string {
   const comma = spaced ? ", " : ",";
   const colon = spaced ? ": " : ":";
-  if (typeof value !== "object" || value === null || numberToken(value) !== undefined) return plainJson(value);
+  if (typeof value !== "object" || value === null || getNumberToken(value) !== undefined) return plainJson(value);
   if (Array.isArray(value)) return `[${value.map((item) => oneLineJson(item, spaced)).join(comma)}]`;
   const members = Object.entries(value).map(([key, member]) => JSON.stringify(key) + colon + oneLineJson(member, spaced));
   return `{${members.join(comma)}}`;

@@ -1,5 +1,5 @@
 import { quoteExcerpt } from "../../fbc/boundedTexts.ts";
-import { isObject, listMember, memberOf, objectMember, textMember } from "../../golang/members.ts";
+import { findMember, getListMember, getObjectMember, getTextMember, isObject } from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
@@ -62,29 +62,29 @@ function requirementsOf({ properties }: LintedBundle): Requirement[] {
 function within(constraint: Record<string, unknown>, path: YamlPath, depth: number): Requirement[] {
   if (depth > MAX_DEPTH) return [];
   const found: Requirement[] = [];
-  const gvk = objectMember(constraint, "gvk");
-  const needed = objectMember(constraint, "package");
+  const gvk = getObjectMember(constraint, "gvk");
+  const needed = getObjectMember(constraint, "package");
   if (gvk) found.push({ path: [...path, "gvk"], property: "olm.constraint", api: apiText(gvk) });
   if (needed) found.push({ path: [...path, "package"], property: "olm.constraint", package: packageOf(needed) });
   for (const compound of ["all", "any"]) {
-    const inner = objectMember(constraint, compound);
-    for (const [i, one] of (inner ? listMember(inner, "constraints") : []).entries())
+    const inner = getObjectMember(constraint, compound);
+    for (const [i, one] of (inner ? getListMember(inner, "constraints") : []).entries())
       if (isObject(one)) found.push(...within(one, [...path, compound, "constraints", i], depth + 1));
   }
   return found;
 }
 
 function apiText(value: Record<string, unknown>): string {
-  return ["group", "version", "kind"].map((member) => textMember(value, member)).join("/");
+  return ["group", "version", "kind"].map((member) => getTextMember(value, member)).join("/");
 }
 
 function packageOf(value: Record<string, unknown>): { name: string; range: string } {
-  return { name: textMember(value, "packageName"), range: textMember(value, "versionRange") };
+  return { name: getTextMember(value, "packageName"), range: getTextMember(value, "versionRange") };
 }
 
 function topLevelNot(bundle: LintedBundle): LintBreach[] {
   return bundle.properties.flatMap(({ index, type, value }) => {
-    if (type !== "olm.constraint" || !isObject(value) || memberOf(value, "not") === undefined) return [];
+    if (type !== "olm.constraint" || !isObject(value) || findMember(value, "not") === undefined) return [];
     const message = "constraint not has no effect on its own: move it into all, next to the constraint that it narrows";
     return [{ subject: bundle, path: ["properties", index, "value", "not"], message }];
   });

@@ -5,7 +5,16 @@ import { collectApis, readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
 import type { FindingSubject } from "../../fbc/validate/finding.ts";
 import { SCHEMA_SHAPES, type Shape } from "../../fbc/validate/shape.ts";
-import { foldKey, givenText, isObject, listMember, memberOf, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import {
+  findMember,
+  foldKey,
+  getListMember,
+  getObjectMember,
+  getObjectMembers,
+  getOptionalText,
+  getTextMember,
+  isObject,
+} from "../../golang/members.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 
 /** An unknown field of an object. */
@@ -153,7 +162,7 @@ export class LintedCatalog {
     const subject = { schema, package: packageName, name, place };
     const faults = fieldFaults(schema, blob);
     if (faults.length > 0) this.fields.push({ ...subject, faults });
-    if (schema === Schema.package) this.#package(name).package ??= { ...subject, defaultChannel: textMember(blob, "defaultChannel") };
+    if (schema === Schema.package) this.#package(name).package ??= { ...subject, defaultChannel: getTextMember(blob, "defaultChannel") };
     else if (schema === Schema.channel) this.#package(packageName).channels.push({ ...subject, entries: entriesOf(blob) });
     else if (schema === Schema.bundle) this.#addBundle(subject, blob);
     else if (schema === Schema.deprecations) addDeprecations(this.#package(packageName).deprecated, blob);
@@ -191,16 +200,16 @@ export class LintedCatalog {
   #addBundle(subject: FindingSubject, blob: JsonObject): void {
     const { bundles } = this.#package(subject.package);
     if (bundles.has(subject.name)) return;
-    const given = objectMembers(blob, "properties");
+    const given = getObjectMembers(blob, "properties");
     const csv = readCsvMetadata(given);
     bundles.set(subject.name, {
       ...subject,
-      image: textMember(blob, "image"),
-      relatedImages: objectMembers(blob, "relatedImages").map((related) => textMember(related, "image")),
+      image: getTextMember(blob, "image"),
+      relatedImages: getObjectMembers(blob, "relatedImages").map((related) => getTextMember(related, "image")),
       version: ownVersion(blob),
       properties: given.map((property, index) => {
-        const type = textMember(property, "type");
-        return { index, type, value: LARGE.has(type) ? undefined : memberOf(property, "value") };
+        const type = getTextMember(property, "type");
+        return { index, type, value: LARGE.has(type) ? undefined : findMember(property, "value") };
       }),
       hasCsv: csv !== undefined,
       requiredApis: collectApis([], csv).required,
@@ -210,20 +219,20 @@ export class LintedCatalog {
 }
 
 function entriesOf(blob: JsonObject): LintedEntry[] {
-  return objectMembers(blob, "entries").map((entry, index) => ({
+  return getObjectMembers(blob, "entries").map((entry, index) => ({
     index,
-    name: textMember(entry, "name"),
-    replaces: textMember(entry, "replaces"),
-    skips: listMember(entry, "skips").filter((skip) => typeof skip === "string"),
-    skipRange: givenText(entry, "skipRange"),
+    name: getTextMember(entry, "name"),
+    replaces: getTextMember(entry, "replaces"),
+    skips: getListMember(entry, "skips").filter((skip) => typeof skip === "string"),
+    skipRange: getOptionalText(entry, "skipRange"),
   }));
 }
 
 function addDeprecations({ channels, bundles }: LintedDeprecations, blob: JsonObject): void {
-  for (const entry of objectMembers(blob, "entries")) {
-    const reference = objectMember(entry, "reference") ?? {};
-    const schema = textMember(reference, "schema");
-    if (schema === Schema.channel) channels.add(textMember(reference, "name"));
-    else if (schema === Schema.bundle) bundles.add(textMember(reference, "name"));
+  for (const entry of getObjectMembers(blob, "entries")) {
+    const reference = getObjectMember(entry, "reference") ?? {};
+    const schema = getTextMember(reference, "schema");
+    if (schema === Schema.channel) channels.add(getTextMember(reference, "name"));
+    else if (schema === Schema.bundle) bundles.add(getTextMember(reference, "name"));
   }
 }

@@ -13,8 +13,8 @@ import type { ImageStores } from "../../oci/store/imageStores.ts";
 import { nameIn, namesText } from "../../oci/store/layoutIndex.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
 import { type BundleReader, isDirectory } from "../../sources/bundleReader.ts";
-import { filesOf } from "../../sources/catalogContent.ts";
-import { catalogNameFor } from "../../sources/catalogNames.ts";
+import { listCatalogFiles } from "../../sources/catalogContent.ts";
+import { deriveCatalogName } from "../../sources/catalogNames.ts";
 import { listImages, listProvidedApis, listRequiredApis, listRequiredPackages } from "./bundleReferences.ts";
 import { carriedImage, formatDestination, type MirroredImage, type MirrorTarget, mirroredImage } from "./mirroredImages.ts";
 import { type CatalogSelection, subsetPackage } from "./subset.ts";
@@ -111,7 +111,8 @@ async function* sourceOf(text: string): AsyncGenerator<CatalogFileSource> {
 }
 
 async function* metasIn(source: string): AsyncGenerator<Meta> {
-  for (const { path, location } of await filesOf(source)) yield* decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path);
+  for (const { path, location } of await listCatalogFiles(source))
+    yield* decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path);
 }
 
 /** Objects without a package are always selected. */
@@ -151,7 +152,7 @@ export async function planMirror(
   signal: AbortSignal,
 ): Promise<MirrorPlan> {
   const toMirrored = (ref: ImageName): MirroredImage => ("layout" in target ? carriedImage(ref) : mirroredImage(ref, target));
-  const name = catalogNameFor(source);
+  const name = deriveCatalogName(source);
   const local = { registry: "localhost", repository: name, tag: "latest" };
   const layout = await layoutNamed(source);
   if (layout) return planLayout(layout, { toMirrored, local, selection }, stores, reader, signal);
@@ -195,7 +196,7 @@ async function planLayout(
     catalog: toMirrored(ref),
     pinned: isWhole ? pinned : undefined,
     isNamed: isWhole && found?.isWhole === true,
-    name: found ? catalogNameFor(found.source) : local.repository,
+    name: found ? deriveCatalogName(found.source) : local.repository,
     carried: found && layout,
   };
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { packageContent, Schema } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
-import { isObject, memberOf, withMember } from "../../golang/members.ts";
+import { findMember, isObject, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseBundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";
@@ -112,20 +112,20 @@ function subsetMeta(meta: Meta, { kept, bundles, defaultChannel }: Kept): Meta[]
       return [{ ...meta, blob: withMember(meta.blob, "defaultChannel", defaultChannel) }];
     case Schema.channel: {
       const names = kept.get(meta.name);
-      return names ? [withEntries(meta, (entry) => names.has(memberOf(entry, "name") as string))] : [];
+      return names ? [withEntries(meta, (entry) => names.has(findMember(entry, "name") as string))] : [];
     }
     case Schema.bundle:
       return bundles.has(meta.name) ? [meta] : [];
     case Schema.deprecations: {
       const isAbout = (entry: JsonObject): boolean => {
-        const reference = memberOf(entry, "reference");
+        const reference = findMember(entry, "reference");
         if (!isObject(reference)) return true;
-        const [schema, name] = [memberOf(reference, "schema"), memberOf(reference, "name")];
+        const [schema, name] = [findMember(reference, "schema"), findMember(reference, "name")];
         if (typeof name !== "string") return true;
         return schema === Schema.bundle ? bundles.has(name) : schema === Schema.channel ? kept.has(name) : true;
       };
       const left = withEntries(meta, isAbout);
-      return (memberOf(left.blob, "entries") as unknown[]).length > 0 ? [left] : [];
+      return (findMember(left.blob, "entries") as unknown[]).length > 0 ? [left] : [];
     }
     default:
       return [meta];
@@ -133,7 +133,7 @@ function subsetMeta(meta: Meta, { kept, bundles, defaultChannel }: Kept): Meta[]
 }
 
 function withEntries(meta: Meta, isKept: (entry: JsonObject) => boolean): Meta {
-  const entries = memberOf(meta.blob, "entries");
+  const entries = findMember(meta.blob, "entries");
   const left = Array.isArray(entries) ? entries.filter((entry) => !isObject(entry) || isKept(entry)) : [];
   return { ...meta, blob: withMember(meta.blob, "entries", left) };
 }

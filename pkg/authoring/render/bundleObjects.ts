@@ -6,8 +6,8 @@ import { parseRawProperties, readDependencies, unwrapProperty } from "../../bund
 import type { BundleFiles } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
-import { withNumberTokens } from "../../golang/json.ts";
-import { isObject, memberOf } from "../../golang/members.ts";
+import { keepNumberTokens } from "../../golang/json.ts";
+import { findMember, isObject } from "../../golang/members.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
 import { formatList } from "../../text/lists.ts";
@@ -122,9 +122,9 @@ export interface MetadataFolder {
  */
 export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFolder {
   const documents = filesDirectlyIn(files, metadata).flatMap((path) => documentIn(files.get(path)));
-  const annotations = documents.map((document) => memberOf(document, "annotations")).find(identifiesBundle);
+  const annotations = documents.map((document) => findMember(document, "annotations")).find(identifiesBundle);
   if (annotations === undefined) throw new Error("Could not find annotations file");
-  const properties = documents.map((document) => memberOf(document, "properties")).find((list) => Array.isArray(list) && list.length > 0);
+  const properties = documents.map((document) => findMember(document, "properties")).find((list) => Array.isArray(list) && list.length > 0);
   const { properties: required, faults } = readDependencies(files, metadata);
   return {
     packageName: textIn(annotations, PACKAGE_KEY),
@@ -147,7 +147,7 @@ export function annotatedProperties(text: string): { properties: Property[]; war
 /** Parses the value of a property. A number in olm.maxOpenShiftVersion keeps its digits. */
 function parsedValue(type: string, value: string): unknown {
   const text = `{"properties":[{"type":${JSON.stringify(type)},"value":${value === "" ? "null" : value}}]}`;
-  const { properties } = withNumberTokens(JSON.parse(text), text) as { properties: [{ value: unknown }] };
+  const { properties } = keepNumberTokens(JSON.parse(text), text) as { properties: [{ value: unknown }] };
   return properties[0].value;
 }
 
@@ -165,13 +165,13 @@ function identifiesBundle(annotations: unknown): boolean {
 }
 
 function textIn(annotations: unknown, key: string): string {
-  const value = isObject(annotations) ? memberOf(annotations, key) : undefined;
+  const value = isObject(annotations) ? findMember(annotations, key) : undefined;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
 function propertyIn(item: unknown): Property[] {
   if (!isObject(item)) return [];
   const property = unwrapProperty(item);
-  const type = memberOf(property, "type");
-  return typeof type === "string" ? [{ type, value: sortKeys(memberOf(property, "value") ?? null) }] : [];
+  const type = findMember(property, "type");
+  return typeof type === "string" ? [{ type, value: sortKeys(findMember(property, "value") ?? null) }] : [];
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { numberToken } from "../../golang/json.ts";
-import { foldKey, isObject, memberOf } from "../../golang/members.ts";
+import { getNumberToken } from "../../golang/json.ts";
+import { findMember, foldKey, isObject } from "../../golang/members.ts";
 
 /** A field of a typed object. */
 interface FieldForm {
@@ -84,7 +84,7 @@ export function orderMetaMembers(meta: Meta): Meta {
 /** Sorts the fields of all objects by name. Keeps number tokens. */
 function sortFields(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortFields);
-  if (!isObject(value) || numberToken(value) !== undefined) return value;
+  if (!isObject(value) || getNumberToken(value) !== undefined) return value;
   return Object.fromEntries(
     Object.keys(value)
       .sort()
@@ -94,7 +94,7 @@ function sortFields(value: unknown): unknown {
 
 function applyForm(object: JsonObject, form: readonly FieldForm[]): JsonObject {
   const stated = form.flatMap(({ key, zero, members }): [string, unknown][] => {
-    const value = memberOf(object, key) ?? zero;
+    const value = findMember(object, key) ?? zero;
     if (zero === undefined && isEmpty(value)) return [];
     return [[key, members === undefined ? value : applyInside(value, members)]];
   });

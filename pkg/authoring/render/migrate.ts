@@ -4,7 +4,7 @@ import type { Csv } from "../../bundle/types.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
-import { isObject, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { findMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { excerpt } from "../../text/truncate.ts";
@@ -68,20 +68,23 @@ export function parseMigrationLevel(text: string): MigrationLevel {
 export function migrateMeta(meta: Meta, level: MigrationLevel): Meta {
   if (meta.schema !== Schema.bundle) return meta;
   const blob = { ...meta.blob };
-  const properties = memberOf(blob, "properties");
+  const properties = findMember(blob, "properties");
   if (Array.isArray(properties)) blob[keyOf(blob, "properties")] = objectsLast(migratedProperties(blob, level));
-  const images = memberOf(blob, "relatedImages");
+  const images = findMember(blob, "relatedImages");
   if (Array.isArray(images) && images.every(hasImage)) blob[keyOf(blob, "relatedImages")] = sortByImage(images);
   return { ...meta, blob };
 }
 
 function migratedProperties(blob: JsonObject, level: MigrationLevel): JsonObject[] {
-  const properties = [...objectMembers(blob, "properties")];
-  if (level === "none" || textMember(blob, "image") === "") return properties;
-  if (properties.some((property) => textMember(property, "type") === CSV_METADATA)) return properties;
+  const properties = [...getObjectMembers(blob, "properties")];
+  if (level === "none" || getTextMember(blob, "image") === "") return properties;
+  if (properties.some((property) => getTextMember(property, "type") === CSV_METADATA)) return properties;
   const csv = findCsv(properties);
   if (csv === undefined) return properties;
-  return [...properties.filter((property) => textMember(property, "type") !== OBJECT), { ...metadataOf(csv, textMember(blob, "name")) }];
+  return [
+    ...properties.filter((property) => getTextMember(property, "type") !== OBJECT),
+    { ...metadataOf(csv, getTextMember(blob, "name")) },
+  ];
 }
 
 function metadataOf(csv: JsonObject, bundle: string): Property {
@@ -95,15 +98,15 @@ function metadataOf(csv: JsonObject, bundle: string): Property {
 /** Finds the first ClusterServiceVersion among the manifests in `properties`. */
 export function findCsv(properties: readonly JsonObject[]): JsonObject | undefined {
   for (const property of properties) {
-    if (textMember(property, "type") !== OBJECT) continue;
-    const manifest: unknown = parseYaml(Buffer.from(textMember(objectAt(property, "value"), "data"), "base64").toString());
+    if (getTextMember(property, "type") !== OBJECT) continue;
+    const manifest: unknown = parseYaml(Buffer.from(getTextMember(objectAt(property, "value"), "data"), "base64").toString());
     if (isObject(manifest) && manifest["kind"] === "ClusterServiceVersion") return manifest;
   }
   return undefined;
 }
 
 function objectsLast(properties: readonly JsonObject[]): JsonObject[] {
-  const isLast = (property: JsonObject): boolean => [OBJECT, CSV_METADATA].includes(textMember(property, "type"));
+  const isLast = (property: JsonObject): boolean => [OBJECT, CSV_METADATA].includes(getTextMember(property, "type"));
   return [...properties.filter((property) => !isLast(property)), ...properties.filter(isLast)];
 }
 
@@ -112,5 +115,5 @@ function hasImage(item: unknown): item is { image: string } {
 }
 
 function keyOf(blob: JsonObject, key: string): string {
-  return Object.keys(blob).find((name) => blob[name] === memberOf(blob, key)) ?? key;
+  return Object.keys(blob).find((name) => blob[name] === findMember(blob, key)) ?? key;
 }

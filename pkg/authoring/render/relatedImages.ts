@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { wrongKind } from "../../fbc/content.ts";
-import { isObject, listMember, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { getListMember, getObjectMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
 
 /** An image that a bundle needs. The name is empty if the bundle does not set it. */
 export interface RelatedImage {
@@ -36,17 +36,17 @@ function listedImages(list: unknown): RelatedImage[] {
   if (list === undefined || list === null) return [];
   if (!Array.isArray(list)) throw new Error(`spec.relatedImages: ${wrongKind(list, "a list")}`);
   return list.map((item: unknown) => ({
-    name: isObject(item) ? textMember(item, "name") : "",
-    image: isObject(item) ? textMember(item, "image") : "",
+    name: isObject(item) ? getTextMember(item, "name") : "",
+    image: isObject(item) ? getTextMember(item, "image") : "",
   }));
 }
 
 function operatorImages(spec: JsonObject): string[] {
   const install = objectAt(spec, "install");
-  if (textMember(install, "strategy") !== "deployment") return [];
-  return objectMembers(objectAt(install, "spec"), "deployments").flatMap((deployment) => {
-    const pod = objectMember(objectAt(objectAt(deployment, "spec"), "template"), "spec") ?? {};
-    const containers = [...listMember(pod, "containers"), ...listMember(pod, "initContainers")];
-    return containers.map((container) => (isObject(container) ? textMember(container, "image") : ""));
+  if (getTextMember(install, "strategy") !== "deployment") return [];
+  return getObjectMembers(objectAt(install, "spec"), "deployments").flatMap((deployment) => {
+    const pod = getObjectMember(objectAt(objectAt(deployment, "spec"), "template"), "spec") ?? {};
+    const containers = [...getListMember(pod, "containers"), ...getListMember(pod, "initContainers")];
+    return containers.map((container) => (isObject(container) ? getTextMember(container, "image") : ""));
   });
 }

@@ -4,7 +4,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { wrongKind } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
 import { goJson } from "../../golang/json.ts";
-import { memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { findMember, getObjectMembers, getTextMember, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
 import { excerpt } from "../../text/truncate.ts";
@@ -47,32 +47,32 @@ function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): void {
 function crdApis(crd: JsonObject): ApiKey[] {
   const spec = objectAt(crd, "spec");
   const names = objectAt(spec, "names");
-  const versions = objectMembers(spec, "versions").map((version) => textMember(version, "name"));
-  const single = textMember(crd, "apiVersion").endsWith("/v1beta1") ? textMember(spec, "version") : "";
+  const versions = getObjectMembers(spec, "versions").map((version) => getTextMember(version, "name"));
+  const single = getTextMember(crd, "apiVersion").endsWith("/v1beta1") ? getTextMember(spec, "version") : "";
   return [...new Set([...versions, ...(single === "" ? [] : [single])])].map((version) => ({
-    group: textMember(spec, "group"),
+    group: getTextMember(spec, "group"),
     version,
-    kind: textMember(names, "kind"),
-    plural: textMember(names, "plural"),
+    kind: getTextMember(names, "kind"),
+    plural: getTextMember(names, "plural"),
   }));
 }
 
 function definedApis(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
-  return objectMembers(objectAt(objectAt(csv, "spec"), "customresourcedefinitions"), which).map((definition) => {
-    const name = textMember(definition, "name");
+  return getObjectMembers(objectAt(objectAt(csv, "spec"), "customresourcedefinitions"), which).map((definition) => {
+    const name = getTextMember(definition, "name");
     const dot = name.indexOf(".");
     if (dot < 0) throw new Error(`couldn't parse plural.group from crd name: ${excerpt(name)}`);
-    const [version, kind] = [textMember(definition, "version"), textMember(definition, "kind")];
+    const [version, kind] = [getTextMember(definition, "version"), getTextMember(definition, "kind")];
     return { group: name.slice(dot + 1), version, kind, plural: name.slice(0, dot) };
   });
 }
 
 function apiServices(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
-  return objectMembers(objectAt(objectAt(csv, "spec"), "apiservicedefinitions"), which).map((api) => ({
-    group: textMember(api, "group"),
-    version: textMember(api, "version"),
-    kind: textMember(api, "kind"),
-    plural: textMember(api, "name"),
+  return getObjectMembers(objectAt(objectAt(csv, "spec"), "apiservicedefinitions"), which).map((api) => ({
+    group: getTextMember(api, "group"),
+    version: getTextMember(api, "version"),
+    kind: getTextMember(api, "kind"),
+    plural: getTextMember(api, "name"),
   }));
 }
 
@@ -144,7 +144,7 @@ function withoutEmpty(blob: JsonObject): JsonObject {
 }
 
 function annotationsOf(csv: JsonObject): { properties: Property[]; warnings: string[] } {
-  const text = memberOf(objectAt(objectAt(csv, "metadata"), "annotations"), "olm.properties");
+  const text = findMember(objectAt(objectAt(csv, "metadata"), "annotations"), "olm.properties");
   return typeof text === "string" ? annotatedProperties(text) : { properties: [], warnings: [] };
 }
 
@@ -208,7 +208,7 @@ function keyOf({ value }: Property): string {
 }
 
 function textAt(object: JsonObject, key: string): string {
-  const value = memberOf(object, key);
+  const value = findMember(object, key);
   return typeof value === "string" ? value : "";
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { describeKind, metaFrom, packageContentsFrom, Schema, wrongKind } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { foldKey, isObject, memberOf, textMember } from "../../golang/members.ts";
+import { findMember, foldKey, getTextMember, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
 import { orderMetaMembers } from "../render/catalogObject.ts";
@@ -32,14 +32,14 @@ export function readBasicTemplate(text: string): BasicTemplate {
   if (bundles.some(({ blob }) => !isBundleTemplate(blob))) throw new Error("unexpected fields present in basic template bundle");
   return {
     metas: metas.filter(({ schema }) => schema !== Schema.bundle).map(orderMetaMembers),
-    images: bundles.map(({ blob }) => textMember(blob, "image")),
+    images: bundles.map(({ blob }) => getTextMember(blob, "image")),
   };
 }
 
 /** Converts the objects of a catalog to a template. Keeps only the images of bundles. */
 export function toBasicTemplate(metas: readonly Meta[]): JsonObject {
   const entries = metas.map((meta) =>
-    meta.schema === Schema.bundle ? { schema: Schema.bundle, image: textMember(meta.blob, "image") } : orderMetaMembers(meta).blob,
+    meta.schema === Schema.bundle ? { schema: Schema.bundle, image: getTextMember(meta.blob, "image") } : orderMetaMembers(meta).blob,
   );
   return { schema: BASIC_SCHEMA, entries };
 }
@@ -58,9 +58,9 @@ export function parseTemplate(text: string): JsonObject {
 
 /** Reads the list `entries` of a template. @throws Error for another schema, and for entries that are not catalog objects. */
 export function readTemplateEntries(document: JsonObject, schema: string): Meta[] {
-  const found = textMember(document, "schema");
+  const found = getTextMember(document, "schema");
   if (found !== schema) throw new Error(`template has unknown schema (${goQuote(found)}), should be ${goQuote(schema)}`);
-  const entries = memberOf(document, "entries") ?? [];
+  const entries = findMember(document, "entries") ?? [];
   if (!Array.isArray(entries)) throw new Error(`unmarshalling template: entries: ${wrongKind(entries, "a list")}`);
   const metas = entries.map((entry: unknown, i) => {
     try {
@@ -74,5 +74,5 @@ export function readTemplateEntries(document: JsonObject, schema: string): Meta[
 }
 
 function isBundleTemplate(blob: JsonObject): boolean {
-  return textMember(blob, "image") !== "" && Object.keys(blob).every((key) => BUNDLE_MEMBERS.has(foldKey(key)));
+  return getTextMember(blob, "image") !== "" && Object.keys(blob).every((key) => BUNDLE_MEMBERS.has(foldKey(key)));
 }

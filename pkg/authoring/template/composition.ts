@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { getPackageName } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { members } from "../../fbc/validate/shape.ts";
-import { listMember, objectMembers, textMember } from "../../golang/members.ts";
+import { getListMember, getObjectMembers, getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { isPathElement } from "../render/catalogText.ts";
@@ -87,7 +87,7 @@ const SHAPE = members({
  */
 export function readCompositeConfig(text: string): CompositeConfig {
   const document = parseStrictYaml(text, SHAPE);
-  const references = objectMembers(document, "references").map(referenceFrom);
+  const references = getObjectMembers(document, "references").map(referenceFrom);
   if (references.length === 0) throw new Error("references: must name at least one catalog");
   const names = new Map<string, number>();
   for (const [i, { name }] of references.entries()) {
@@ -95,14 +95,14 @@ export function readCompositeConfig(text: string): CompositeConfig {
     if (other !== undefined) throw new Error(`references[${i}].name: ${goQuote(name)} is also the name of references[${other}]`);
     names.set(name.toLowerCase(), i);
   }
-  return { name: folderName(document, "name"), repo: textMember(document, "repo"), tag: textMember(document, "tag"), references };
+  return { name: folderName(document, "name"), repo: getTextMember(document, "repo"), tag: getTextMember(document, "tag"), references };
 }
 
 function referenceFrom(reference: JsonObject, i: number): CatalogReference {
   const at = `references[${i}].`;
-  const [image, path] = [textMember(reference, "image"), textMember(reference, "path")];
+  const [image, path] = [getTextMember(reference, "image"), getTextMember(reference, "path")];
   if ((image === "") === (path === "")) throw new Error(`${at}image: set either an image or a path`);
-  const packages = listMember(reference, "packages").filter((name): name is string => typeof name === "string");
+  const packages = getListMember(reference, "packages").filter((name): name is string => typeof name === "string");
   return {
     name: folderName(reference, "name", at),
     source: image === "" ? { path } : { image },
@@ -111,7 +111,7 @@ function referenceFrom(reference: JsonObject, i: number): CatalogReference {
 }
 
 function folderName(object: JsonObject, key: string, at = ""): string {
-  const name = textMember(object, key);
+  const name = getTextMember(object, key);
   if (name === "") throw new Error(`${at}${key}: must be set`);
   if (!isPathElement(name) || name.startsWith(".") || name.startsWith("-"))
     throw new Error(`${at}${key}: invalid folder name ${goQuote(name)}: must be a single path element that does not begin with "." or "-"`);

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { members } from "../../fbc/validate/shape.ts";
-import { isObject, memberOf, objectAt, objectMember, objectMembers, textMember } from "../../golang/members.ts";
+import { findMember, getObjectMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../../version/version.ts";
@@ -50,7 +50,7 @@ const SHAPE = members({
 export function readSemverTemplate(text: string): SemverTemplate {
   try {
     const document = parseStrictYaml(text, SHAPE);
-    if (textMember(document, "schema") !== SEMVER_SCHEMA)
+    if (getTextMember(document, "schema") !== SEMVER_SCHEMA)
       throw new Error(`readFile: input file has unknown schema, should be ${goQuote(SEMVER_SCHEMA)}`);
     const images = Object.fromEntries(ARCHETYPES.map((archetype) => [archetype, imagesOf(document, archetype)]));
     return { kinds: kindsOf(document), images: images as Record<Archetype, string[]> };
@@ -60,13 +60,13 @@ export function readSemverTemplate(text: string): SemverTemplate {
 }
 
 function imagesOf(document: JsonObject, archetype: Archetype): string[] {
-  return objectMembers(objectMember(document, archetype) ?? {}, "bundles").map((bundle) => textMember(bundle, "image"));
+  return getObjectMembers(getObjectMember(document, archetype) ?? {}, "bundles").map((bundle) => getTextMember(bundle, "image"));
 }
 
 function kindsOf(document: JsonObject): ChannelKinds {
-  const major = memberOf(document, "generateMajorChannels") === true;
-  const minor = memberOf(document, "generateMinorChannels") === true || !major;
-  const preference = textMember(document, "defaultChannelTypePreference");
+  const major = findMember(document, "generateMajorChannels") === true;
+  const minor = findMember(document, "generateMinorChannels") === true || !major;
+  const preference = getTextMember(document, "defaultChannelTypePreference");
   if (preference === "") return { major, minor, preference: minor ? "minor" : "major" };
   if (preference !== "major" && preference !== "minor")
     throw new Error(`unknown DefaultChannelTypePreference: ${goQuote(preference)}\nValid values are 'major' or 'minor'`);
@@ -229,12 +229,12 @@ function findBundle(image: string, bundles: ReadonlyMap<string, TemplateBundle>)
   const bundle = bundles.get(image);
   if (!bundle) throw new Error(`supplied bundle image name ${goQuote(image)} not found in rendered bundle images`);
   const { name, blob } = bundle.meta;
-  const own = objectMembers(blob, "properties").filter((property) => textMember(property, "type") === "olm.package");
+  const own = getObjectMembers(blob, "properties").filter((property) => getTextMember(property, "type") === "olm.package");
   const value = own[0]?.["value"];
   if (own.length !== 1) throw new Error(`bundle ${goQuote(name)} has multiple "olm.package" properties, expected exactly 1`);
   if (!isObject(value)) throw new Error(`parse properties for bundle ${goQuote(name)}: olm.package: expected an object`);
-  const version = textMember(value, "version");
-  return { name, version: parseBundleVersion(name, version), package: textMember(value, "packageName") };
+  const version = getTextMember(value, "version");
+  return { name, version: parseBundleVersion(name, version), package: getTextMember(value, "packageName") };
 }
 
 function parseBundleVersion(bundle: string, version: string): Version {
@@ -270,11 +270,11 @@ function packageMeta(name: string, { channels, defaultChannel }: SemverChannels,
 /** Returns the fields `icon` and `description` of an olm.package from a ClusterServiceVersion, if set. */
 export function packageDescription(csv: JsonObject): JsonObject {
   const spec = objectAt(csv, "spec");
-  const description = textMember(spec, "description");
-  const [icon] = objectMembers(spec, "icon");
-  const base64data = icon === undefined ? "" : textMember(icon, "base64data");
+  const description = getTextMember(spec, "description");
+  const [icon] = getObjectMembers(spec, "icon");
+  const base64data = icon === undefined ? "" : getTextMember(icon, "base64data");
   return {
-    ...(base64data === "" || icon === undefined ? {} : { icon: { base64data, mediatype: textMember(icon, "mediatype") } }),
+    ...(base64data === "" || icon === undefined ? {} : { icon: { base64data, mediatype: getTextMember(icon, "mediatype") } }),
     ...(description === "" ? {} : { description }),
   };
 }

@@ -4,7 +4,7 @@ import { Schema } from "../../fbc/content.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { formatOpmError } from "../../fbc/validate/finding.ts";
-import { isObject, listMember, memberOf, objectAt, objectMembers, textMember } from "../../golang/members.ts";
+import { findMember, getListMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { orderMetaMembers } from "../render/catalogObject.ts";
@@ -24,7 +24,7 @@ export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
  * @see C-20; operator-registry v1.73.0 alpha/template/substitutes
  */
 function substituteInChannel(channel: Meta, base: string, substitute: string): Meta {
-  const entries = objectMembers(channel.blob, "entries").map(entryFrom);
+  const entries = getObjectMembers(channel.blob, "entries").map(entryFrom);
   const replaced = entries.find(({ name }) => name === base);
   if (!replaced) return channel;
   const { replaces, skips = [], skipRange } = replaced;
@@ -40,12 +40,12 @@ function redirect({ name, replaces, skips = [], skipRange }: ChannelEntry, base:
 }
 
 function entryFrom(object: JsonObject): ChannelEntry {
-  const skips = listMember(object, "skips").filter((skip): skip is string => typeof skip === "string");
+  const skips = getListMember(object, "skips").filter((skip): skip is string => typeof skip === "string");
   return entry({
-    name: textMember(object, "name"),
-    replaces: textMember(object, "replaces"),
+    name: getTextMember(object, "name"),
+    replaces: getTextMember(object, "replaces"),
     skips,
-    skipRange: textMember(object, "skipRange"),
+    skipRange: getTextMember(object, "skipRange"),
   });
 }
 
@@ -92,9 +92,9 @@ export function readSubstitutesTemplate(text: string): SubstitutesTemplate {
   const metas = readTemplateEntries(document, SUBSTITUTES_SCHEMA).map(orderMetaMembers);
   const fault = findOpmRefusal(metas);
   if (fault !== undefined) throw new Error(`render: entries are not valid FBC: ${fault}`);
-  const substitutions = objectMembers(document, "substitutions").map((item) => ({
-    name: textMember(item, "name"),
-    base: textMember(item, "base"),
+  const substitutions = getObjectMembers(document, "substitutions").map((item) => ({
+    name: getTextMember(item, "name"),
+    base: getTextMember(item, "base"),
   }));
   refuseReuse(substitutions);
   for (const substitution of substitutions) withSubstitution(substitution, () => checkNames(substitution));
@@ -176,18 +176,18 @@ function checkOrder({ name, base }: Substitution, bundle: Meta, catalog: readonl
 
 /** Reads the version of a bundle. Build metadata counts as release only if the bundle has annotation olm.substitutesFor. */
 function versionOf({ blob }: Meta): VersionRelease {
-  const properties = objectMembers(blob, "properties");
-  const own = properties.filter((property) => textMember(property, "type") === "olm.package");
+  const properties = getObjectMembers(blob, "properties");
+  const own = properties.filter((property) => getTextMember(property, "type") === "olm.package");
   const value = own[0]?.["value"];
   if (own.length !== 1 || !isObject(value)) throw new Error('must be exactly one property of type "olm.package"');
-  const release = memberOf(value, "release");
+  const release = findMember(value, "release");
   const given = typeof release === "string" ? release : "";
-  const isRelease = given === "" && textMember(annotationsOf(properties), "olm.substitutesFor") !== "";
-  return parseVersionRelease(textMember(value, "version"), isRelease ? undefined : given);
+  const isRelease = given === "" && getTextMember(annotationsOf(properties), "olm.substitutesFor") !== "";
+  return parseVersionRelease(getTextMember(value, "version"), isRelease ? undefined : given);
 }
 
 function annotationsOf(properties: readonly JsonObject[]): JsonObject {
-  const metadata = properties.find((property) => textMember(property, "type") === CSV_METADATA);
+  const metadata = properties.find((property) => getTextMember(property, "type") === CSV_METADATA);
   if (metadata) return objectAt(objectAt(metadata, "value"), "annotations");
   return objectAt(objectAt(findCsv(properties) ?? {}, "metadata"), "annotations");
 }

@@ -2,7 +2,7 @@ import { bundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { textMember } from "../../golang/members.ts";
+import { getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { BASIC_SCHEMA, parseTemplate } from "./basicTemplate.ts";
 import { SEMVER_SCHEMA } from "./semverTemplate.ts";
@@ -27,7 +27,7 @@ export function parseTemplateType(text: string): TemplateType {
 
 /** Detects the type of a template from its schema. @throws Error if the schema is missing or unknown. */
 export function detectTemplateType(text: string): TemplateType {
-  const schema = textMember(parseTemplate(text), "schema");
+  const schema = getTextMember(parseTemplate(text), "schema");
   if (schema === "") throw new Error("template input missing required 'schema' field");
   const type = TYPES.get(schema);
   if (type === undefined) throw new Error(`unknown template schema: ${schema}`);

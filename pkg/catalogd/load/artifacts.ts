@@ -5,7 +5,7 @@ import { CatalogData } from "../../fbc/summary/packageData.ts";
 import { summarizePackage } from "../../fbc/summary/packageSummary.ts";
 import { createSearchRecord } from "../../fbc/summary/search.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
-import { memberOf } from "../../golang/members.ts";
+import { findMember } from "../../golang/members.ts";
 import type { DerivedArtifact } from "../store/content.ts";
 
 /** One line of an artifact: the keys to find it by, and the object. */
@@ -72,13 +72,13 @@ const propertiesArtifact: ArtifactMaker = {
   add(meta, emit) {
     if (meta.schema !== Schema.bundle) return;
     const properties = listProperties(meta);
-    const image = memberOf(meta.blob, "image");
+    const image = findMember(meta.blob, "image");
     const value = {
       package: meta.package,
       bundle: meta.name,
       ...readStatedVersion(properties),
       image: typeof image === "string" && image !== "" ? image : undefined,
-      properties: properties.filter((property) => !LARGE.has(memberOf(property, "type"))),
+      properties: properties.filter((property) => !LARGE.has(findMember(property, "type"))),
     };
     emit({ schema: Schema.bundle, package: meta.package, name: meta.name, value });
   },

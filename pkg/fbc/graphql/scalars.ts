@@ -1,4 +1,4 @@
-import { goJson, numberToken } from "../../golang/json.ts";
+import { getNumberToken, goJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Scalar } from "./catalogSchema.ts";
 
@@ -67,7 +67,7 @@ function commonScalar(sample: readonly unknown[]): Scalar {
 function scalarOf(value: unknown): Scalar {
   if (typeof value === "boolean") return "Boolean";
   if (typeof value === "number" || typeof value === "bigint") return numberScalar(Number(value));
-  const token = isObject(value) ? numberToken(value) : undefined;
+  const token = isObject(value) ? getNumberToken(value) : undefined;
   return token === undefined ? "String" : numberScalar(Number(token));
 }
 
@@ -76,5 +76,5 @@ function numberScalar(value: number): Scalar {
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return isObject(value) && numberToken(value) === undefined;
+  return isObject(value) && getNumberToken(value) === undefined;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { isObject, memberOf, objectsAt } from "../../golang/members.ts";
+import { findMember, isObject, objectsAt } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
@@ -42,7 +42,7 @@ export function readBundleDetails(meta: Meta, reading: { examples: boolean } = {
   if (!csv) return { links: [], maintainers: [], provided: [] };
   const { annotations, spec, crds, apiServices } = csv;
   const hidden = new Set(hiddenIn(annotations["operators.operatorframework.io/internal-objects"]));
-  const long = memberOf(spec, "description");
+  const long = findMember(spec, "description");
   const almExamples = annotations["alm-examples"];
   return {
     longDescription: typeof long === "string" ? truncate(long.trim(), MAX_LONG) || undefined : undefined,

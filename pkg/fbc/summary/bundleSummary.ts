@@ -1,5 +1,5 @@
-import { numberToken } from "../../golang/json.ts";
-import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { getNumberToken } from "../../golang/json.ts";
+import { findMember, isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { collectWords, MAX_TEXT, readBoundedText, readWords } from "../boundedTexts.ts";
@@ -142,11 +142,11 @@ export interface CatalogBundleSummary extends StatedVersion {
 const MAX_VERSION = 256;
 
 /** Returns the summary of a bundle. Never throws. Invalid values are absent. */
-export function summarizeBundle(meta: Meta): CatalogBundleSummary {
+export function summarizeCatalogBundle(meta: Meta): CatalogBundleSummary {
   const properties = listProperties(meta);
   const csv = readCsvMetadata(properties);
   const annotations = csv?.annotations ?? {};
-  const images = memberOf(meta.blob, "relatedImages");
+  const images = findMember(meta.blob, "relatedImages");
   return {
     name: meta.name,
     ...readStatedVersion(properties),
@@ -169,11 +169,11 @@ export function listProperties({ blob }: Meta): readonly Readonly<Record<string,
  * release. Both are absent without a valid version.
  */
 export function readStatedVersion(properties: readonly Readonly<Record<string, unknown>>[]): StatedVersion {
-  const property = properties.find((one) => memberOf(one, "type") === "olm.package");
+  const property = properties.find((one) => findMember(one, "type") === "olm.package");
   if (!property) return {};
   const value = objectAt(property, "value");
-  const version = memberOf(value, "version");
-  const stated = memberOf(value, "release");
+  const version = findMember(value, "version");
+  const stated = findMember(value, "release");
   if (typeof version !== "string" || version.length > MAX_VERSION) return {};
   if (stated !== undefined && stated !== null && typeof stated !== "string") return {};
   try {
@@ -190,7 +190,7 @@ function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
   const certified = readBoundedText(annotations, "certified");
   return {
     displayName: readBoundedText(spec, "displayName", 256),
-    description: readBoundedText(annotations, "description") ?? firstParagraph(memberOf(spec, "description")),
+    description: readBoundedText(annotations, "description") ?? firstParagraph(findMember(spec, "description")),
     provider: readBoundedText(objectAt(spec, "provider"), "name", 256),
     keywords: unlessEmpty(readWords(spec, "keywords")),
     categories: unlessEmpty(collectWords((readBoundedText(annotations, "categories") ?? "").split(","))),
@@ -204,10 +204,10 @@ function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
 function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleSupport {
   const annotations = csv?.annotations ?? {};
   const spec = csv?.spec ?? {};
-  const modes = objectsAt(spec, "installModes").filter((mode) => memberOf(mode, "supported") === true);
+  const modes = objectsAt(spec, "installModes").filter((mode) => findMember(mode, "supported") === true);
   return {
     capability: readBoundedText(annotations, "capabilities", 64),
-    installModes: collectWords(modes.map((mode) => memberOf(mode, "type"))).sort(),
+    installModes: collectWords(modes.map((mode) => findMember(mode, "type"))).sort(),
     minKubeVersion: readBoundedText(spec, "minKubeVersion", 64),
     maxOpenShiftVersion: maxOpenShiftVersion(properties),
     ...platformsFrom(csv?.labels ?? {}),
@@ -217,11 +217,11 @@ function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv
 
 /** Reads the unparsed value of olm.maxOpenShiftVersion. For a number, returns its original digits if they are known. */
 function maxOpenShiftVersion(properties: readonly Readonly<Record<string, unknown>>[]): string | undefined {
-  const property = properties.find((one) => memberOf(one, "type") === "olm.maxOpenShiftVersion");
+  const property = properties.find((one) => findMember(one, "type") === "olm.maxOpenShiftVersion");
   if (!property) return undefined;
-  const value = memberOf(property, "value");
+  const value = findMember(property, "value");
   if (typeof value === "string") return truncate(value.trim(), 64) || undefined;
-  return typeof value === "number" ? String(value) : isObject(value) ? numberToken(value) : undefined;
+  return typeof value === "number" ? String(value) : isObject(value) ? getNumberToken(value) : undefined;
 }
 
 function firstParagraph(value: unknown): string | undefined {

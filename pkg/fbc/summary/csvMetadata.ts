@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { isObject, memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { findMember, isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 
@@ -30,13 +30,13 @@ const YAML_MEMBER = /^(apiVersion|kind):[ \t]+["']?([\w./-]+)/gm;
  */
 export function readCsvMetadata(properties: readonly Readonly<Record<string, unknown>>[]): CsvMetadata | undefined {
   for (const property of properties) {
-    if (memberOf(property, "type") !== "olm.csv.metadata") continue;
-    const value = memberOf(property, "value");
+    if (findMember(property, "type") !== "olm.csv.metadata") continue;
+    const value = findMember(property, "value");
     if (isObject(value)) return fromMetadata(value);
   }
   for (const property of properties) {
-    if (memberOf(property, "type") !== "olm.bundle.object") continue;
-    const data = memberOf(objectAt(property, "value"), "data");
+    if (findMember(property, "type") !== "olm.bundle.object") continue;
+    const data = findMember(objectAt(property, "value"), "data");
     const csv = typeof data === "string" && data.length <= MAX_OBJECT ? csvIn(data) : undefined;
     if (csv) return fromManifest(csv);
   }
@@ -72,7 +72,7 @@ function csvIn(data: string): JsonObject | undefined {
   const bytes = Buffer.from(data, "base64");
   if (guess === undefined && !bytes.includes(KIND)) return undefined;
   const object = parsed(bytes.toString("utf8"));
-  return isObject(object) && memberOf(object, "kind") === KIND ? object : undefined;
+  return isObject(object) && findMember(object, "kind") === KIND ? object : undefined;
 }
 
 /** Reports whether an object that begins with `head` is a ClusterServiceVersion; undefined if the beginning is not sufficient. */
@@ -121,7 +121,7 @@ export function collectApis(properties: readonly Readonly<Record<string, unknown
 }
 
 function withType(properties: readonly Readonly<Record<string, unknown>>[], type: string): Readonly<Record<string, unknown>>[] {
-  return properties.filter((property) => memberOf(property, "type") === type).map((property) => objectAt(property, "value"));
+  return properties.filter((property) => findMember(property, "type") === type).map((property) => objectAt(property, "value"));
 }
 
 function collectSorted(gvks: Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined, key: "owned" | "required"): string[] {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { memberOf, objectAt, objectsAt } from "../../golang/members.ts";
+import { findMember, objectAt, objectsAt } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { isName, MAX_TEXT, readBoundedText } from "../boundedTexts.ts";
@@ -7,7 +7,7 @@ import { channelHeads } from "../bundleOrder.ts";
 import { getPackageName, Schema } from "../content.ts";
 import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
-import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeBundle } from "./bundleSummary.ts";
+import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "./bundleSummary.ts";
 
 /** Limits for one package. Items beyond a limit are only counted. Real packages have up to 300 bundles, 60 channels and 82 entries in a channel. */
 export interface PackageLimits {
@@ -131,7 +131,7 @@ export class PackageData {
   #addBundle(meta: Meta): void {
     this.#bundles++;
     if (!this.#accept(isName(meta.name) && this.bundles.length < this.#limits.bundles)) return;
-    const { description, support, apis, version, release, containerImage, createdAt, relatedImages } = summarizeBundle(meta);
+    const { description, support, apis, version, release, containerImage, createdAt, relatedImages } = summarizeCatalogBundle(meta);
     this.bundles.push({
       name: this.#intern(meta.name),
       version: owned(version),
@@ -156,9 +156,9 @@ export class PackageData {
   #addChannel({ name, blob }: Meta): void {
     if (!this.#accept(isName(name) && this.channels.length < this.#limits.channels)) return;
     const graph = objectsAt(blob, "entries").flatMap((entry) => {
-      const own = memberOf(entry, "name");
-      const replaces = memberOf(entry, "replaces");
-      const skips = memberOf(entry, "skips");
+      const own = findMember(entry, "name");
+      const replaces = findMember(entry, "replaces");
+      const skips = findMember(entry, "skips");
       if (!isName(own)) return [];
       return [{ name: own, replaces: isName(replaces) ? replaces : undefined, skips: Array.isArray(skips) ? skips.filter(isName) : [] }];
     });

@@ -10,7 +10,7 @@ import { MAX_TEXT, MAX_WORDS } from "../boundedTexts.ts";
 import { channelHeads } from "../bundleOrder.ts";
 import { metaFrom } from "../content.ts";
 import type { Meta } from "../types.ts";
-import { summarizeBundle } from "./bundleSummary.ts";
+import { summarizeCatalogBundle } from "./bundleSummary.ts";
 import { CatalogData, PackageData } from "./packageData.ts";
 import { summarizePackage } from "./packageSummary.ts";
 import { createSearchRecord } from "./search.ts";
@@ -54,15 +54,15 @@ function toExpected(want: JsonObject): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-describe.each(Object.keys(FORMS))("summarizeBundle with a ClusterServiceVersion as %s", (form) => {
+describe.each(Object.keys(FORMS))("summarizeCatalogBundle with a ClusterServiceVersion as %s", (form) => {
   test.for(loadCases<BundleCase>("fbc-summary-bundles"))("$name", ({ csv, properties = [], want }) => {
     const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
-    const summary = summarizeBundle(meta);
+    const summary = summarizeCatalogBundle(meta);
     for (const [key, value] of Object.entries(toExpected(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
   });
 });
 
-test("summarizeBundle ignores invalid objects of a bundle", () => {
+test("summarizeCatalogBundle ignores invalid objects of a bundle", () => {
   const broken = ["", "{", "kind: ClusterServiceVersion\n\t{", '{"kind":"ClusterServiceVersion"', "ClusterServiceVersion", "[]"].map(
     object,
   );
@@ -74,17 +74,19 @@ test("summarizeBundle ignores invalid objects of a bundle", () => {
     7,
   ];
   const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...broken, ...odd] });
-  expect(summarizeBundle(meta)).toMatchObject({
+  expect(summarizeCatalogBundle(meta)).toMatchObject({
     name: "b",
     support: { architectures: ["amd64"], installModes: [] },
     apis: { provided: [] },
   });
 });
 
-test("summarizeBundle truncates texts and lists", () => {
+test("summarizeCatalogBundle truncates texts and lists", () => {
   const keywords = Array.from({ length: 1_000 }, (_, i) => `${i}${"k".repeat(1_000)}`);
   const value = { displayName: "😀".repeat(100_000), description: "d".repeat(1_000_000), keywords };
-  const { description } = summarizeBundle(metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }));
+  const { description } = summarizeCatalogBundle(
+    metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }),
+  );
   expect(description.displayName?.length).toBeLessThanOrEqual(256);
   expect(description.displayName?.isWellFormed()).toBe(true);
   expect(description.description).toHaveLength(MAX_TEXT);

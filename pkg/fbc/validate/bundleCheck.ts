@@ -3,7 +3,7 @@ import { parseImageName } from "../../api/imageName.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
-import { givenText, isObject, memberOf, objectMembers, readGoText, textMember } from "../../golang/members.ts";
+import { findMember, getObjectMembers, getOptionalText, getTextMember, isObject, readGoText } from "../../golang/members.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
 import { formatVersion, parseRelease, parseVersion, type Version } from "../../version/version.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
@@ -20,7 +20,7 @@ const CLOSE = 0x7d;
 
 /** Returns why opm cannot read the value of an olm.bundle.object; undefined if it can. @see operator-registry v1.73.0 alpha/declcfg/load.go, readBundleObjects */
 function bundleObjectFault(value: JsonObject, depth: ObjectDepth): { phase: "parse" | "convert"; fault: string } | undefined {
-  const data = memberOf(value, "data");
+  const data = findMember(value, "data");
   if (typeof data !== "string") return undefined; // null, or already reported as not a string
   const bytes = decodeBase64(data);
   if (bytes === undefined) return { phase: "parse", fault: "illegal base64 data" };
@@ -86,9 +86,9 @@ function checkProperties(
 ): { objects: number; own?: JsonObject } {
   const owns: (JsonObject | undefined)[] = [];
   let objects = 0;
-  for (const [i, property] of objectMembers(blob, "properties").entries()) {
-    const type = textMember(property, "type");
-    const value = memberOf(property, "value");
+  for (const [i, property] of getObjectMembers(blob, "properties").entries()) {
+    const type = getTextMember(property, "type");
+    const value = findMember(property, "value");
     const readable = checkProperty(type, value, i, subject, log);
     if (type === "olm.package") owns.push(readable && isObject(value) ? value : undefined);
     if (type !== "olm.bundle.object") continue;
@@ -115,8 +115,8 @@ function checkObject(value: JsonObject, i: number, subject: FindingSubject, log:
 function checkImages(image: string, blob: JsonObject, subject: FindingSubject, log: FindingLog): void {
   const fault = imageFault(image);
   if (fault !== undefined) log.add("image-invalid", subject, `${named(subject)} image: ${fault}`);
-  for (const [i, related] of objectMembers(blob, "relatedImages").entries()) {
-    const relatedImage = textMember(related, "image");
+  for (const [i, related] of getObjectMembers(blob, "relatedImages").entries()) {
+    const relatedImage = getTextMember(related, "image");
     const relatedFault = imageFault(relatedImage);
     if (relatedFault !== undefined)
       log.add("related-image-invalid", subject, `${named(subject)} relatedImages[${i}].image: ${relatedFault}`);
@@ -136,15 +136,15 @@ function imageFault(image: string): string | undefined {
 
 function versionText(own: JsonObject, subject: FindingSubject, log: FindingLog, leaves: BundleLeaf[]): string | undefined {
   const { package: packageName, name } = subject;
-  const ownName = textMember(own, "packageName");
+  const ownName = getTextMember(own, "packageName");
   if (ownName !== packageName) {
     const message = `package ${quoteExcerpt(packageName)} does not match "olm.package" property ${quoteExcerpt(ownName)}`;
     log.add("package-property-mismatch", subject, message);
   }
-  const version = parsed(parseVersion, textMember(own, "version"), (text, fault) =>
+  const version = parsed(parseVersion, getTextMember(own, "version"), (text, fault) =>
     log.add("version-invalid", subject, `error parsing bundle ${quoteExcerpt(name)} version ${quoteExcerpt(text)}: ${fault}`),
   );
-  const release = parsed(parseRelease, givenText(own, "release") ?? "", (text, fault) =>
+  const release = parsed(parseRelease, getOptionalText(own, "release") ?? "", (text, fault) =>
     log.add("release-invalid", subject, `error parsing bundle ${quoteExcerpt(name)} release version ${quoteExcerpt(text)}: ${fault}`),
   );
   if (version === undefined || release === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { isObject, memberOf } from "../../golang/members.ts";
+import { findMember, isObject } from "../../golang/members.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
 import { describeKind, Schema, wrongKind } from "../content.ts";
 import { NameTable } from "../intern.ts";
@@ -28,21 +28,21 @@ class ContentRules {
   check(meta: Meta, subject: FindingSubject): void {
     const { schema, name, blob } = meta;
     if (schema === "") this.#log.add("schema-missing", subject, `object '${name.slice(0, MAX_QUOTED)}' is missing root schema field`);
-    if (meta.package === "" && memberOf(blob, "package") !== undefined)
+    if (meta.package === "" && findMember(blob, "package") !== undefined)
       this.#log.add("package-empty", subject, "package must not be empty", { hint: "omit the field instead" });
     this.#checkProperties(meta, subject);
     this.#checkUnique(subject);
   }
 
   #checkProperties({ blob }: Meta, subject: FindingSubject): void {
-    const properties = memberOf(blob, "properties");
+    const properties = findMember(blob, "properties");
     if (properties === undefined || properties === null) return;
     if (!Array.isArray(properties)) {
       this.#log.add("properties-not-a-list", subject, `properties: ${wrongKind(properties, "a list")}`);
       return;
     }
     for (const [i, property] of (properties as unknown[]).entries()) {
-      if (isObject(property)) this.#checkProperty(memberOf(property, "type"), memberOf(property, "value"), i, subject);
+      if (isObject(property)) this.#checkProperty(findMember(property, "type"), findMember(property, "value"), i, subject);
       else this.#log.add("properties-not-a-list", subject, `properties[${i}]: ${wrongKind(property, "an object")}`);
     }
   }

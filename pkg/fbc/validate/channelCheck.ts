@@ -1,4 +1,4 @@
-import { givenText, listMember, objectMembers, textMember } from "../../golang/members.ts";
+import { getListMember, getObjectMembers, getOptionalText, getTextMember } from "../../golang/members.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import type { NameTable } from "../intern.ts";
 import type { Meta } from "../types.ts";
@@ -30,13 +30,15 @@ const NOTHING: readonly string[] = [];
 export function checkChannel({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): ChannelOutline {
   const entries = new Map<string, EntryOutline>();
   const duplicates = new Set<string>();
-  for (const [i, entry] of objectMembers(blob, "entries").entries()) {
-    const name = names.keep(textMember(entry, "name"));
-    const replaces = givenText(entry, "replaces");
-    const skipRange = givenText(entry, "skipRange");
+  for (const [i, entry] of getObjectMembers(blob, "entries").entries()) {
+    const name = names.keep(getTextMember(entry, "name"));
+    const replaces = getOptionalText(entry, "replaces");
+    const skipRange = getOptionalText(entry, "skipRange");
     if (replaces === "") log.add("entry-replaces-empty", subject, `entries[${i}] (${quoteExcerpt(name)}): replaces must not be empty`);
     if (skipRange === "") log.add("entry-skip-range-empty", subject, `entries[${i}] (${quoteExcerpt(name)}): skipRange must not be empty`);
-    const skips = listMember(entry, "skips").flatMap((skip) => (skip === null || typeof skip === "string" ? [names.keep(skip ?? "")] : []));
+    const skips = getListMember(entry, "skips").flatMap((skip) =>
+      skip === null || typeof skip === "string" ? [names.keep(skip ?? "")] : [],
+    );
     if (entries.has(name)) duplicates.add(name);
     else
       entries.set(name, {

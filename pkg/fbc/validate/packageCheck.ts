@@ -1,5 +1,5 @@
 import { decodeBase64 } from "../../golang/base64.ts";
-import { givenText, memberOf, objectMember, objectMembers, readGoText, textMember } from "../../golang/members.ts";
+import { findMember, getObjectMember, getObjectMembers, getOptionalText, getTextMember, readGoText } from "../../golang/members.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import type { NameTable } from "../intern.ts";
 import type { Meta } from "../types.ts";
@@ -49,8 +49,8 @@ export interface PackageOutline extends FindingSubject {
 
 /** Checks an olm.package on its own. */
 export function checkPackage({ blob }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): PackageOutline {
-  const icon = objectMember(blob, "icon");
-  if (icon) checkIcon(givenText(icon, "base64data") ?? "", givenText(icon, "mediatype") ?? "", subject, log);
+  const icon = getObjectMember(blob, "icon");
+  if (icon) checkIcon(getOptionalText(icon, "base64data") ?? "", getOptionalText(icon, "mediatype") ?? "", subject, log);
   const defaultChannel = readGoText(blob, "defaultChannel");
   return { ...subject, defaultChannel: defaultChannel === undefined ? undefined : names.keep(defaultChannel) };
 }
@@ -83,13 +83,13 @@ export interface DeprecationsOutline extends FindingSubject {
 
 /** Checks an olm.deprecations on its own. */
 export function checkDeprecations({ blob, name }: Meta, subject: FindingSubject, log: FindingLog, names: NameTable): DeprecationsOutline {
-  if (memberOf(blob, "name") !== undefined)
+  if (findMember(blob, "name") !== undefined)
     log.add("deprecations-named", subject, `olm.deprecations must not have a name, found ${quoteExcerpt(name)}`);
-  const entries = objectMembers(blob, "entries").map((entry): DeprecationOutline => {
-    const reference = objectMember(entry, "reference") ?? {};
+  const entries = getObjectMembers(blob, "entries").map((entry): DeprecationOutline => {
+    const reference = getObjectMember(entry, "reference") ?? {};
     return {
-      schema: names.keep(textMember(reference, "schema")),
-      name: names.keep(textMember(reference, "name")),
+      schema: names.keep(getTextMember(reference, "schema")),
+      name: names.keep(getTextMember(reference, "name")),
       hasMessage: readGoText(entry, "message") !== "",
     };
   });

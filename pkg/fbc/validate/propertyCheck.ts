@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel1035, isSubdomain } from "../../api/names.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { isObject, textMember } from "../../golang/members.ts";
+import { getTextMember, isObject } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
 import { wrongKind } from "../content.ts";
@@ -36,7 +36,7 @@ export function checkProperty(type: string, value: unknown, i: number, subject: 
 
 /** Returns the errors in the value of `olm.gvk` or `olm.gvk.required`. */
 export function findGvkFaults(value: JsonObject): string[] {
-  const [group, version, kind] = ["group", "version", "kind"].map((member) => textMember(value, member)) as [string, string, string];
+  const [group, version, kind] = ["group", "version", "kind"].map((member) => getTextMember(value, member)) as [string, string, string];
   const faults = Object.entries({ group, version, kind }).flatMap(([member, text]) => (text === "" ? [`${member} must be set`] : []));
   if (group !== "" && !isSubdomain(group)) faults.push(`group ${quoteExcerpt(group)} is not a DNS-1123 subdomain`);
   if (version !== "" && !isLabel1035(version)) faults.push(`version ${quoteExcerpt(version)} is not a DNS-1035 label`);
@@ -45,8 +45,8 @@ export function findGvkFaults(value: JsonObject): string[] {
 }
 
 function packageRequiredFaults(value: JsonObject): string[] {
-  const packageName = textMember(value, "packageName");
-  const versionRange = textMember(value, "versionRange");
+  const packageName = getTextMember(value, "packageName");
+  const versionRange = getTextMember(value, "versionRange");
   const faults: string[] = [];
   if (packageName === "") faults.push("packageName must be set");
   const rangeFault = versionRange === "" ? undefined : findRangeFault(versionRange);

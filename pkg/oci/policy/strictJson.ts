@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors/errors.ts";
-import { stringEnd } from "../../golang/json.ts";
+import { findStringEnd } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /** A text is not the expected JSON. The message quotes at most a member name. */
@@ -48,7 +48,7 @@ function refuseDuplicates(json: string): void {
   for (let match = marks.exec(json); match; match = marks.exec(json)) {
     const [mark] = match;
     if (mark === '"') {
-      marks.lastIndex = stringEnd(json, match.index) + 1;
+      marks.lastIndex = findStringEnd(json, match.index) + 1;
       if (atKey) note(open.at(-1), JSON.parse(json.slice(match.index, marks.lastIndex)) as string);
       atKey = false;
     } else if (mark === "{" || mark === "[") {

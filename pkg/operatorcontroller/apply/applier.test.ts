@@ -13,7 +13,7 @@ class CannedObjects {
   readonly calls: string[] = [];
   readonly failures = new Map<string, Error>();
   readonly absent = new Set<string>();
-  /** Objects for which only the deletion fails. */
+  /** Objects whose deletion fails. */
   readonly undeletable = new Map<string, Error>();
   onCall: (name: string) => void = () => undefined;
 

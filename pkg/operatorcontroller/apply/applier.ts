@@ -16,8 +16,8 @@ import {
 import type { ApplyOptions } from "../../kube/request.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
-import { controllerOf } from "../../release/ownership.ts";
-import { supplantedPorts } from "../../release/renumberedPorts.ts";
+import { getControllerUid } from "../../release/ownership.ts";
+import { findRenumberedPorts } from "../../release/renumberedPorts.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LiveObjects, ObjectAction } from "../state/objectActions.ts";
 
@@ -41,7 +41,7 @@ export async function applyWithPorts(
     const { dryRun = false, fieldManager, signal } = options;
     const during = signal ? { signal } : {};
     const live = isAboutPorts(err) ? await client.get(refOf(object), during) : undefined;
-    const supplanted = live && supplantedPorts(object, live);
+    const supplanted = live && findRenumberedPorts(object, live);
     if (!supplanted) throw err;
     if (dryRun) return supplanted.after;
     const { resourceVersion } = live.metadata;
@@ -349,7 +349,8 @@ export class Applier {
         if (err instanceof KindNotServed) return this.#addRemoval(object, false); // the objects are gone with their kind
         if (!isConflict(err)) throw err;
         const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
-        if (live?.metadata.uid !== uid || !live || controllerOf(live) !== controllerOf(object)) return this.#addRemoval(object, false);
+        if (live?.metadata.uid !== uid || !live || getControllerUid(live) !== getControllerUid(object))
+          return this.#addRemoval(object, false);
         if (tries === REMOVALS_MAX) throw err;
         ({ resourceVersion } = live.metadata);
       }

@@ -3,11 +3,11 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
 import type { StepContext } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
-import { withIgnored } from "../../release/drift.ts";
+import { preserveIgnored } from "../../release/drift.ts";
 import { objectKey } from "../../release/identity.ts";
-import { inLiveOrder } from "../../release/liveOrder.ts";
+import { sortLikeLive } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
-import { crdPolicyOf } from "../../release/plan.ts";
+import { getCrdPolicy } from "../../release/plan.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { ObjectChecker } from "../crds/existingObjects.ts";
 import { type LostConversionRequest, newConversionRequest } from "../crds/lostConversions.ts";
@@ -91,8 +91,8 @@ export class ApplyContext {
     const { ignore = [] } = this.phase.extension.spec.drift ?? {};
     return objects.map((object) => {
       const current = live.get(objectKey(object));
-      const target = withIgnored(object, current, ignore);
-      return keepsOrder ? inLiveOrder(target, current) : target;
+      const target = preserveIgnored(object, current, ignore);
+      return keepsOrder ? sortLikeLive(target, current) : target;
     });
   }
 
@@ -100,7 +100,7 @@ export class ApplyContext {
   pruneRequest(desired: readonly KubeObject[]): PruneRequest {
     const { releases, extension } = this.phase;
     const isWanted = (object: KubeObject): boolean => this.deps.handovers.isWanted(this.owner.name, object);
-    return { history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec), owner: this.owner, isWanted };
+    return { history: releases.history.current, desired, crdPolicy: getCrdPolicy(extension.spec), owner: this.owner, isWanted };
   }
 
   /** Returns the request to check the conversion webhooks of definitions that `desired` does not contain. */

@@ -4,8 +4,8 @@ import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from ".
 import { groupOf } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
-import { widensRights } from "../../rbac/ruleSets.ts";
-import { type ChangePlan, changePlan, countActions, type PlannedObject, planDigest } from "../../release/changePlan.ts";
+import { widensPermissions } from "../../rbac/ruleSets.ts";
+import { type ChangePlan, computeChangePlan, countActions, digestPlan, type PlannedObject } from "../../release/changePlan.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import type { NextRelease, RenderedBundle } from "./nextRelease.ts";
 import type { Checked } from "./preflightRequest.ts";
@@ -32,10 +32,10 @@ export async function requireApproval(
 ): Promise<void> {
   const { extension, hidden, report } = context.phase;
   if (extension.spec.approval !== "Manual") return;
-  const digest = planDigest({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
+  const digest = digestPlan({ inputDigest: content.inputDigest, rendered: rendered.objects, base: base?.version ?? 0 });
   if (isApproved(extension, digest)) return events.approved(bundle.name, digest);
   const leaving = await listLeavingObjects(context.applier, context.pruneRequest(desired));
-  const plan = toPlanStatus(changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), bundle);
+  const plan = toPlanStatus(computeChangePlan({ digest, desired, live, after, leaving, widens: widensPermissions, hidden }), bundle);
   report.plan = plan;
   throw newApprovalError(extension, plan);
 }

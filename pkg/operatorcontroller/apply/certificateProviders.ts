@@ -4,7 +4,7 @@ import {
   CERTIFICATE_PROVIDERS,
   type CertificateProvider,
   certManager,
-  providerOf,
+  findProvider,
   selfSigned,
   serviceCa,
 } from "../../certificates/providers.ts";
@@ -44,7 +44,7 @@ export class CertificateProviders {
    */
   async choose(installed: readonly KubeObject[]): Promise<CertificateProvider | undefined> {
     if (this.#flag !== "auto") return CERTIFICATE_PROVIDERS.find(({ name }) => name === this.#flag);
-    const known = providerOf(installed);
+    const known = findProvider(installed);
     if (known) return known;
     if ((await this.#isServed(CERTIFICATE)) && (await this.#isServed(ISSUER))) return certManager;
     for (const kind of OPENSHIFT) if (await this.#isServed(kind)) return serviceCa;
@@ -53,7 +53,7 @@ export class CertificateProviders {
 
   /** Reports whether objects were rendered with another provider than the one that the flag selects. */
   isOutdated(installed: readonly KubeObject[]): boolean {
-    const known = this.#flag === "auto" ? undefined : providerOf(installed);
+    const known = this.#flag === "auto" ? undefined : findProvider(installed);
     return known !== undefined && known.name !== this.#flag;
   }
 

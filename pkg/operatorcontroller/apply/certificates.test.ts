@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { bundlesIn, type CaTarget } from "../../certificates/caBundle.ts";
+import { type CaTarget, getCaBundles } from "../../certificates/caBundle.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
-import { parseCertificates, storedIn } from "../../certificates/storedCertificates.ts";
+import { parseCertificates, readStoredCertificates } from "../../certificates/storedCertificates.ts";
 import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import { objectKey } from "../../release/identity.ts";
 import { issueCertificate } from "../../serving/issueWorker.ts";
@@ -60,7 +60,7 @@ class FakeObjects {
     const metadata = { ...this.objects.get(key)?.metadata, ...object.metadata, resourceVersion: String(++this.#writes) };
     const after = { ...object, metadata };
     this.objects.set(key, after);
-    if (object.kind === "Secret") this.served.push(storedIn(object).serving.certificate);
+    if (object.kind === "Secret") this.served.push(readStoredCertificates(object).serving.certificate);
     return Promise.resolve(after);
   }
 
@@ -70,7 +70,7 @@ class FakeObjects {
 
   /** Certificates that a Pod may serve at that time but that a target does not trust. */
   untrusted(now: number): string[] {
-    const bundles = WANTED.targets.map((one) => bundlesIn(this.objects.get(objectKey(one.ref))!, one).flatMap(parseCertificates));
+    const bundles = WANTED.targets.map((one) => getCaBundles(this.objects.get(objectKey(one.ref))!, one).flatMap(parseCertificates));
     return this.served.filter((pem) => {
       const leaf = new X509Certificate(pem);
       const isTrusted = (authority: string): boolean => leaf.verify(new X509Certificate(authority).publicKey);
@@ -108,19 +108,19 @@ test("CertificateKeeper issues a certificate once, renews it in three reconciles
   const { clock, events, keep } = newKeeper(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
   expect(objects.secret).toMatchObject({ type: "kubernetes.io/tls", metadata: { ownerReferences: [{ uid: "u" }] } });
-  const [first] = storedIn(objects.secret!).authorities;
+  const [first] = readStoredCertificates(objects.secret!).authorities;
   const looks = [76 * HOUR, 60_000, 24 * HOUR];
   const authorities: number[] = [];
   for (const pause of looks) {
     clock.now += pause;
     await keep();
-    authorities.push(storedIn(objects.secret!).authorities.length);
+    authorities.push(readStoredCertificates(objects.secret!).authorities.length);
     expect(objects.untrusted(clock.now)).toEqual([]);
   }
   expect(events).toEqual(["CertificateIssued", "CertificatePrepared", "CertificateRenewed"]);
   expect(authorities).toEqual([2, 2, 1]);
-  expect(storedIn(objects.secret!)).not.toHaveProperty("next");
-  expect(storedIn(objects.secret!).authorities).not.toContain(first);
+  expect(readStoredCertificates(objects.secret!)).not.toHaveProperty("next");
+  expect(readStoredCertificates(objects.secret!).authorities).not.toContain(first);
 });
 
 describe("CertificateKeeper after a failed write", () => {
@@ -141,8 +141,8 @@ describe("CertificateKeeper after a failed write", () => {
         expect(objects.untrusted(clock.now)).toEqual([]);
       }
       expect(failed).toBe(1);
-      expect(storedIn(objects.secret!)).not.toHaveProperty("next");
-      expect(storedIn(objects.secret!).authorities.length).toBe(1);
+      expect(readStoredCertificates(objects.secret!)).not.toHaveProperty("next");
+      expect(readStoredCertificates(objects.secret!).authorities.length).toBe(1);
       expect(new Set(objects.served).size).toBe(2);
     },
   );
@@ -160,7 +160,7 @@ test("CertificateKeeper recreates a Secret when it is deleted or damaged, and ke
   objects.objects.set(objectKey(SECRET), { ...objects.secret!, data: { ...data, "tls.key": "" } });
   await keep();
   expect(objects.untrusted(clock.now)).toEqual([]);
-  expect(storedIn(objects.secret!).authorities.length).toBe(3);
+  expect(readStoredCertificates(objects.secret!).authorities.length).toBe(3);
   expect(events).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
 });
 

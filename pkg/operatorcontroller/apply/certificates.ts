@@ -1,7 +1,7 @@
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { bundlesIn, type CaTarget, canTrust, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
+import { type CaTarget, canTrust, getCaBundles, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
 import { servedNames } from "../../certificates/providers.ts";
 import {
   assessCertificates,
@@ -13,15 +13,21 @@ import {
   storeIssued,
   storePrepared,
 } from "../../certificates/rotation.ts";
-import { bundleOf, parseCertificates, type StoredCertificates, secretFrom, storedIn } from "../../certificates/storedCertificates.ts";
-import { type WantedCertificate, wantedCertificates } from "../../certificates/wantedCertificates.ts";
+import {
+  bundleOf,
+  parseCertificates,
+  readStoredCertificates,
+  type StoredCertificates,
+  toServingSecret,
+} from "../../certificates/storedCertificates.ts";
+import { listWantedCertificates, type WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import type { StepContext } from "../../controller/story.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
-import { type ExtensionExists, ownershipOf } from "../../release/ownership.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { determineOwnership, type ExtensionExists } from "../../release/ownership.ts";
+import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CertificateIssuer } from "../../serving/certificateIssuer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -104,7 +110,7 @@ export class CertificateKeeper {
   async #ownSecret(ref: ObjectRef): Promise<KubeObject | undefined> {
     const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
     const secret = await client.get(ref, { signal });
-    const ownership = ownershipOf(secret, { ...owner, installNamespace }, extensionExists);
+    const ownership = determineOwnership(secret, { ...owner, installNamespace }, extensionExists);
     if (ownership.kind === "foreign" && !replaced.has(objectKey(ref))) throw new RetryableError("Retrying", ownership.message);
     return secret;
   }
@@ -122,7 +128,7 @@ class CertificateMaintenance {
     this.#options = options;
     this.#wanted = wanted;
     this.#secret = secret;
-    this.stored = secret && storedIn(secret);
+    this.stored = secret && readStoredCertificates(secret);
   }
 
   async readTargets(): Promise<void> {
@@ -140,7 +146,7 @@ class CertificateMaintenance {
 
   /** Issues a new certificate. Targets trust the new authority in addition to those that Pods may still use, before the Secret changes. */
   async issue(because: string): Promise<void> {
-    const injected = this.#targets.flatMap(({ target, live }) => bundlesIn(live, target).flatMap(parseCertificates));
+    const injected = this.#targets.flatMap(({ target, live }) => getCaBundles(live, target).flatMap(parseCertificates));
     const known = [...injected, ...(this.stored?.authorities ?? [])];
     const stored = storeIssued(await this.#issuePair(), known, this.#options.now());
     await this.#trust(stored.authorities);
@@ -179,7 +185,7 @@ class CertificateMaintenance {
     let changed = false;
     for (const entry of this.#targets) {
       const { target, live } = entry;
-      if (bundlesIn(live, target).every((text) => text === bundle)) continue;
+      if (getCaBundles(live, target).every((text) => text === bundle)) continue;
       const options = { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal };
       entry.live = await client.apply(withBundle(live, target, bundle), options);
       log.info({ target: describeObject(target.ref), authorities: authorities.length }, "CA injected");
@@ -191,7 +197,7 @@ class CertificateMaintenance {
   /** Writes the Secret, only if it has not changed since it was read. */
   async #store(stored: StoredCertificates): Promise<void> {
     const { client, owner, signal } = this.#options;
-    const marked = withOwner(secretFrom(this.#wanted.secret, stored), owner);
+    const marked = withOwner(toServingSecret(this.#wanted.secret, stored), owner);
     const { resourceVersion } = this.#secret?.metadata ?? {};
     const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
     this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
@@ -257,7 +263,7 @@ export class ExtensionCertificates {
    */
   async keep(objects: readonly KubeObject[]): Promise<boolean> {
     const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
-    const wanted = wantedCertificates(objects);
+    const wanted = listWantedCertificates(objects);
     if (!own || wanted.length === 0) return false;
     const { extension, releases, client } = this.#phase;
     const { name, uid = "" } = extension.metadata;
@@ -270,7 +276,7 @@ export class ExtensionCertificates {
       owner: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid },
       installNamespace: extension.spec.namespace,
       extensionExists,
-      replaced: listReplacedSecrets(lastDeployed(releases.history.current)?.objects ?? []),
+      replaced: listReplacedSecrets(findLastDeployed(releases.history.current)?.objects ?? []),
       trustedSince: known.trustedSince,
       record: (reason, message) => events.record(extension, "Normal", reason, message),
       signal: this.#context.signal,

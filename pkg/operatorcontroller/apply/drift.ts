@@ -3,9 +3,9 @@ import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import { isMigrated } from "../../api/migration.ts";
 import { newProblem, type ProblemObject, toProblemObject } from "../../api/problems.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import { type DriftedField, type DriftPolicy, driftedFields, driftPolicyOf } from "../../release/drift.ts";
+import { type DriftedField, type DriftPolicy, findDriftedFields, getDriftPolicy } from "../../release/drift.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { wroteAlthoughSame } from "../../release/managedFields.ts";
+import { detectsConcurrentChange } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { getWatchIdentity } from "../permissions/identity.ts";
 import { findWatchPermissions, type MayWatchAll } from "../permissions/ownRules.ts";
@@ -138,11 +138,11 @@ function findDrift(outcome: Outcome | undefined, policy: DriftPolicy["policy"]):
   const { before, after } = outcome;
   if (!before) return { ref: refOf(after), kind: "deleted", fields: [] };
   const ref = refOf(before);
-  const fields = driftedFields(before, after);
+  const fields = findDriftedFields(before, after);
   if (fields.length > 0) return { ref, kind: "changed", fields };
   if (policy === "Warn") return undefined;
   if (before.metadata.uid !== after.metadata.uid) return { ref, kind: "deleted", fields, meanwhile: true };
-  return wroteAlthoughSame(before.metadata, after.metadata) ? { ref, kind: "changed", fields, meanwhile: true } : undefined;
+  return detectsConcurrentChange(before.metadata, after.metadata) ? { ref, kind: "changed", fields, meanwhile: true } : undefined;
 }
 
 /** Describes drift, such as `Service ns/a was changed: /spec/ports/0/name by "kubectl-edit"`; never with values, which may be secret. */
@@ -169,7 +169,7 @@ type ActivePolicy = "Correct" | "Warn";
 export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyContext): Promise<void> {
   const { deps, phase, scoped, step } = context;
   const { extension, releases, changes } = phase;
-  const chosen = driftPolicyOf(extension.spec, deployed);
+  const chosen = getDriftPolicy(extension.spec, deployed);
   const { policy } = chosen;
   const remembered = deps.memory.of(extension);
   const reported = policy === "Correct" ? [...remembered.drifted.keys()] : [];

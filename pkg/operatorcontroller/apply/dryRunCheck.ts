@@ -6,7 +6,7 @@ import { losesConversion } from "../../certificates/caBundle.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
-import { inLiveOrder } from "../../release/liveOrder.ts";
+import { sortLikeLive } from "../../release/liveOrder.ts";
 import { compareText } from "../../text/compare.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
@@ -49,7 +49,7 @@ function getEntry(live: LiveObjects, key: string): [string, KubeObject][] {
 
 function keepAdoptedOrder(object: KubeObject, live: LiveObjects, willBeAdopted: PreflightRequest["willBeAdopted"]): KubeObject {
   const current = live.get(objectKey(object));
-  return current && willBeAdopted?.(current) ? inLiveOrder(object, current) : object;
+  return current && willBeAdopted?.(current) ? sortLikeLive(object, current) : object;
 }
 
 function newDeniedFinding(failure: Failure): PreflightFinding {

@@ -6,7 +6,7 @@ import type { Client } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER, handOverFields } from "../../release/managedFields.ts";
-import { type Owner, ownershipOf } from "../../release/ownership.ts";
+import { determineOwnership, type Owner } from "../../release/ownership.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
 
@@ -233,7 +233,7 @@ export async function takeFrom(
 ): Promise<KubeObject | undefined> {
   for (let writes = 1; ; writes++) {
     const live = await client.get(refOf(object), { signal });
-    const ownership = ownershipOf(live, owner);
+    const ownership = determineOwnership(live, owner);
     if (!live || ownership.kind === "ours") return live;
     if (ownership.kind === "foreign" && ownership.owner !== from) throw new RetryableError(Reason.Retrying, ownership.message);
     const { uid, resourceVersion } = live.metadata;

@@ -3,7 +3,7 @@ import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { type Owner, ownershipOf } from "../../release/ownership.ts";
+import { determineOwnership, type Owner } from "../../release/ownership.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
 import { type CrdUse, checkCrdUse } from "../crds/crdUse.ts";
@@ -19,7 +19,7 @@ export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): Kube
 export function filterOwned(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
   return objects.flatMap((object) => {
     const found = live.get(objectKey(object));
-    return found && ownershipOf(found, owner).kind === "ours" ? [found] : [];
+    return found && determineOwnership(found, owner).kind === "ours" ? [found] : [];
   });
 }
 

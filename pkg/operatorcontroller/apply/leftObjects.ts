@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
-import { crdPolicyOf } from "../../release/plan.ts";
+import { getCrdPolicy } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
@@ -63,7 +63,7 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
   const ours = filterOwned(given.map(asObject), await applier.read(given), owner);
   const toDelete = ours.filter((object) => !isWanted(object, context));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
-  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), crdPolicyOf(phase.extension.spec), step.signal);
+  const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), getCrdPolicy(phase.extension.spec), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
   const wanted = new Set(ours.filter((object) => !toDelete.includes(object)).map(objectKey));
   return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(toLeftObject)];
@@ -76,7 +76,7 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
  */
 async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, phase, owner, step, deps } = context;
-  const policy = crdPolicyOf(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
+  const policy = getCrdPolicy(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
   const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, context) } as const;
   const still = await recheckKept(applier, scoped, kept, request, step.signal);
   deps.memory.of(phase.extension).keptCheckedAt = deps.now();

@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ProxyVariables } from "../../api/proxy.ts";
 import type { BundleRequirements } from "../../bundle/requirements.ts";
-import { driftPolicyOf } from "../../release/drift.ts";
-import { labelsFrom } from "../../release/installedBundle.ts";
-import { isTakeOver, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { getDriftPolicy } from "../../release/drift.ts";
+import { toReleaseLabels } from "../../release/installedBundle.ts";
+import { findLastDeployed, isTakeOver, type ReleaseRecord } from "../../release/record.ts";
 import { determineState, type ReleaseState } from "../../release/state.ts";
 import type { ReleaseContent } from "../releases/releaseJournal.ts";
 import { sourcedIn } from "../state/hiddenValues.ts";
@@ -20,9 +20,9 @@ export interface RenderedBundle {
   requirements?: BundleRequirements | undefined;
   /** Mistakes in the bundle itself. */
   flaws?: readonly string[] | undefined;
-  /** Digest of the input from which the objects were rendered. */
+  /** Digest of the input of the rendering. */
   inputDigest?: string | undefined;
-  /** The proxy variables with which the objects were rendered. */
+  /** The proxy variables in the rendered objects. */
   proxy?: ProxyVariables | undefined;
   /** The reason, if this is a rollback. */
   rollback?: Pick<ReleaseRecord, "rolledBack" | "pinnedTo">;
@@ -59,8 +59,8 @@ export function buildNextRelease(phase: WithReleases, rendered: RenderedBundle, 
   const { extension, releases, hidden } = phase;
   const { history } = releases;
   const { bundle, annotations, requirements, flaws = [], inputDigest, proxy, rollback } = rendered;
-  const labels = labelsFrom(bundle);
-  const base = lastDeployed(history.current);
+  const labels = toReleaseLabels(bundle);
+  const base = findLastDeployed(history.current);
   const isTaken = isTakeOver(base, { labels, ...rollback });
   const takenOver = isTaken ? { takenOver: true as const } : {};
   const sourced = sourcedIn(hidden, objects);
@@ -83,7 +83,7 @@ export function buildNextRelease(phase: WithReleases, rendered: RenderedBundle, 
     state: determineState(history.current, { objects, labels }),
     base,
     content: { namespace: extension.spec.namespace, labels, annotations, objects, ...rollback, ...takenOver, ...origin },
-    leavesDrift: isTaken && !rollback && driftPolicyOf(extension.spec, takenOver).policy !== "Correct",
+    leavesDrift: isTaken && !rollback && getDriftPolicy(extension.spec, takenOver).policy !== "Correct",
   };
 }
 

@@ -1,13 +1,13 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
-import { providerOf } from "../../certificates/providers.ts";
+import { findProvider } from "../../certificates/providers.ts";
 import type { StepContext } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { withoutDrifted } from "../../release/drift.ts";
+import { preserveDrift } from "../../release/drift.ts";
 import { describeObject } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER } from "../../release/managedFields.ts";
-import { activeReleases, isOfAnotherWriter, type LeftObject, lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { findLastDeployed, isOfAnotherWriter, type LeftObject, listActiveReleases, type ReleaseRecord } from "../../release/record.ts";
 import { dropConversions } from "../crds/lostConversions.ts";
 import { findWatchPermissions } from "../permissions/ownRules.ts";
 import { formatRbacCommand } from "../permissions/permissions.ts";
@@ -61,7 +61,7 @@ async function writeRelease(
   await certificates.withdraw(objects, live);
   const taken = await context.adoptFields(live, getPreviousWriters(phase.extension, base, content));
   const applied = context.toApply(objects, taken, base === undefined && isMigrated(phase.extension));
-  const written = leavesDrift ? withoutDrifted(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
+  const written = leavesDrift ? preserveDrift(applied, { recorded: base?.objects ?? [], live: taken, after }) : applied;
   await applier.apply(written, taken);
   for (const text of await dropConversions(scoped, await context.lostConversions(objects), step.signal))
     events.record("Normal", "ConversionDropped", text);
@@ -125,7 +125,7 @@ export class ObjectReconciler {
    * @throws RetryableError with everything that could not be corrected, provided or pruned.
    */
   async maintain(): Promise<void> {
-    const deployed = lastDeployed(this.#phase.releases.history.current);
+    const deployed = findLastDeployed(this.#phase.releases.history.current);
     if (!deployed) throw new RetryableError(Reason.Retrying, "catalog content unavailable and no release installed");
     if (this.#journal.isUnsettled) await this.#journal.settle(deployed);
     await this.#permissions.warn(() => this.#permissionSubject(deployed));
@@ -151,7 +151,7 @@ export class ObjectReconciler {
    */
   async keep(isTarget: boolean): Promise<void> {
     const { extension, releases, changes } = this.#phase;
-    const deployed = lastDeployed(releases.history.current);
+    const deployed = findLastDeployed(releases.history.current);
     const isUnpacking = this.#phase.phase === "unpacking";
     if (deployed && isUnpacking && isOfAnotherWriter(deployed)) return; // the next reconcile takes it over unchanged
     if (deployed && isTarget) this.#deps.handovers.settle(extension, deployed.objects);
@@ -230,7 +230,7 @@ export class ObjectReconciler {
     return {
       desired,
       kinds,
-      base: lastDeployed(releases.history.current),
+      base: findLastDeployed(releases.history.current),
       owner,
       extensionExists: this.#deps.extensionExists,
       extension,
@@ -240,7 +240,7 @@ export class ObjectReconciler {
       client,
       discovery: this.#deps.discovery,
       permissions: () => this.#permissions.find({ desired, images, kinds }),
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(this.#phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, configOf(this.#phase))}`,
       pruning: this.#context.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: step.signal,
@@ -256,7 +256,7 @@ export class ObjectReconciler {
     const cause = { ...(generation === undefined ? {} : { generation }), ...(changedBy === undefined ? {} : { changedBy }) };
     const record = await this.#journal.begin({ ...content, ...cause }, state);
     changes.began = true;
-    releases.active = activeReleases([record, ...current.filter(({ version }) => version !== record.version)]);
+    releases.active = listActiveReleases([record, ...current.filter(({ version }) => version !== record.version)]);
     releases.unreadable = [];
     delete releases.unknownBecause;
     this.#deps.memory.record(extension, [record, ...current]);

@@ -4,8 +4,15 @@ import { newProblem, toProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import { CRD_KIND, isCrd, objectKey } from "../../release/identity.ts";
-import { type Claim, claimText, type ExtensionExists, type Owner, ownershipConflict, ownershipOf } from "../../release/ownership.ts";
-import { uninstallOrder } from "../../release/plan.ts";
+import {
+  type Claim,
+  determineOwnership,
+  type ExtensionExists,
+  findOwnershipConflict,
+  formatClaim,
+  type Owner,
+} from "../../release/ownership.ts";
+import { sortForUninstall } from "../../release/plan.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import { type Check, newFinding, type PreflightFinding } from "./preflightRequest.ts";
@@ -42,13 +49,13 @@ async function findKindConflicts(
       if (other === undefined || other === plural) continue;
       const ref: ObjectRef = { ...CRD, name: `${other}.${group}` };
       const found = await readIfAllowed(client, ref, signal);
-      const ownership = found === "forbidden" ? undefined : ownershipOf(found, owner, extensionExists);
+      const ownership = found === "forbidden" ? undefined : determineOwnership(found, owner, extensionExists);
       if (ownership?.kind === "ours") continue;
       const claim: Claim | undefined = ownership && "claim" in ownership ? ownership.claim : undefined;
       const conflict = `${CRD_KIND} '${name}' cannot define kind ${kind} of group '${group}', because '${ref.name}' already defines it`;
       const details = [{ group: "apiextensions.k8s.io", kind: CRD_KIND, name }];
       conflicts.push(
-        newFinding("kindConflict", newProblem("KindConflict", { message: conflict, next: claim && claimText(claim), details })),
+        newFinding("kindConflict", newProblem("KindConflict", { message: conflict, next: claim && formatClaim(claim), details })),
       );
     }
   }
@@ -122,7 +129,7 @@ export interface ForeignObject {
 export function findForeignObjects({ desired, live, owner, extensionExists, released }: ConflictRequest): ForeignObject[] {
   return desired.flatMap((object) => {
     const key = objectKey(object);
-    const ownership = ownershipOf(live.get(key), owner, extensionExists);
+    const ownership = determineOwnership(live.get(key), owner, extensionExists);
     if (ownership.kind !== "foreign") return [];
     const { message, refusal, claim } = ownership;
     const other = ownership.owner === owner.name ? undefined : ownership.owner;
@@ -158,11 +165,11 @@ export const ownershipCheck: Check = {
     );
     for (const { object } of denied) refused.add(objectKey(object));
     if (findings.length === 0) return undefined;
-    const last = uninstallOrder(denied.map(({ object }) => object)).at(-1);
+    const last = sortForUninstall(denied.map(({ object }) => object)).at(-1);
     const isFree = (ref: ObjectRef): IsOver => {
       return async (until) => {
         if (denied.every(isHandedOver)) return true;
-        return ownershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
+        return findOwnershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
       };
     };
     // The ServiceAccount may be denied to read the definition, but everyone may read the served kinds.
@@ -176,7 +183,7 @@ export const ownershipCheck: Check = {
 };
 
 function newOwnershipFinding({ object, refusal, claim }: ForeignObject): PreflightFinding {
-  const next = claimText(claim);
+  const next = formatClaim(claim);
   const details = [{ ...toProblemObject(refOf(object)), owner: next }];
   return newFinding("ownership", newProblem("ObjectConflict", { message: refusal, next, details }));
 }

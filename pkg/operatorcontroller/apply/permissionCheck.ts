@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Problem } from "../../api/problems.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { crdPolicyOf } from "../../release/plan.ts";
+import { getCrdPolicy } from "../../release/plan.ts";
 import { findMissingPermissions, type MissingPermissions } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { configOf } from "../state/extensionSpec.ts";
@@ -43,7 +43,7 @@ export class PermissionCheck {
   async find({ desired, images, kinds }: PermissionSubject): Promise<MissingPermissions | undefined> {
     const { phase, events, signal } = this.#options;
     const { extension, releases, client } = phase;
-    const pruned = listRemovals({ history: releases.history.current, desired, crdPolicy: crdPolicyOf(extension.spec) });
+    const pruned = listRemovals({ history: releases.history.current, desired, crdPolicy: getCrdPolicy(extension.spec) });
     const request = { extension, config: configOf(phase), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await findMissingPermissions(client, request, signal);
     if (!lacking?.uncertain) events.permissions(lacking !== undefined);

@@ -121,7 +121,7 @@ export function newChecked(): Checked {
 
 /**
  * Runs all checks that can deny a release before the controller writes anything. The controller stops at the first denial; `olmv1 plan` collects
- * all of them. Both run the same checks in the same order, so the first finding of a plan is the reason with which the controller denies it.
+ * all of them. Both run the same checks in the same order, so the first finding of a plan is the reason of the controller.
  * @returns the objects before and after the release, all findings, and notes. If it throws, the findings are in `options.checked`.
  * @throws RetryableError in mode "stop", with all findings of one check; a WaitingError if a change on the cluster can resolve it.
  */

@@ -6,10 +6,10 @@ import type { CertificateProvider } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import type { ApiResource } from "../../kube/discovery.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { userRoles } from "../../rbac/userRoles.ts";
+import { buildUserRoles } from "../../rbac/userRoles.ts";
 import { requireIdentities } from "../../release/identity.ts";
 import type { ObjectBundle } from "../../release/labels.ts";
-import { installOrder } from "../../release/plan.ts";
+import { sortForInstall } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
@@ -76,7 +76,7 @@ export async function renderFor(
 ): Promise<readonly KubeObject[]> {
   const { spec } = inputs.extension;
   const rendered = await bundle.render({ installNamespace: spec.namespace, config: configOf(inputs), certProvider, proxy });
-  return spec.install?.userRoles === "Aggregate" ? [...rendered, ...userRoles(rendered)] : rendered;
+  return spec.install?.userRoles === "Aggregate" ? [...rendered, ...buildUserRoles(rendered)] : rendered;
 }
 
 /**
@@ -98,5 +98,5 @@ export async function prepareFor(
     isNamespaced: (gvk) => kinds.isNamespaced(gvk),
     bundle,
   });
-  return { objects: installOrder(prepared.objects), notes: prepared.notes, kinds };
+  return { objects: sortForInstall(prepared.objects), notes: prepared.notes, kinds };
 }

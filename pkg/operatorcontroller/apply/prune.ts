@@ -1,5 +1,5 @@
 import { type KubeObject, refOf } from "../../api/k8s.ts";
-import { certificateSecrets } from "../../certificates/wantedCertificates.ts";
+import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import type { Owner } from "../../release/ownership.ts";
@@ -121,5 +121,5 @@ function buildPlan({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">)
 
 /** Adds the Secrets of certificates: they are not part of a release, but are created and deleted with the objects that need them. */
 function withSecrets(objects: readonly KubeObject[]): KubeObject[] {
-  return [...objects, ...certificateSecrets(objects)];
+  return [...objects, ...listCertificateSecrets(objects)];
 }

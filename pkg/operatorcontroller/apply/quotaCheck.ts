@@ -3,7 +3,7 @@ import { newProblem } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { type CountedObject, type ExceededQuota, exceededQuotas, formatExceededQuota } from "../../release/quota.ts";
+import { type CountedObject, type ExceededQuota, findExceededQuotas, formatExceededQuota } from "../../release/quota.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { DeniedError } from "../state/waiting.ts";
 import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
@@ -46,7 +46,7 @@ async function findExceeded(
       }
     }),
   );
-  return exceededQuotas(found.flat(), created);
+  return findExceededQuotas(found.flat(), created);
 }
 
 function listCreatedObjects({ desired, kinds }: PreflightRequest, { live, refused }: Checked): CountedObject[] {

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { findProblem } from "../../api/problems.ts";
 import { overridesProxy } from "../../api/proxy.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { type ExtensionExists, type Owner, ownershipOf } from "../../release/ownership.ts";
+import { determineOwnership, type ExtensionExists, type Owner } from "../../release/ownership.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
 import { formatFirst, type LiveObjects, type ObjectAction } from "../state/objectActions.ts";
@@ -83,7 +83,7 @@ export class ReleaseEvents {
   }
 
   #orphan(object: KubeObject, owner: Owner, extensionExists: ExtensionExists): string[] {
-    const ownership = ownershipOf(object, owner, extensionExists);
+    const ownership = determineOwnership(object, owner, extensionExists);
     if (ownership.kind !== "orphan") return [];
     return [`${describeObject(object)}, left by ClusterExtension "${ownership.owner}", which no longer exists`];
   }

@@ -104,7 +104,7 @@ class CatalogConnections {
 
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const MIB = 1024 * 1024;
-/** For comparison, the largest public package has less than 70 MB, of which 260 KB and 15,000 values are kept, and no object above 1.3 MB. */
+/** For comparison: the largest public package has less than 70 MB and no object above 1.3 MB; 260 KB and 15,000 values of it are kept. */
 const PACKAGE_LIMITS: PackageReadLimits = {
   answerBytes: 140 * MIB,
   objectBytes: 4 * MIB,

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, sleep, systemClock } from "../../async/clock.ts";
-import { storedIn } from "../../certificates/storedCertificates.ts";
+import { readStoredCertificates } from "../../certificates/storedCertificates.ts";
 import { Informer, type ListerWatcher } from "../../controller/informer.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
@@ -116,7 +116,7 @@ export class SecretAuthorities implements AuthoritySource {
 
   /** Stores the authorities of the Secret. @returns the Secret without its data. */
   #update(secret: KubeObject): KubeObject {
-    const { authorities } = storedIn(secret);
+    const { authorities } = readStoredCertificates(secret);
     const found = parseAuthorities(authorities);
     if (authorities.length === 0)
       this.#log.warn({ secret: this.#name }, "Secret of catalogd contains no authorities, keeping the previous ones");

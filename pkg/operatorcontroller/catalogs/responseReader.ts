@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { getPackageName, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { foldKey, isObject, memberOf } from "../../golang/members.ts";
+import { findMember, foldKey, isObject } from "../../golang/members.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
 import { trimIndexMeta } from "../../resolve/dependencies/bundleIndex.ts";
 import { excerpt } from "../../text/truncate.ts";
@@ -39,7 +39,9 @@ function trimBlob({ schema, blob }: Meta): JsonObject {
       return mapLists(pickMembers(blob, [...IDENTITY_MEMBERS, "entries"]), "entries", pickOfEach(DEPRECATION_MEMBERS));
     case Schema.bundle: {
       const kept = pickMembers(blob, [...IDENTITY_MEMBERS, "image", "properties"]);
-      return mapLists(kept, "properties", (list) => list.filter((item) => !isObject(item) || KEPT_PROPERTIES.has(memberOf(item, "type"))));
+      return mapLists(kept, "properties", (list) =>
+        list.filter((item) => !isObject(item) || KEPT_PROPERTIES.has(findMember(item, "type"))),
+      );
     }
     default:
       return {};

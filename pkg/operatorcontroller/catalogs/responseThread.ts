@@ -3,7 +3,7 @@ import type { Clock } from "../../async/clock.ts";
 import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { messageOf } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { withNumberTokens } from "../../golang/json.ts";
+import { keepNumberTokens } from "../../golang/json.ts";
 import { type ReadRequest, type ReadResponse, type ReadTask, ResponseReader } from "./responseReader.ts";
 
 /** One object may have 4 MiB and 200,000 values; the deadline is for one piece. */
@@ -81,7 +81,7 @@ export class ResponseThread {
       });
     if (response.kind === "failed") throw new Error(response.message);
     if (response.kind === "unknown") throw new Error("the thread that reads catalogs ended early");
-    return response.metas.map(({ blob, ...meta }) => ({ ...meta, blob: withNumberTokens(JSON.parse(blob), blob) as JsonObject }));
+    return response.metas.map(({ blob, ...meta }) => ({ ...meta, blob: keepNumberTokens(JSON.parse(blob), blob) as JsonObject }));
   }
 }
 

@@ -6,7 +6,7 @@ import { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
 import { type ServedResource, ServedResources } from "../../kube/servedResources.ts";
 import { CRD_KIND } from "../../release/identity.ts";
-import { claimantOf, ownershipOf } from "../../release/ownership.ts";
+import { determineOwnership, findClaimant } from "../../release/ownership.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
@@ -102,7 +102,7 @@ class CrdOwners {
       const found = this.#extensions.get(extension);
       return found !== undefined && (uid === undefined || uid === found.metadata.uid);
     };
-    const ownership = ownershipOf(crd, NO_OWNER, exists);
+    const ownership = determineOwnership(crd, NO_OWNER, exists);
     if (ownership.kind === "orphan") return { kind: "none" };
     if (ownership.kind === "foreign" && ownership.owner !== undefined) return { kind: "extension", name: ownership.owner };
     return { kind: "other", who: crd.claimant ?? `the creator of ${CRD_KIND} "${name}"` };
@@ -115,7 +115,7 @@ function toMarkedCrd(crd: KubeObject): MarkedCrd {
   const ours = (all: Readonly<Record<string, string>> | undefined): Record<string, string> =>
     Object.fromEntries(Object.entries(all ?? {}).filter(([key]) => OWNER_MARKS.has(key)));
   const controller = ownerReferences?.find((reference) => reference.controller);
-  const who = controller && controller.kind !== CLUSTER_EXTENSION ? `${controller.kind} "${controller.name}"` : claimantOf(crd)?.who;
+  const who = controller && controller.kind !== CLUSTER_EXTENSION ? `${controller.kind} "${controller.name}"` : findClaimant(crd)?.who;
   return {
     apiVersion,
     kind,

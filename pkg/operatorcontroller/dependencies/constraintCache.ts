@@ -3,7 +3,7 @@ import { Reason } from "../../api/constants.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { type CelCompiler, mentionsCel } from "../../resolve/constraint/constraint.ts";
-import { constraintsOf, type DeclaredConstraints, isDependency } from "../../resolve/constraint/parse.ts";
+import { type DeclaredConstraints, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
 
 const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
 const NO_CEL: Pick<CelCompiler, "compile"> = {
@@ -52,7 +52,7 @@ export class ConstraintCache {
     if (!bundle.properties.some(({ type }) => isDependency(type))) return NO_CONSTRAINTS;
     const known = this.#known.get(bundle.properties);
     if (known) return known;
-    const declared = constraintsOf(bundle, this.#cel ?? NO_CEL);
+    const declared = parseConstraints(bundle, this.#cel ?? NO_CEL);
     this.#known.set(bundle.properties, declared);
     return declared;
   };

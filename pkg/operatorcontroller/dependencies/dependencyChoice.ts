@@ -4,7 +4,7 @@ import { mapInParallel } from "../../async/concurrency.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
 import type { BundleConstraint } from "../../resolve/constraint/constraint.ts";
-import { isDependency, providerFrom } from "../../resolve/constraint/parse.ts";
+import { isDependency, toProvider } from "../../resolve/constraint/parse.ts";
 import type { AvailableBundle } from "../../resolve/dependencies/bundleIndex.ts";
 import {
   type DependencyConflict,
@@ -13,7 +13,7 @@ import {
   type InstallContext,
 } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type DependencyCheck, filterByDependencies, findBestRejected } from "../../resolve/dependencies/dependencyFilter.ts";
-import { dependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
+import { computeDependencyRange } from "../../resolve/dependencies/dependencyRange.ts";
 import { findReachablePackages, type IndexedCatalog } from "../../resolve/dependencies/reachablePackages.ts";
 import { findHint, formatHint, type ResolutionHint, type UnavailableCatalog } from "../../resolve/dependencies/resolutionHints.ts";
 import { type CatalogIndex, toSolverBundles } from "../../resolve/dependencies/solverProblem.ts";
@@ -196,10 +196,10 @@ export class DependencyChoice {
   }
 
   #needs({ bundle }: Candidate, added: readonly SolverBundle[], { context }: Choice, { index }: ReachableIndex): DependencyNeed[] {
-    const dependent = { ...providerFrom(bundle), constraints: index.read(bundle).constraints };
+    const dependent = { ...toProvider(bundle), constraints: index.read(bundle).constraints };
     return added.map((one) => {
       const others = [dependent, ...added.filter((other) => other !== one)];
-      const version = dependencyRange({
+      const version = computeDependencyRange({
         bundle: one,
         others: [...others, ...context.peers.map(({ provider }) => provider)],
         served: context.served.map(({ gvk }) => gvk),
@@ -224,7 +224,7 @@ export class DependencyChoice {
   }
 
   #findConflict(bundle: AvailableBundle, context: InstallContext): DependencyConflict | undefined {
-    return findDependencyConflict({ provider: providerFrom(bundle), declared: this.#options.constraints.read(bundle) }, context);
+    return findDependencyConflict({ provider: toProvider(bundle), declared: this.#options.constraints.read(bundle) }, context);
   }
 
   /** Returns a remedy; undefined if only the author of the catalog can provide one. */

@@ -11,7 +11,7 @@ import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
 import { assessRelease, buildGateDegradedCondition, buildUpgradeableCondition, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
-import { type ClusterVersion, minorText } from "../../version/clusterVersion.ts";
+import { type ClusterVersion, formatMinorVersion } from "../../version/clusterVersion.ts";
 import type { InstalledReleases, ReleasesQuery } from "../releases/installedReleases.ts";
 import {
   buildOperatorStatus,
@@ -52,7 +52,7 @@ export class GateMetrics {
     for (const verdict of verdicts) {
       if (verdict.kind === "unlimited") continue;
       const { extension, bundle } = verdict;
-      const labels = { extension, bundle, max: verdict.kind === "error" ? "unknown" : minorText(verdict.max) };
+      const labels = { extension, bundle, max: verdict.kind === "error" ? "unknown" : formatMinorVersion(verdict.max) };
       shown.set(JSON.stringify(labels), labels);
       this.#blocked.set(isBlocking(verdict, cluster) ? 1 : 0, labels);
     }

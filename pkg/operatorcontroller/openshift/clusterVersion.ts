@@ -4,7 +4,7 @@ import { messageOf, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { type ClusterVersion, minorOf } from "../../version/clusterVersion.ts";
+import { type ClusterVersion, parseMinorVersion } from "../../version/clusterVersion.ts";
 
 /**
  * Reads the version of the cluster from its ClusterVersion object.
@@ -62,7 +62,7 @@ function parseVersion(object: KubeObject): ClusterVersion {
   if (typeof text !== "string" || text === "")
     return { kind: "unknown", because: 'ClusterVersion "version" has no status.desired.version' };
   try {
-    return { kind: "known", text, minor: minorOf(text) };
+    return { kind: "known", text, minor: parseMinorVersion(text) };
   } catch (err) {
     const because = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${messageOf(err)}`;
     return { kind: "unknown", because };
@@ -75,5 +75,5 @@ function parseVersion(object: KubeObject): ClusterVersion {
  */
 export function parseClusterVersion(text: string): ClusterVersion {
   const short = /^(0|[1-9]\d*)\.(0|[1-9]\d*)$/.test(text);
-  return { kind: "known", text, minor: minorOf(short ? `${text}.0` : text) };
+  return { kind: "known", text, minor: parseMinorVersion(short ? `${text}.0` : text) };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { configMap } from "../../../test/support/releases.ts";
 import type { Client } from "../../kube/client.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
-import { knownResource } from "../../rbac/resources.ts";
+import { findKnownResource } from "../../rbac/resources.ts";
 import { findWatchPermissions } from "./ownRules.ts";
 
 const { signal } = new AbortController();
@@ -33,11 +33,11 @@ test.for<[why: string, rules: PolicyRule[], maps: boolean]>([
   ["only list", [rule(["list"])], false],
   ["everything in the namespace", [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }], true],
 ])("findWatchPermissions decides which kinds may be watched as a whole when the rules allow %s", async ([, rules, maps]) => {
-  const may = await findWatchPermissions(newClient(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], knownResource, signal);
+  const may = await findWatchPermissions(newClient(rules), [configMap("a", "ns"), configMap("b", "ns"), ROLE], findKnownResource, signal);
   expect([may?.(MAPS), may?.(ROLES), may?.({ ...MAPS, namespace: "other" })]).toEqual([maps, false, false]);
 });
 
 test("findWatchPermissions returns undefined when rules are incomplete or the review is denied", async () => {
-  expect(await findWatchPermissions(newClient([], true), [ROLE], knownResource, signal)).toBeUndefined();
-  expect(await findWatchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], knownResource, signal)).toBeUndefined();
+  expect(await findWatchPermissions(newClient([], true), [ROLE], findKnownResource, signal)).toBeUndefined();
+  expect(await findWatchPermissions({ raw: () => Promise.reject(new Error("no")) }, [ROLE], findKnownResource, signal)).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Grant, PolicyRule } from "../../rbac/policyRule.ts";
 import type { Resource, ResourceOf } from "../../rbac/resources.ts";
-import { type GrantedRules, missingIn } from "../../rbac/ruleSets.ts";
+import { findMissingPolicyRules, type GrantedRules } from "../../rbac/ruleSets.ts";
 import type { StreamSpec } from "../watches/metadataStream.ts";
 
 /** The rules of an identity in one scope that the API server can list. */
@@ -108,7 +108,7 @@ export async function findWatchPermissions(
     const found = resourceOf({ apiVersion, kind });
     const held = [...clusterRules, ...(namespaceRules.get(metadata.namespace ?? "") ?? [])];
     const key = kindKey({ apiVersion, kind, namespace: metadata.namespace });
-    if (!allowed.has(key)) allowed.set(key, found !== undefined && missingIn([newWatchRule(found)], held).length === 0);
+    if (!allowed.has(key)) allowed.set(key, found !== undefined && findMissingPolicyRules([newWatchRule(found)], held).length === 0);
   }
   return (spec) => allowed.get(kindKey(spec)) ?? false;
 }

@@ -4,7 +4,7 @@ import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/lo
 import { configMap } from "../../../test/support/releases.ts";
 import { Client } from "../../kube/client.ts";
 import type { PolicyRule } from "../../rbac/policyRule.ts";
-import { knownResource } from "../../rbac/resources.ts";
+import { findKnownResource } from "../../rbac/resources.ts";
 import { findMissingPermissions, rulesFromDetails, toRuleDetails } from "./permissions.ts";
 
 const RULES = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
@@ -38,7 +38,7 @@ async function findMissing(rules: (namespace: string) => Answer, allowed: (verb:
   );
   const extension = extensionNamed("x", { packageName: "p" });
   const desired = [configMap("a"), configMap("b")];
-  const found = await findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: knownResource }, signal);
+  const found = await findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: findKnownResource }, signal);
   return { found, requested, api };
 }
 

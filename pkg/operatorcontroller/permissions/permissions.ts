@@ -3,15 +3,23 @@ import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { type ProblemData } from "../../api/problemSchema.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import { providerOf } from "../../certificates/providers.ts";
+import { findProvider } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import type { HeldCheck } from "../../rbac/escalation.ts";
-import { type Grant, grantsOf, type PolicyRule } from "../../rbac/policyRule.ts";
-import { type RequiredRules, type RuleOptions, requiredRules } from "../../rbac/requiredRules.ts";
+import { type Grant, type PolicyRule, splitRule } from "../../rbac/policyRule.ts";
+import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../../rbac/requiredRules.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
-import { commonRules, type GrantedRules, isNothing, missingIn, missingRules, ruleLines, ruleOf } from "../../rbac/ruleSets.ts";
-import { crdPolicyOf } from "../../release/plan.ts";
+import {
+  findMissingPolicyRules,
+  findMissingRules,
+  formatRuleLines,
+  type GrantedRules,
+  intersectRules,
+  isEmptyRules,
+  toRule,
+} from "../../rbac/ruleSets.ts";
+import { getCrdPolicy } from "../../release/plan.ts";
 import { createdTrustedCas } from "../../render/trustedCa.ts";
 import type { IsOver } from "../state/waiting.ts";
 import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
@@ -116,10 +124,10 @@ export async function findMissingPermissions(
 ): Promise<MissingPermissions | undefined> {
   const { extension, desired, pruned, resourceOf } = request;
   const { spec } = extension;
-  const crdPolicy = crdPolicyOf(spec);
+  const crdPolicy = getCrdPolicy(spec);
   const { valuesFrom = [] } = spec.config ?? {};
   const options: RuleOptions = { installNamespace: spec.namespace, resourceOf, pruned, crdPolicy, valuesFrom };
-  const all = requiredRules(desired, options);
+  const all = computeRequiredRules(desired, options);
   const own = await listOwnRules(client, [...all.namespaceRules.keys()], signal).catch((err: unknown) => {
     if (isForbidden(err) || isNotFound(err)) return undefined;
     throw err;
@@ -127,12 +135,12 @@ export async function findMissingPermissions(
   if (!own) return undefined;
   const heldIn = (namespace: string): PolicyRule[] => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])];
   // Only RBAC decides whether an identity may grant rules, and RBAC lists all rules that it allows.
-  const isHeld: HeldCheck = (namespace, rules) => missingIn(rules, heldIn(namespace)).length === 0;
-  const needed = (essentialOnly: boolean): RequiredRules => requiredRules(desired, { ...options, isHeld, essentialOnly });
-  const unlisted = missingRules(needed(false), own.granted);
-  const missing = own.incomplete ? missingRules(unlisted, await findAllowed(client, unlisted, signal)) : unlisted;
-  const essential = commonRules(missing, needed(true));
-  if (isNothing(essential)) return undefined;
+  const isHeld: HeldCheck = (namespace, rules) => findMissingPolicyRules(rules, heldIn(namespace)).length === 0;
+  const needed = (essentialOnly: boolean): RequiredRules => computeRequiredRules(desired, { ...options, isHeld, essentialOnly });
+  const unlisted = findMissingRules(needed(false), own.granted);
+  const missing = own.incomplete ? findMissingRules(unlisted, await findAllowed(client, unlisted, signal)) : unlisted;
+  const essential = intersectRules(missing, needed(true));
+  if (isEmptyRules(essential)) return undefined;
   return {
     text: formatCondition(missing, own),
     problem: newPermissionProblem(missing, request),
@@ -143,7 +151,7 @@ export async function findMissingPermissions(
 }
 
 function formatCondition(missing: RequiredRules, { error }: OwnRules): string {
-  const lines = ruleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
+  const lines = formatRuleLines(missing, MAX_RULE_BYTES).map((line) => `\n  ${line}`);
   return `${HEAD}${lines.join("")}${error === "" ? "" : `\nauthorization evaluation error: ${error}`}`;
 }
 
@@ -152,7 +160,7 @@ function newPermissionProblem(missing: RequiredRules, { extension, images, desir
   const account = serviceAccount?.name ? `ServiceAccount ${namespace}/${serviceAccount.name}` : "operator-controller";
   return newProblem("MissingPermissions", {
     message: `${account} lacks permissions that the bundle needs`,
-    next: `${formatRbacCommand(extension, images, providerOf(desired)?.name, config)} | kubectl apply -f -`,
+    next: `${formatRbacCommand(extension, images, findProvider(desired)?.name, config)} | kubectl apply -f -`,
     details: toRuleDetails(missing),
   });
 }
@@ -200,7 +208,7 @@ async function findAllowed(client: Pick<Client, "raw">, rules: RequiredRules, si
   const reviewed = grants.slice(0, MAX_REVIEWS);
   const results = await mapInParallel(reviewed, PARALLEL_REVIEWS, ({ namespace, grant }) => isAllowed(client, namespace, grant, signal));
   const allowed = [...grants.slice(MAX_REVIEWS), ...reviewed.filter((_, at) => results[at])];
-  const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => ruleOf(grant));
+  const rulesIn = (where: string): PolicyRule[] => allowed.filter(({ namespace }) => namespace === where).map(({ grant }) => toRule(grant));
   const namespaceRules = new Map([...rules.namespaceRules.keys()].map((namespace) => [namespace, rulesIn(namespace)]));
   return { clusterRules: rulesIn(""), namespaceRules };
 }
@@ -224,6 +232,6 @@ function newChangeCheck(client: Pick<Client, "raw">, missing: RequiredRules, { g
 
 function listGrants({ clusterRules, namespaceRules }: RequiredRules): { namespace: string; grant: Grant }[] {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
-    rules.flatMap(grantsOf).map((grant) => ({ namespace, grant })),
+    rules.flatMap(splitRule).map((grant) => ({ namespace, grant })),
   );
 }

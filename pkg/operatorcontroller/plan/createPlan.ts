@@ -10,7 +10,7 @@ import {
 import type { KubeObject } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
-import { providerOf } from "../../certificates/providers.ts";
+import { findProvider } from "../../certificates/providers.ts";
 import { Story } from "../../controller/story.ts";
 import { messageOf, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -18,17 +18,17 @@ import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
-import { widensRights } from "../../rbac/ruleSets.ts";
-import { type ChangePlan, changePlan, countActions, planDigest } from "../../release/changePlan.ts";
+import { widensPermissions } from "../../rbac/ruleSets.ts";
+import { type ChangePlan, computeChangePlan, countActions, digestPlan } from "../../release/changePlan.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
-import { installedOf, labelsFrom } from "../../release/installedBundle.ts";
+import { findInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
-import { crdPolicyOf } from "../../release/plan.ts";
-import { lastDeployed } from "../../release/record.ts";
+import { getCrdPolicy } from "../../release/plan.ts";
+import { findLastDeployed } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
-import { constraintsOf, formatError, isDependency } from "../../resolve/constraint/parse.ts";
+import { formatError, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
 import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { chooseBest } from "../../resolve/resolve.ts";
 import { explainUnavailable } from "../../resolve/unresolved.ts";
@@ -88,7 +88,7 @@ async function compare(
   const { spec, metadata } = extension;
   const applier = new Applier(scoped, log, signal);
   const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
-  const crdPolicy = crdPolicyOf(spec);
+  const crdPolicy = getCrdPolicy(spec);
   const pruning: PruneRequest = { history: history.current, desired, crdPolicy, owner };
   const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));
   const findMissing = (identity: Client): Promise<MissingPermissions | undefined> => {
@@ -102,7 +102,7 @@ async function compare(
     {
       desired,
       kinds,
-      base: lastDeployed(history.current),
+      base: findLastDeployed(history.current),
       owner,
       extensionExists: await listOtherExtensions(client, signal),
       extension,
@@ -113,7 +113,7 @@ async function compare(
       client: scoped,
       discovery: client,
       permissions: isServiceAccount ? () => findMissing(scoped) : undefined,
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, providerOf(desired)?.name, configOf(phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, configOf(phase))}`,
       pruning,
       onlyTries: true,
       signal,
@@ -131,7 +131,13 @@ async function compare(
   });
   const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
   const notes = [...checked.notes, ...[tolerated, uncertain].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : []))];
-  return { plan: changePlan({ digest, desired, live, after, leaving, widens: widensRights, hidden }), refused, findings, warnings, notes };
+  return {
+    plan: computeChangePlan({ digest, desired, live, after, leaving, widens: widensPermissions, hidden }),
+    refused,
+    findings,
+    warnings,
+    notes,
+  };
 }
 
 function formatMissing({ problem: { message, next } }: MissingPermissions): string {
@@ -192,7 +198,7 @@ async function observe({ wanted, client, scoped, systemNamespace, signal }: Plan
     throw wrapError(`read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
   });
   requireReadable(history, "cannot plan: ");
-  const installed = installedOf(history.current);
+  const installed = findInstalledBundle(history.current);
   const releases = { ...unknownReleases(), history, installed };
   hideSourced({ ...started, releases });
   const before = wanted.extension.status?.install?.bundle.name;
@@ -222,7 +228,7 @@ const noteDependencies: ReconcileStep<Resolved> = {
 async function listDependencyNotes({ extension, bundle }: Resolved): Promise<string[]> {
   const properties = JSON.parse(bundle.properties ?? "[]") as Property[];
   if (extension.spec.dependencies?.policy === "Ignore" || !properties.some(({ type }) => isDependency(type))) return [];
-  const { constraints, faults } = constraintsOf({ name: bundle.name, properties }, await loadCelRules());
+  const { constraints, faults } = parseConstraints({ name: bundle.name, properties }, await loadCelRules());
   const policy = extension.spec.dependencies?.policy ?? "Require";
   const needs = constraints.map(describeConstraint);
   return [
@@ -267,15 +273,15 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
   const phase: Unpacked = { ...resolved, phase: "unpacked", content };
   await reportProxy.run(phase, request);
   const unmet = await findUnmetRequirements(request, phase);
-  const base = lastDeployed(history.current);
+  const base = findLastDeployed(history.current);
   const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), proxyOf(phase));
   revealNamespaces(hidden, rendered);
   const prepared = await prepareFor(client, extension, rendered, bundle);
   const inputs = { inputDigest: inputDigest(phase), rendered, base: base?.version ?? 0 };
-  const digest = wanted.exists ? planDigest(inputs) : "";
+  const digest = wanted.exists ? digestPlan(inputs) : "";
   const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, digest);
   const counts = countActions(plan);
-  const isDeployed = determineState(history.current, { objects: prepared.objects, labels: labelsFrom(bundle) }).kind === "Unchanged";
+  const isDeployed = determineState(history.current, { objects: prepared.objects, labels: toReleaseLabels(bundle) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : formatRelabeled(plan);
   const unused = configNotes(configOf(phase), rendered);
   const remarks = [

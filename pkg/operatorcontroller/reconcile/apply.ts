@@ -4,8 +4,8 @@ import type { StepContext } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { isQuotaExceeded } from "../../kube/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
-import { uninstallOrder } from "../../release/plan.ts";
-import { lastDeployed } from "../../release/record.ts";
+import { sortForUninstall } from "../../release/plan.ts";
+import { findLastDeployed } from "../../release/record.ts";
 import { configNotes } from "../../render/configNotes.ts";
 import { Applier, RequestsFailed } from "../apply/applier.ts";
 import type { ApplyServices } from "../apply/applyContext.ts";
@@ -38,13 +38,13 @@ async function removeAfterQuotaExceeded(
   { log, signal }: StepContext,
   cause: unknown,
 ): Promise<void> {
-  if (!failed || lastDeployed(releases.history.current) || signal.aborted || !exceedsQuota(cause)) return;
+  if (!failed || findLastDeployed(releases.history.current) || signal.aborted || !exceedsQuota(cause)) return;
   const created = new Set(failed.actions.filter(({ verb }) => verb === "created").map(({ ref }) => objectKey(ref)));
   if (created.size === 0) return;
   const { name, uid = "" } = extension.metadata;
   const owner = { name, uid, installNamespace: extension.spec.namespace };
   const applier = new Applier(client, log, signal);
-  const written = uninstallOrder(failed.release.objects.filter((object) => created.has(objectKey(object))));
+  const written = sortForUninstall(failed.release.objects.filter((object) => created.has(objectKey(object))));
   let outcome: string;
   try {
     const live = await applier.read(written.map(refOf));

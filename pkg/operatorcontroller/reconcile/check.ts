@@ -14,7 +14,7 @@ import { type BundleRequirements, findUnmetRequirements } from "../../bundle/req
 import { fail, stop } from "../../controller/story.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { lastDeployed } from "../../release/record.ts";
+import { findLastDeployed } from "../../release/record.ts";
 import { formatList } from "../../text/lists.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import {
@@ -87,7 +87,7 @@ export function checkBundle({ events, memory }: Pick<Services, "events" | "memor
     run(unpacked) {
       const { extension, bundle, content, releases, report } = unpacked;
       if (keepsEarlierRelease(unpacked)) return Promise.resolve(unpacked);
-      const flaws = content ? findBundleFlaws(content, bundle) : (lastDeployed(releases.history.current)?.flaws ?? []);
+      const flaws = content ? findBundleFlaws(content, bundle) : (findLastDeployed(releases.history.current)?.flaws ?? []);
       const phase: Unpacked = { ...unpacked, flaws };
       const remembered = memory.of(extension);
       if (flaws.length === 0) {
@@ -152,7 +152,7 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
  * Returns the maximum in the bundle's own annotation, or in that of the release if an installed bundle was not pulled.
  */
 function statedMax({ content, releases }: WithContent): MaxVersion {
-  const annotations = content ? content.annotations : lastDeployed(releases.history.current)?.annotations;
+  const annotations = content ? content.annotations : findLastDeployed(releases.history.current)?.annotations;
   const properties = annotations?.[ANNOTATION_PROPERTIES];
   if (properties === undefined) return { kind: "none" };
   try {
@@ -228,7 +228,7 @@ async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]
 
 /** Returns the requirements of the bundle, or of the release if an installed bundle was not pulled. */
 function requirementsIn({ content, releases }: WithContent): BundleRequirements | undefined {
-  return content ? content.requirements : lastDeployed(releases.history.current)?.requirements;
+  return content ? content.requirements : findLastDeployed(releases.history.current)?.requirements;
 }
 
 function formatUnmet(unmet: readonly string[]): string {

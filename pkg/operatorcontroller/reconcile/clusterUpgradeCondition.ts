@@ -5,8 +5,8 @@ import { findProblem, newProblem, type Problem } from "../../api/problems.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
-import { findRemedy, remedyText } from "../../resolve/remedy.ts";
-import { type ClusterVersion, minorText, nextMinor } from "../../version/clusterVersion.ts";
+import { findRemedy, formatRemedy } from "../../resolve/remedy.ts";
+import { type ClusterVersion, formatMinorVersion, getNextMinor } from "../../version/clusterVersion.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import { type Phase, releasesIn } from "../state/phases.ts";
 
@@ -49,7 +49,7 @@ export function upgradeVerdict(phase: Phase, active: ActiveReleases): UpgradeVer
   const isTooLow = stated.some(({ kind }) => kind === "blocked") && clusterVersion.kind === "known";
   const details = {
     bundles: [...new Set(blocking)].filter((bundle) => bundle !== ""),
-    ...(isTooLow ? { target: minorText(nextMinor(clusterVersion.minor)) } : {}),
+    ...(isTooLow ? { target: formatMinorVersion(getNextMinor(clusterVersion.minor)) } : {}),
     ...(remedy === undefined ? {} : { remedy }),
   };
   return {
@@ -75,12 +75,12 @@ function outcome(stated: readonly Stated[]): [ConditionVerdict["status"], string
 
 function sentence(verdict: Stated, cluster: ClusterVersion): string {
   if (verdict.kind === "error") return verdict.text;
-  const max = minorText(verdict.max);
+  const max = formatMinorVersion(verdict.max);
   const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;
   if (verdict.kind === "compatible") return `${states}: the cluster may be upgraded to ${max}`;
   if (verdict.kind === "undecided")
     return `${states}, but the cluster's version is unknown (${verdict.because}): set --cluster-version of operator-controller`;
-  const next = cluster.kind === "known" ? minorText(nextMinor(cluster.minor)) : "its next minor version";
+  const next = cluster.kind === "known" ? formatMinorVersion(getNextMinor(cluster.minor)) : "its next minor version";
   return `${states}, which keeps the cluster from being upgraded to ${next}`;
 }
 
@@ -92,7 +92,7 @@ function remedyIn(phase: Phase, blocking: readonly string[]): string | undefined
   const source = extension.spec.source.catalog;
   if (!source || !catalogs || clusterVersion.kind !== "known") return undefined;
   const remedy = findRemedy({ source, catalogs, installed, blocking, cluster: clusterVersion.minor });
-  return remedy && remedyText(remedy, source, installed);
+  return remedy && formatRemedy(remedy, source, installed);
 }
 
 /**

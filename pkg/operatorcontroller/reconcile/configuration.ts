@@ -5,7 +5,7 @@ import { newProblem } from "../../api/problems.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { knownResource } from "../../rbac/resources.ts";
+import { findKnownResource } from "../../rbac/resources.ts";
 import { checkConfigSize } from "../../render/configLimits.ts";
 import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
 import { getWatchIdentity } from "../permissions/identity.ts";
@@ -121,7 +121,7 @@ async function denied(phase: Resolved, failures: readonly unknown[], signal: Abo
   const { extension, client, releases, bundle } = phase;
   const [first] = failures;
   const images = [releases.installed?.image, bundle.image].filter((image) => image !== undefined);
-  const request = { extension, desired: [], pruned: [], images, resourceOf: knownResource };
+  const request = { extension, desired: [], pruned: [], images, resourceOf: findKnownResource };
   const lacking = await findMissingPermissions(client, request, signal);
   if (lacking)
     return new WaitingError(Reason.Retrying, lacking.text, { cause: first, isOver: lacking.isOver, problems: [lacking.problem] });

@@ -16,8 +16,8 @@ import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
-import { ownershipOf } from "../../release/ownership.ts";
-import { crdPolicyOf, uninstallOrder } from "../../release/plan.ts";
+import { determineOwnership } from "../../release/ownership.ts";
+import { getCrdPolicy, sortForUninstall } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { formatList } from "../../text/lists.ts";
@@ -93,14 +93,14 @@ export class Uninstaller {
    * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages have not run.
    */
   async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
-    const policy = crdPolicyOf(this.#extension.spec);
+    const policy = getCrdPolicy(this.#extension.spec);
     const before = recorded.filter((one) => policy !== "Delete" && isKept(one));
     const isBefore = (object: KubeObject): boolean => before.some((one) => objectKey(one) === objectKey(object));
     const { objects: keptBefore } = await this.#applier.readEach(before);
     const live = new Map([...(await this.#applier.read(recorded.filter((one) => !before.includes(one)))), ...keptBefore]);
     const { name, uid = "" } = this.#extension.metadata;
     const owner = { name, uid, installNamespace: this.#extension.spec.namespace };
-    const ours = uninstallOrder([...live.values()].filter((object) => ownershipOf(object, owner).kind === "ours"));
+    const ours = sortForUninstall([...live.values()].filter((object) => determineOwnership(object, owner).kind === "ours"));
     const crds = ours.filter(isCrd);
     const others = ours.filter((object) => !isCrd(object));
     const kept: { text: string }[] = [];

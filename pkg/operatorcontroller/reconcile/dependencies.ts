@@ -3,7 +3,7 @@ import { newProblem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { conditionText } from "../../resolve/wording.ts";
+import { truncateForCondition } from "../../resolve/wording.ts";
 import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
 import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
@@ -16,7 +16,7 @@ export function installDependencies({ created }: Pick<Services, "created">): Rec
       const { extension, bundle, pending } = phase;
       if (!pending || keepsEarlierRelease(phase)) return phase;
       const waiting = await created.ensure(extension, pending.needs, signal);
-      const text = conditionText(
+      const text = truncateForCondition(
         `waiting for the dependencies of bundle ${goQuote(bundle.name)}: ${waiting.join("; ")}`,
         extension.metadata.name,
       );
@@ -57,7 +57,7 @@ export function checkDependencies({ choice }: Pick<Services, "choice">): Reconci
       });
       if (!found) return phase;
       const text = `bundle ${goQuote(bundle.name)} is not installed: ${found.text} (stated by its own metadata, not by the catalog); exclude the version with spec.source.catalog.version`;
-      const message = conditionText(text, extension.metadata.name);
+      const message = truncateForCondition(text, extension.metadata.name);
       const cause = new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver: found.isOver });
       throw new TerminalError(Reason.UnsatisfiedDependencies, message, { cause });
     },

@@ -5,18 +5,18 @@ import { messageOf } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import {
-  availabilityOf,
+  computeAvailability,
   formatDeadlineExceeded,
+  getRolloutDeadline,
   type ObjectHealth,
   type ProgressDeadline,
-  rolloutEnds,
   withPodProblem,
 } from "../../release/health/availability.ts";
-import { hasHealth, healthOf } from "../../release/health/health.ts";
+import { computeHealth, hasHealth } from "../../release/health/health.ts";
 import { type Health, health } from "../../release/health/healthState.ts";
-import { podSelectorOf, worstPod } from "../../release/health/pods.ts";
+import { findWorstPod, getPodSelector } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
-import { lastDeployed, type ReleaseRecord } from "../../release/record.ts";
+import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CachedHealth } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
 import { type ActingPhase, hasClient, type Phase } from "../state/phases.ts";
@@ -54,7 +54,7 @@ async function readHealth(objects: readonly KubeObject[], reading: HealthReading
   const found = checked.map((object, i) => ({ ref: refOf(object), ...(results[i] as ObjectResult) }));
   const unhealthy = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
   const explained = unhealthy
-    .flatMap(({ live }) => (live && podSelectorOf(live) ? [live] : []))
+    .flatMap(({ live }) => (live && getPodSelector(live) ? [live] : []))
     .slice(0, reading.explain ? MAX_EXPLAINED : 0);
   const explanations = await mapInParallel(explained, PARALLEL_READS, (workload) => explain(workload, reading));
   const byObject = new Map(explained.map((workload, i) => [workload, explanations[i]]));
@@ -69,7 +69,7 @@ interface ObjectResult {
 async function readOne(object: KubeObject, { client, live, now, signal }: HealthReading): Promise<ObjectResult> {
   try {
     const found = live.get(objectKey(object)) ?? (await client.get(refOf(object), { signal }));
-    if (found) return { live: found, health: healthOf(found, now) };
+    if (found) return { live: found, health: computeHealth(found, now) };
     return { live: undefined, health: health("failed", "NotFound", "it does not exist") };
   } catch (err) {
     signal.throwIfAborted();
@@ -87,13 +87,13 @@ function toHealth(err: unknown): Health {
  * Returns the worst Pod problem of a workload; undefined if Pods cannot be listed, because then the workload's own
  * status suffices.
  */
-async function explain(workload: KubeObject, { client, now, signal }: HealthReading): Promise<ReturnType<typeof worstPod>> {
-  const labelSelector = podSelectorOf(workload);
+async function explain(workload: KubeObject, { client, now, signal }: HealthReading): Promise<ReturnType<typeof findWorstPod>> {
+  const labelSelector = getPodSelector(workload);
   const { namespace } = workload.metadata;
   if (labelSelector === undefined || namespace === undefined) return undefined;
   try {
     const options = { namespace, labelSelector, limit: MAX_PODS, maxItems: MAX_PODS, signal };
-    return worstPod((await client.list({ apiVersion: "v1", kind: "Pod" }, options)).items, now);
+    return findWorstPod((await client.list({ apiVersion: "v1", kind: "Pod" }, options)).items, now);
   } catch {
     signal.throwIfAborted();
     return undefined;
@@ -123,7 +123,7 @@ const LONGEST_PAUSE_MS = 15_000;
 export async function checkHealth(deps: HealthServices, phase: Phase, context: StepContext): Promise<void> {
   if (!hasClient(phase)) return;
   const { extension, changes, releases, report } = phase;
-  const release = changes.deployed ?? lastDeployed(releases.history.current);
+  const release = changes.deployed ?? findLastDeployed(releases.history.current);
   if (!release) return;
   const remembered = deps.memory.of(extension);
   if (isDue(remembered.health, release, phase, deps.now())) {
@@ -157,7 +157,7 @@ async function readAvailability(
   const before = deps.memory.of(extension).health;
   const explain = changes.deployed === undefined; // Pods of a release that was just applied have no problems yet
   const objects = await readHealth(release.objects, { client, live, explain, now: deps.now(), signal });
-  const availability = availabilityOf(objects, { rolledOut: release.rolledOutAt !== undefined });
+  const availability = computeAvailability(objects, { rolledOut: release.rolledOutAt !== undefined });
   const found = { release: release.version, availability, readAt: deps.now() };
   if (availability.status === "True") return { ...found, checks: 0, dueAt: Number.POSITIVE_INFINITY };
   const checks = before?.release === release.version ? before.checks : 0;
@@ -192,7 +192,7 @@ function checkDeadline(deps: HealthServices, { extension, releases, report }: Ac
   const minutes = extension.spec.progressDeadlineMinutes;
   if (!minutes || availability?.status !== "False") return;
   const deadline: ProgressDeadline = { minutes, minuteMs: deps.minuteMs };
-  const ends = rolloutEnds(release, deadline);
+  const ends = getRolloutDeadline(release, deadline);
   if (ends === undefined) return;
   const left = ends - deps.now();
   if (left > 0) deps.requeueAfter(extension.metadata.name, left);

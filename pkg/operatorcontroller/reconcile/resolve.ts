@@ -5,10 +5,10 @@ import { newProblem, type Problem } from "../../api/problems.ts";
 import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
-import { keptProperties } from "../../release/providedBundle.ts";
-import { entryNames, statedRelease } from "../../resolve/candidates.ts";
-import { dependenciesOf } from "../../resolve/constraint/parse.ts";
-import { isInRange, requestedChannels } from "../../resolve/filters.ts";
+import { formatKeptProperties } from "../../release/providedBundle.ts";
+import { getStatedRelease, listEntryNames } from "../../resolve/candidates.ts";
+import { listDependencyProperties } from "../../resolve/constraint/parse.ts";
+import { getRequestedChannels, isInRange } from "../../resolve/filters.ts";
 import type {
   CatalogPackage,
   FilteredCatalogs,
@@ -17,8 +17,8 @@ import type {
   Unresolved,
 } from "../../resolve/resolution.ts";
 import { chooseBest, filterCandidates } from "../../resolve/resolve.ts";
-import { explainUnavailable, type UnresolvedDetails, unresolvedDetails } from "../../resolve/unresolved.ts";
-import { conditionText } from "../../resolve/wording.ts";
+import { explainUnavailable, getUnresolvedDetails, type UnresolvedDetails } from "../../resolve/unresolved.ts";
+import { truncateForCondition } from "../../resolve/wording.ts";
 import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { formatVersion, formatVersionRelease } from "../../version/version.ts";
 import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
@@ -48,7 +48,7 @@ export class UnresolvedError extends RetryableError {
   readonly details: UnresolvedDetails;
 
   constructor(failed: Unresolved, message: string) {
-    const details = unresolvedDetails(failed);
+    const details = getUnresolvedDetails(failed);
     super(Reason.Retrying, failed.goMessage, { problems: [unresolvedProblem(details, message)] });
     this.details = details;
   }
@@ -61,7 +61,7 @@ class UnsatisfiedDependenciesError extends TerminalError {
 
   constructor(failed: Unresolved, cause: WaitingError) {
     super(Reason.UnsatisfiedDependencies, cause.message, { cause, problems: cause.problems });
-    this.details = unresolvedDetails(failed);
+    this.details = getUnresolvedDetails(failed);
   }
 }
 
@@ -208,14 +208,21 @@ function problemsWith(
   rejected: RejectedBundle | undefined,
   extension: Readonly<ClusterExtension>,
 ): Problem[] {
-  const isUnchecked = ignoresDependencies(extension) && dependenciesOf(bundle).length > 0;
+  const isUnchecked = ignoresDependencies(extension) && listDependencyProperties(bundle).length > 0;
   const unchecked = `the dependencies of bundle ${goQuote(bundle.name)} are not checked: spec.dependencies.policy is Ignore`;
   const note = (message: string): Problem => newProblem("UpgradeWarning", { message });
   return [
     ...problems,
     ...(isUnchecked ? [newProblem("UnsatisfiedDependencies", { severity: "Info", message: unchecked })] : []),
     ...(rejected
-      ? [note(conditionText(`bundle ${goQuote(rejected.bundle)} is not chosen: ${rejected.clauses.join("; ")}`, extension.metadata.name))]
+      ? [
+          note(
+            truncateForCondition(
+              `bundle ${goQuote(rejected.bundle)} is not chosen: ${rejected.clauses.join("; ")}`,
+              extension.metadata.name,
+            ),
+          ),
+        ]
       : []),
   ];
 }
@@ -259,7 +266,7 @@ function isOutsideChannels({ catalogs, query }: FilteredCatalogs, { name }: Inst
   const having = catalogs
     .flatMap(({ content, lastKnown }) => content ?? lastKnown?.content ?? [])
     .filter(({ bundles }) => bundles.some((bundle) => bundle.name === name));
-  return having.length > 0 && !having.some((content) => entryNames(requestedChannels(content, query)).has(name));
+  return having.length > 0 && !having.some((content) => listEntryNames(getRequestedChannels(content, query)).has(name));
 }
 
 /** Returns a check whether an unavailable catalog is available again or no longer selected. */
@@ -284,7 +291,7 @@ function formatKept(installed: InstalledBundle | undefined): string {
 
 function unresolvedError(failed: Unresolved, { extension, releases }: Authenticated): UnresolvedError {
   const text = `${failed.goMessage}${formatKept(releases.installed)}; ${failed.explanation}`;
-  return new UnresolvedError(failed, conditionText(text, extension.metadata.name));
+  return new UnresolvedError(failed, truncateForCondition(text, extension.metadata.name));
 }
 
 /**
@@ -296,7 +303,7 @@ function unsatisfiedDependencies(
   { extension, releases }: Authenticated,
 ): UnsatisfiedDependenciesError {
   const text = `bundle ${goQuote(bundle)} cannot be installed: ${clauses.join("; ")}${formatKept(releases.installed)}`;
-  const message = conditionText(text, extension.metadata.name);
+  const message = truncateForCondition(text, extension.metadata.name);
   const problems = [newProblem("UnsatisfiedDependencies", { message, details: clauses.map((clause) => ({ bundle, message: clause })) })];
   return new UnsatisfiedDependenciesError(failed, new WaitingError(Reason.UnsatisfiedDependencies, message, { isOver, problems }));
 }
@@ -308,7 +315,7 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
     name: bundle.name,
     ...versionTexts(resolution),
     image: bundle.image,
-    properties: keptProperties(bundle.properties),
+    properties: formatKeptProperties(bundle.properties),
     catalog,
     explanation,
     ...(warnings.length > 0 ? { cautions: warnings } : {}),
@@ -321,7 +328,7 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
  * metadata stays part of the version.
  */
 function versionTexts({ bundle, version }: Resolution): Pick<InstalledBundle, "version" | "release"> {
-  const release = statedRelease(bundle);
+  const release = getStatedRelease(bundle);
   return release === undefined ? { version: formatVersionRelease(version) } : { version: formatVersion(version.version), release };
 }
 

@@ -3,7 +3,7 @@ import { MemoryReleases } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { runStep, started } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
-import { type InstalledBundle, installedFrom, labelsFrom } from "../../release/installedBundle.ts";
+import { type InstalledBundle, readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { releasesIn } from "../state/phases.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
@@ -15,13 +15,13 @@ test.for<[why: string, bundle: InstalledBundle, labels: number]>([
   ["an explicit release", { ...BUNDLE, release: "2" }, 5],
   ["an explicit release that is empty", { ...BUNDLE, release: "" }, 5],
 ])("installedFrom reads a bundle from labels with %s", ([, bundle, count]) => {
-  const labels = labelsFrom(bundle);
+  const labels = toReleaseLabels(bundle);
   expect(Object.keys(labels)).toHaveLength(count);
-  expect(installedFrom(releaseRecord(1, "deployed", { labels }))).toEqual(bundle);
+  expect(readInstalledBundle(releaseRecord(1, "deployed", { labels }))).toEqual(bundle);
 });
 
 test("labelsFrom returns the labels of the Go operator-controller", () => {
-  expect(labelsFrom({ ...BUNDLE, release: "2" })).toEqual({
+  expect(toReleaseLabels({ ...BUNDLE, release: "2" })).toEqual({
     "olm.operatorframework.io/package-name": "p",
     "olm.operatorframework.io/bundle-name": "p.v1.0.0",
     "olm.operatorframework.io/bundle-version": "1.0.0+2",
@@ -31,7 +31,7 @@ test("labelsFrom returns the labels of the Go operator-controller", () => {
 });
 
 const X = extensionNamed("x", { packageName: "p" });
-const labels = labelsFrom(BUNDLE);
+const labels = toReleaseLabels(BUNDLE);
 
 test("retrieveReleases returns the last deployed bundle, and records the objects of later attempts", async () => {
   const newer = releaseRecord(2, "failed", { labels: { ...labels, "olm.operatorframework.io/bundle-version": "2.0.0" }, objects: ["b"] });

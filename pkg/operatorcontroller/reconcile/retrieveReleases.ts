@@ -3,9 +3,9 @@ import { newProblem } from "../../api/problems.ts";
 import { fail } from "../../controller/story.ts";
 import { messageOf, RetryableError } from "../../errors/errors.ts";
 import { formatMissingRelease } from "../../openshift/upgradeable.ts";
-import { installedOf } from "../../release/installedBundle.ts";
-import { activeReleases } from "../../release/record.ts";
-import { unreadableText } from "../../release/storage/decode.ts";
+import { findInstalledBundle } from "../../release/installedBundle.ts";
+import { listActiveReleases } from "../../release/record.ts";
+import { formatUnreadable } from "../../release/storage/decode.ts";
 import { type ReleaseHistory, requireReadable } from "../releases/releaseStore.ts";
 import { unknownReleases } from "../state/clusterChanges.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
@@ -33,8 +33,8 @@ export async function readReleases(
   hideSourced(phase);
   const remembered = memory.of(extension);
   remembered.hidden = hidden;
-  releases.installed = installedOf(releases.history.current);
-  releases.unreadable = releases.history.unreadable.map(unreadableText);
+  releases.installed = findInstalledBundle(releases.history.current);
+  releases.unreadable = releases.history.unreadable.map(formatUnreadable);
   report.problems.push(...releases.unreadable.map((message) => newProblem("ReleaseUnreadable", { message })));
   remembered.awaitsReleases = releases.unreadable.length > 0;
 }
@@ -54,7 +54,7 @@ export function retrieveReleases(services: Pick<Services, "releases" | "memory">
       } catch (err) {
         return fail(phase, new RetryableError(Reason.Retrying, "retrying to get installed bundle", { cause: err }));
       }
-      releases.active = activeReleases(releases.history.current);
+      releases.active = listActiveReleases(releases.history.current);
       services.memory.record(extension, releases.history.current, { keep: releases.unreadable.length > 0 });
       const before = extension.status?.install?.bundle.name;
       if (before !== undefined && isEmpty(releases.history)) {

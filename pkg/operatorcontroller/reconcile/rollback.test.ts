@@ -8,7 +8,7 @@ import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
-import { installedFrom, labelsFrom } from "../../release/installedBundle.ts";
+import { readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { RolledBack } from "../../release/rollbackBackoff.ts";
@@ -99,7 +99,7 @@ function release(
   objects: readonly (string | KubeObject)[],
   parts: Partial<ReleaseRecord> = {},
 ): ReleaseRecord {
-  const labels = labelsFrom(bundle(of));
+  const labels = toReleaseLabels(bundle(of));
   return releaseRecord(version, status, { labels, inputDigest: of === "2.0.0" ? DIGEST : of, ...parts, objects: prepared(objects) });
 }
 
@@ -123,7 +123,7 @@ function start(...records: ReleaseRecord[]) {
   const history = releases.now();
   const [latest] = history.current;
   const phase: Unpacked = unpacked(X, bundle("2.0.0"), {
-    releases: { history, installed: latest && installedFrom(latest) },
+    releases: { history, installed: latest && readInstalledBundle(latest) },
     client,
     inputDigest: DIGEST,
   });
@@ -298,8 +298,8 @@ function pinnedTo(revision: string): ClusterExtension {
 
 test("pinRevision pins the bundle of a revision when the annotation names it", async () => {
   const releases = new MemoryReleases(
-    releaseRecord(1, "superseded", { labels: labelsFrom(bundle("1.0.0")) }),
-    releaseRecord(2, "deployed", { labels: labelsFrom(bundle("2.0.0")) }),
+    releaseRecord(1, "superseded", { labels: toReleaseLabels(bundle("1.0.0")) }),
+    releaseRecord(2, "deployed", { labels: toReleaseLabels(bundle("2.0.0")) }),
   );
   const run = (extension: ClusterExtension) =>
     runStep(pinRevision({ releases }), authenticated(extension, { releases: { history: releases.now() } }));

@@ -7,9 +7,16 @@ import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
 import { objectKey } from "../../release/identity.ts";
-import { installedFrom } from "../../release/installedBundle.ts";
-import { lastDeployed, newestFirst, parseRevision, type ReleaseRecord, requireRevision } from "../../release/record.ts";
-import { attemptsOf, heldUntil, type RolledBack, rollbackObjects, shortMessage, waitEnds } from "../../release/rollbackBackoff.ts";
+import { readInstalledBundle } from "../../release/installedBundle.ts";
+import { findLastDeployed, parseRevision, type ReleaseRecord, requireRevision, sortNewestFirst } from "../../release/record.ts";
+import {
+  computeRollbackObjects,
+  countAttempts,
+  getHoldEnd,
+  getRetryTime,
+  type RolledBack,
+  truncateRollbackMessage,
+} from "../../release/rollbackBackoff.ts";
 import { Applier } from "../apply/applier.ts";
 import type { ApplyServices } from "../apply/applyContext.ts";
 import { ObjectReconciler } from "../apply/objectReconciler.ts";
@@ -44,7 +51,7 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
   const { releases, changes: done } = phase;
   const { failed } = done;
   const { history } = releases;
-  const base = lastDeployed(history.current);
+  const base = findLastDeployed(history.current);
   if (!failed || !base || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
   if (isPassing(cause)) {
@@ -57,13 +64,13 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
   }
   const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
   const others = history.current.filter(({ version }) => version !== release.version);
-  releases.history = { ...history, current: newestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
-  const objects = rollbackObjects(base.objects, release.objects, (key) => applied.has(key));
+  releases.history = { ...history, current: sortNewestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
+  const objects = computeRollbackObjects(base.objects, release.objects, (key) => applied.has(key));
   try {
     await applyRollback(deps, phase, context, { target: base, objects, attempt });
   } catch (err) {
     context.signal.throwIfAborted();
-    throw wrapError(`${messageOf(cause)}; restoring bundle "${installedFrom(base).name}" also failed: `, err);
+    throw wrapError(`${messageOf(cause)}; restoring bundle "${readInstalledBundle(base).name}" also failed: `, err);
   }
   return true;
 }
@@ -90,7 +97,7 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
       message: overdue,
       before: target.rolledBack,
     });
-    await applyRollback(deps, phase, context, { target, objects: rollbackObjects(target.objects, release.objects), attempt });
+    await applyRollback(deps, phase, context, { target, objects: computeRollbackObjects(target.objects, release.objects), attempt });
     return true;
   } catch (err) {
     context.signal.throwIfAborted();
@@ -115,12 +122,12 @@ export async function applyPinnedRelease(
   context: StepContext,
 ): Promise<void> {
   const { releases, hidden } = phase;
-  const bundle = installedFrom(release);
+  const bundle = readInstalledBundle(release);
   hidden.add(release.sourced ?? []);
-  const current = lastDeployed(releases.history.current)?.objects ?? [];
+  const current = findLastDeployed(releases.history.current)?.objects ?? [];
   await new ObjectReconciler(deps, phase, context).release({
     bundle: { ...bundle, explanation: "" },
-    objects: release.pinnedTo === revision ? release.objects : rollbackObjects(release.objects, current),
+    objects: release.pinnedTo === revision ? release.objects : computeRollbackObjects(release.objects, current),
     annotations: release.annotations,
     requirements: release.requirements,
     flaws: release.flaws,
@@ -137,7 +144,7 @@ function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
 
 /** Returns the reason and message of condition Progressing while a failed bundle is on hold. */
 function heldFrom(attempt: RolledBack, restored: string): Held {
-  const until = formatTime(new Date(waitEnds(attempt)));
+  const until = formatTime(new Date(getRetryTime(attempt)));
   const [prefix, outcome] =
     attempt.reason === "Retrying"
       ? [`error for resolved bundle "${attempt.bundle}" with version "${attempt.version}": `, `bundle "${restored}" was restored`]
@@ -159,7 +166,7 @@ async function applyRollback(
   { target, objects, attempt }: RollbackRequest,
 ): Promise<void> {
   const { hidden, releases, report } = phase;
-  const bundle = installedFrom(target);
+  const bundle = readInstalledBundle(target);
   hidden.add(target.sourced ?? []);
   delete phase.changes.failed;
   await new ObjectReconciler(deps, phase, context).release({
@@ -183,7 +190,7 @@ function describeAttempt(
   release: ReleaseRecord,
   { reason, message, before }: { reason: RolledBack["reason"]; message: string; before: RolledBack | undefined },
 ): RolledBack {
-  const { name: bundle, version } = installedFrom(release);
+  const { name: bundle, version } = readInstalledBundle(release);
   const desired = hasBundle(phase) ? phase : undefined;
   const input = {
     inputDigest: release.inputDigest ?? desired?.inputDigest ?? "",
@@ -196,8 +203,8 @@ function describeAttempt(
     version,
     ...input,
     reason,
-    message: shortMessage(message),
-    attempts: attemptsOf(input, before),
+    message: truncateRollbackMessage(message),
+    attempts: countAttempts(input, before),
     at: formatTime(new Date(deps.now())),
   };
 }
@@ -212,7 +219,7 @@ async function releaseBefore(
   release: ReleaseRecord,
   signal: AbortSignal,
 ): Promise<ReleaseRecord | undefined> {
-  const before = newestFirst(history.older).filter(({ version, status }) => status === "superseded" && version < release.version);
+  const before = sortNewestFirst(history.older).filter(({ version, status }) => status === "superseded" && version < release.version);
   let newest: ReleaseRecord | undefined;
   for (const { version } of before) {
     const record = getRecord(await store.read(release.name, version, { signal }));
@@ -254,13 +261,13 @@ export function skipRolledBackBundle({
       if (!failed || pinned) return Promise.resolve(phase);
       const generation = extension.metadata.generation ?? 0;
       const input = { inputDigest: inputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
-      const until = heldUntil(failed, input, now());
+      const until = getHoldEnd(failed, input, now());
       if (until === undefined) {
         log.info({ bundle: bundle.name, attempts: failed.attempts }, "retrying a bundle that was rolled back");
         return Promise.resolve(phase);
       }
       requeueAfter(extension.metadata.name, until - now());
-      return Promise.resolve({ ...phase, held: heldFrom(failed, installedFrom(latest).name) });
+      return Promise.resolve({ ...phase, held: heldFrom(failed, readInstalledBundle(latest).name) });
     },
   };
 }
@@ -277,7 +284,7 @@ export function pinRevision({ releases: store }: Pick<Services, "releases">): Re
       const text = phase.extension.metadata.annotations?.[ANNOTATION_ROLLBACK_TO];
       if (text === undefined) return phase;
       const { revision, release } = await findPinned(store, phase, text, signal);
-      const bundle = installedFrom(release);
+      const bundle = readInstalledBundle(release);
       const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${revision}; remove it to follow the catalogs again`;
       phase.report.problems.push(newProblem("RevisionPinned", { message: explanation }));
       return { ...phase, pinned: { revision, release, bundle: { ...bundle, explanation } } };

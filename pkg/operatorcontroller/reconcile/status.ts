@@ -8,9 +8,9 @@ import { type AggregatedApi, listAggregatedApis } from "../../bundle/apiServices
 import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
-import { type LeftObject, lastDeployed } from "../../release/record.ts";
-import { availableUpdates } from "../../resolve/availableUpdates.ts";
-import { deprecationsFor } from "../../resolve/candidates.ts";
+import { findLastDeployed, type LeftObject } from "../../release/record.ts";
+import { findAvailableUpdates } from "../../resolve/availableUpdates.ts";
+import { findDeprecations } from "../../resolve/candidates.ts";
 import { applyFilter } from "../../resolve/filters.ts";
 import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
@@ -85,7 +85,7 @@ function updateStatus(phase: Phase): UpdateStatus {
     ? filtered
     : filterCandidates({ source, catalogs, installed, installedFrom: findInstalledCatalog(phase), cluster: clusterVersion });
   if (considered?.kind !== "candidates") return {};
-  const found = availableUpdates(isAsResolved ? considered : withLaterFilters(considered, filtered));
+  const found = findAvailableUpdates(isAsResolved ? considered : withLaterFilters(considered, filtered));
   if (!found) return {};
   const { updates, blocked } = found;
   return { availableUpdates: updates.map((update) => ({ ...update })), ...(blocked ? { blockedUpdate: { ...blocked } } : {}) };
@@ -93,7 +93,7 @@ function updateStatus(phase: Phase): UpdateStatus {
 
 /**
  * Applies the filters of this reconcile, such as dependencies, to the candidates after an upgrade. They are still valid
- * as far as known.
+ * to the extent known.
  */
 function withLaterFilters(considered: FilteredCatalogs, before: FilteredCatalogs | undefined): FilteredCatalogs {
   const results = considered.results.map((found) => {
@@ -172,7 +172,7 @@ function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterE
 /** Returns the content of the deployed release. */
 function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
   const { hidden } = phase;
-  const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? lastDeployed(releasesIn(phase).history.current);
+  const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? findLastDeployed(releasesIn(phase).history.current);
   if (!release) return {};
   const apis = providedApis(release.objects);
   const kept = keptCrds(release.left ?? [], (text) => hidden.hide(text));
@@ -349,7 +349,7 @@ function deprecationMessages(
   deprecation: DeprecationStatus & { kind: "known" },
   phase: Phase,
 ): { package: string[]; channel: string[]; bundle: string[] } {
-  return deprecationsFor(deprecation.entries, {
+  return findDeprecations(deprecation.entries, {
     channels: phase.extension.spec.source.catalog?.channels ?? [],
     bundleName: releasesIn(phase).installed?.name,
   });

@@ -3,7 +3,7 @@ import { newProblem } from "../../api/problems.ts";
 import { Ended, fail, leave, type StepContext, stop } from "../../controller/story.ts";
 import { messageOf } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
-import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
+import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { ObtainedImage } from "../bundles/bundleImages.ts";
 import { configOf } from "../state/extensionSpec.ts";
@@ -43,7 +43,7 @@ export function unpackBundle(services: Pick<Services, "images" | "bundles" | "pr
       if (isSame && !providers.isOutdated(latest.objects)) return keep(phase);
       const next = await pullBundle(services, phase, { signal, log });
       if (next instanceof Ended || !next.content?.needsCertificates) return next;
-      const certProvider = await providers.choose(lastDeployed(next.releases.history.current)?.objects ?? []);
+      const certProvider = await providers.choose(findLastDeployed(next.releases.history.current)?.objects ?? []);
       log.debug({ provider: certProvider?.name ?? "none" }, "certificate provider chosen");
       return { ...next, certProvider };
     },
@@ -87,7 +87,7 @@ async function pullBundle(
  * and that no longer exists. The bundle could not be adopted without it.
  */
 function substituteImage({ bundle, releases }: Resolved): string | undefined {
-  const base = lastDeployed(releases.history.current);
+  const base = findLastDeployed(releases.history.current);
   return base && isOfAnotherWriter(base) ? bundle.offered : undefined;
 }
 

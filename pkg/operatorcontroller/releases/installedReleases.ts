@@ -8,8 +8,8 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { type ActiveRelease, formatMissingRelease, type UnreadableReleases } from "../../openshift/upgradeable.ts";
 import type { ProvidedBundle } from "../../release/providedBundle.ts";
-import { activeReleases, lastDeployed } from "../../release/record.ts";
-import { type ReleaseIndex, releaseIndex, type UnreadableRelease, unreadableText } from "../../release/storage/decode.ts";
+import { findLastDeployed, listActiveReleases } from "../../release/record.ts";
+import { formatUnreadable, parseReleaseIndex, type ReleaseIndex, type UnreadableRelease } from "../../release/storage/decode.ts";
 import { RELEASE_OWNER } from "../../release/storage/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { compareText } from "../../text/compare.ts";
@@ -133,8 +133,8 @@ export class InstalledReleases {
     if (!this.#isSynced) return { kind: "unknown" };
     const { own, unreadable } = this.#found({ name, uid });
     const [damaged] = unreadable;
-    if (damaged) return { kind: "unknown", because: unreadableText(damaged) };
-    const deployed = lastDeployed(activeReleases(own));
+    if (damaged) return { kind: "unknown", because: formatUnreadable(damaged) };
+    const deployed = findLastDeployed(listActiveReleases(own));
     if (!deployed) return { kind: "absent" };
     const outcome = this.#reader.getOutcome(deployed.secret.metadata);
     if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.facts.provided };
@@ -153,12 +153,12 @@ export class InstalledReleases {
   }
 
   #toReleases({ name: extension, installed, isDeleted }: ReleasesQuery, { own, foreign, unreadable }: FoundReleases): Releases | undefined {
-    const active = activeReleases(own);
-    const counting = new Set([...active, ...activeReleases(foreign)]);
+    const active = listActiveReleases(own);
+    const counting = new Set([...active, ...listActiveReleases(foreign)]);
     const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
     const found = new Map<string, ActiveRelease | UnreadableReleases>();
     const addUnreadable = (because: string): void => void found.set(because, { extension, because });
-    for (const one of unreadable) addUnreadable(unreadableText(one));
+    for (const one of unreadable) addUnreadable(formatUnreadable(one));
     let isComplete = true;
     for (const index of [...counting, ...stillDeployed]) {
       const outcome = this.#reader.getOutcome(index.secret.metadata);
@@ -186,7 +186,7 @@ export class InstalledReleases {
   }
 
   #find({ name, uid }: ReleaseOwner): FoundReleases {
-    const all = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ secret, index: releaseIndex(secret.metadata) }));
+    const all = this.#secrets.byIndex(BY_EXTENSION, name).map((secret) => ({ secret, index: parseReleaseIndex(secret.metadata) }));
     const indexes = all.flatMap(({ secret, index }) => (index.kind === "index" ? [{ ...index, secret }] : []));
     const isOwn = (index: ReleaseIndex): boolean => index.uid === undefined || index.uid === uid;
     return {

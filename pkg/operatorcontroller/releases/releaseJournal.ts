@@ -3,12 +3,12 @@ import type { CallOptions } from "../../kube/request.ts";
 import { hasHealth } from "../../release/health/health.ts";
 import { objectKey } from "../../release/identity.ts";
 import {
+  findLastDeployed,
+  findReleasesToRemove,
   isPending,
   type LeftObject,
-  lastDeployed,
   type ReleaseRecord,
   type ReleaseStatus,
-  releasesToRemove,
 } from "../../release/record.ts";
 import type { ReleaseState } from "../../release/state.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -72,7 +72,7 @@ export class ReleaseJournal {
     const { store, owner, history, now } = this.#options;
     requireReadable(history);
     for (const version of history.unfinished) await store.remove(owner.name, version, this.#calls);
-    const isUpgrade = lastDeployed(history.current) !== undefined;
+    const isUpgrade = findLastDeployed(history.current) !== undefined;
     const lastDeployedAt = new Date(now()).toISOString();
     const begun = {
       name: owner.name,
@@ -192,7 +192,7 @@ export class ReleaseJournal {
   async #trim(newest: ReleaseRecord, keeps: (version: number) => boolean): Promise<void> {
     const { store, owner, history } = this.#options;
     const others = [...history.current, ...history.older].filter(({ version }) => version !== newest.version);
-    const removable = releasesToRemove([newest, ...others]).filter((version) => !keeps(version));
+    const removable = findReleasesToRemove([newest, ...others]).filter((version) => !keeps(version));
     for (const version of [...history.unfinished, ...removable]) await store.remove(owner.name, version, this.#calls);
   }
 

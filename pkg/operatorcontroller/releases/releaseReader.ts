@@ -6,9 +6,9 @@ import { type Clock, Deadline } from "../../async/clock.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../../bundle/properties.ts";
 import { messageOf } from "../../errors/errors.ts";
-import { type ProvidedBundle, providedBundle } from "../../release/providedBundle.ts";
+import { type ProvidedBundle, readProvidedBundle } from "../../release/providedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
-import { releaseIndex, unreadableText } from "../../release/storage/decode.ts";
+import { formatUnreadable, parseReleaseIndex } from "../../release/storage/decode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ReleaseStore } from "./releaseStore.ts";
 
@@ -38,7 +38,7 @@ export function extractReleaseFacts(release: NotedRelease): ReleaseFacts {
     bundle: labels[LABEL_BUNDLE_NAME] ?? "",
     version: labels[LABEL_BUNDLE_VERSION] ?? "",
     properties: properties === undefined ? undefined : keepMaximums(properties),
-    provided: providedBundle(release),
+    provided: readProvidedBundle(release),
   };
 }
 
@@ -246,11 +246,11 @@ export class ReleaseReader {
     const facts = this.#options.cache.get(index);
     if (facts) return { kind: "read", facts };
     try {
-      const labelled = releaseIndex(index);
-      if (labelled.kind === "unreadable") return { kind: "unreadable", because: unreadableText(labelled) };
+      const labelled = parseReleaseIndex(index);
+      if (labelled.kind === "unreadable") return { kind: "unreadable", because: formatUnreadable(labelled) };
       using deadline = new Deadline(signal, READ_TIMEOUT_MS);
       const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
-      if (release?.kind === "unreadable") return { kind: "unreadable", because: unreadableText(release) };
+      if (release?.kind === "unreadable") return { kind: "unreadable", because: formatUnreadable(release) };
       return release?.kind === "readable" ? { kind: "read", facts: extractReleaseFacts(release.record) } : { kind: "unfinished" };
     } catch (err) {
       return { kind: "unreadable", because: messageOf(err).slice(0, MAX_CAUSE).toWellFormed() };

@@ -6,30 +6,30 @@ import { messageOf, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
-import { newestFirst, type ReleaseRecord, type ReleaseSummary, releasesWithObjects } from "../../release/record.ts";
+import { listReleasesWithObjects, type ReleaseRecord, type ReleaseSummary, sortNewestFirst } from "../../release/record.ts";
 import {
   ANNOTATION_INCOMPLETE,
   type CompressedRelease,
-  compressedRelease,
+  createDecompressionError,
+  createPayloadLimitError,
   type DecodedRelease,
   decodeRelease,
-  decompressionFailure,
-  extraChunks,
+  formatUnreadable,
+  joinChunks,
   markUnreadable,
-  payloadTooLarge,
+  parseExtraChunks,
+  parseReleaseIndex,
   type ReleaseIndex,
   readRelease,
-  releaseIndex,
   type UnreadableRelease,
-  unreadableText,
 } from "../../release/storage/decode.ts";
 import {
   type EncodeOptions,
+  encodePayload,
   encodeRelease,
   GZIP_OPTIONS,
-  keyLabel,
+  getKeyLabel,
   PAYLOAD_LIMITS,
-  payloadBytes,
   RELEASE_OWNER,
   releaseKey,
   releaseSecrets,
@@ -85,7 +85,7 @@ export class ReleaseUnreadable extends RetryableError {
   ) {
     const [first, ...others] = releases;
     const more = others.length === 0 ? "" : `; ${others.length} more cannot be read either`;
-    super("Retrying", `${doing}${unreadableText(first)}${more}. Restore or delete that Secret${effect}`);
+    super("Retrying", `${doing}${formatUnreadable(first)}${more}. Restore or delete that Secret${effect}`);
     this.releases = releases;
   }
 }
@@ -198,7 +198,7 @@ export class ReleaseStore {
         `release "${record.name}" v${record.version} no longer exists in namespace "${this.#systemNamespace}"`,
       );
     const { index, chunks } = await this.#encode(record, owner);
-    const before = extraChunks(live);
+    const before = parseExtraChunks(live);
     const isSmall = chunks.length === 0 && Array.isArray(before) && before.length === 0;
     const known = new Set(isSmall ? [] : (await this.#chunksOf(key, options)).map((chunk) => chunk.metadata.name));
     const fresh = chunks.filter((chunk) => !known.has(chunk.metadata.name));
@@ -230,11 +230,11 @@ export class ReleaseStore {
   async #history(owner: ReleaseOwner, options: CallOptions): Promise<ReleaseHistory> {
     const labelSelector = `owner=${RELEASE_OWNER},name=${owner.name},type=index`;
     const listing = { namespace: this.#systemNamespace, labelSelector, metadataOnly: true, ...options };
-    const found = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => releaseIndex(metadata));
+    const found = (await this.#client.list(SECRET, listing)).items.map(({ metadata }) => parseReleaseIndex(metadata));
     const all = found.filter((one) => one.kind === "index");
     const own = all.filter(({ uid }) => uid === undefined || uid === owner.uid);
-    const leaving = releasesWithObjects(own);
-    const older = newestFirst(own.filter((index) => !leaving.includes(index)));
+    const leaving = listReleasesWithObjects(own);
+    const older = sortNewestFirst(own.filter((index) => !leaving.includes(index)));
     const read = await this.#readAll(leaving, options);
     const stillDeployed = await this.#readAll(
       older.filter(({ status }) => status === "deployed"),
@@ -247,7 +247,7 @@ export class ReleaseStore {
       highest: Math.max(0, ...all.map(({ version }) => version)),
       orphaned: leaving.some(({ uid }) => uid === undefined),
       unreadable: [...found, ...[...read, ...stillDeployed].map(({ release }) => release)].filter((one) => one.kind === "unreadable"),
-      foreign: newestFirst(all.filter((index) => !own.includes(index))).map(({ version, status }) => ({ version, status })),
+      foreign: sortNewestFirst(all.filter((index) => !own.includes(index))).map(({ version, status }) => ({ version, status })),
     };
   }
 
@@ -263,7 +263,7 @@ export class ReleaseStore {
 
   async #decode(index: KubeObject, options: CallOptions): Promise<DecodedRelease> {
     const { name, resourceVersion } = index.metadata;
-    const names = extraChunks(index);
+    const names = parseExtraChunks(index);
     if (!Array.isArray(names) || names.length === 0) return this.#decoded(index, []);
     const chunks = await this.#chunksOf(name, options);
     if (names.every((wanted) => chunks.some((chunk) => chunk.metadata.name === wanted))) return this.#decoded(index, chunks);
@@ -293,7 +293,7 @@ export class ReleaseStore {
   }
 
   async #chunksOf(key: string, options: CallOptions): Promise<KubeObject[]> {
-    const labelSelector = `owner=${RELEASE_OWNER},key=${keyLabel(key)},type=chunk`;
+    const labelSelector = `owner=${RELEASE_OWNER},key=${getKeyLabel(key)},type=chunk`;
     return (await this.#client.list(SECRET, { namespace: this.#systemNamespace, labelSelector, ...options })).items;
   }
 
@@ -332,7 +332,7 @@ export class StreamingCodec implements ReleaseCodec {
 
   /** Decodes a release, with the result of `decodeRelease`. */
   async decode(index: KubeObject, chunks: readonly KubeObject[]): Promise<DecodedRelease> {
-    const found = compressedRelease(index, chunks);
+    const found = joinChunks(index, chunks);
     if (found.kind !== "compressed") return found;
     try {
       return readRelease(found, await this.#inTurn(() => readRecord(found)));
@@ -362,7 +362,7 @@ async function* joinPieces(record: ReleaseRecord): AsyncGenerator<Buffer> {
   const turns = new Turns();
   let kept: Buffer[] = [];
   let bytes = 0;
-  for (const piece of payloadBytes(record)) {
+  for (const piece of encodePayload(record)) {
     kept.push(piece);
     bytes += piece.byteLength;
     if (bytes >= CHUNK_BYTES) {
@@ -385,7 +385,7 @@ async function readRecord(found: CompressedRelease): Promise<ReleaseRecord> {
   return reader.end();
 }
 
-/** @throws the error of `decompressionFailure`. */
+/** @throws the error of `createDecompressionError`. */
 async function* decompress(found: CompressedRelease): AsyncGenerator<Buffer> {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   gunzip.end(found.data);
@@ -397,7 +397,7 @@ async function* decompress(found: CompressedRelease): AsyncGenerator<Buffer> {
       yield piece;
     }
   } catch (err) {
-    throw decompressionFailure(found, err);
+    throw createDecompressionError(found, err);
   }
-  if (bytes > PAYLOAD_LIMITS.bytes) throw payloadTooLarge(found);
+  if (bytes > PAYLOAD_LIMITS.bytes) throw createPayloadLimitError(found);
 }

@@ -1,5 +1,5 @@
 import { overridesProxy, PROXY_NAMES, type ProxyVariables } from "../../api/proxy.ts";
-import { isOfAnotherWriter, lastDeployed } from "../../release/record.ts";
+import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { configOf } from "./extensionSpec.ts";
 import { isInstalled, type WithBundle } from "./phases.ts";
 
@@ -20,7 +20,7 @@ export type ProxyInputs = Pick<WithBundle, "extension" | "sourcedConfig" | "clus
 export function proxyOf(inputs: ProxyInputs): ProxyVariables | undefined {
   const { clusterProxy } = inputs;
   if (overridesProxy(configOf(inputs))) return undefined;
-  if (clusterProxy.kind === "unknown" || isAdopted(inputs)) return lastDeployed(inputs.releases.history.current)?.proxy;
+  if (clusterProxy.kind === "unknown" || isAdopted(inputs)) return findLastDeployed(inputs.releases.history.current)?.proxy;
   return clusterProxy.kind === "known" ? clusterProxy.variables : undefined;
 }
 
@@ -34,7 +34,7 @@ export function proxyNote(inputs: ProxyInputs): string | undefined {
 }
 
 function isAdopted(inputs: ProxyInputs): boolean {
-  const base = lastDeployed(inputs.releases.history.current);
+  const base = findLastDeployed(inputs.releases.history.current);
   if (!base || !isInstalled(inputs)) return false;
   return isOfAnotherWriter(base) || base.takenOver === true;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ObjectMeta, ObjectRef } from "../../api/k8s.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { objectKey } from "../../release/identity.ts";
-import { appliedFields } from "../../release/managedFields.ts";
+import { getAppliedFields } from "../../release/managedFields.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 
 /** State of an object when it was last found correct, to detect drift from its metadata. */
@@ -22,7 +22,7 @@ export type Observation =
 /** Returns the mark of a correct object. */
 export function createMark(metadata: ObjectMeta): Mark {
   const { uid = "", resourceVersion = "", generation } = metadata;
-  const fields = appliedFields(metadata);
+  const fields = getAppliedFields(metadata);
   const digest = fields && createHash("sha256").update(canonicalJson(fields)).digest("base64url").slice(0, 22);
   return { uid, resourceVersion, generation, fields: digest };
 }

@@ -2,7 +2,7 @@ import type { Condition, ObjectRef } from "../../api/k8s.ts";
 import { formatCount } from "../../text/lists.ts";
 import { describeObject } from "../identity.ts";
 import type { ReleaseRecord } from "../record.ts";
-import { boundText, type Health, type HealthState } from "./healthState.ts";
+import { type Health, type HealthState, truncateText } from "./healthState.ts";
 import type { PodProblem } from "./pods.ts";
 
 /** The health of one object of a release. */
@@ -36,7 +36,7 @@ const ORDER: readonly HealthState[] = ["failed", "progressing", "unknown"];
  * The message contains the first object of that row, the reason, and the number of other unhealthy objects.
  * @param options.rolledOut whether the whole release was healthy at an earlier time
  */
-export function availabilityOf(objects: readonly ObjectHealth[], { rolledOut }: { rolledOut: boolean }): Availability {
+export function computeAvailability(objects: readonly ObjectHealth[], { rolledOut }: { rolledOut: boolean }): Availability {
   const ill = ORDER.flatMap((state) => objects.filter(({ health }) => health.state === state));
   const [worst] = ill;
   if (!worst) return { status: "True", reason: "Healthy", message: healthyText(objects.length) };
@@ -55,7 +55,7 @@ export function withPodProblem(health: Health, problem: PodProblem | undefined):
   return {
     ...health,
     state: problem.isFailing ? "failed" : health.state,
-    message: boundText(health.message === "" ? problem.text : `${health.message}; ${problem.text}`),
+    message: truncateText(health.message === "" ? problem.text : `${health.message}; ${problem.text}`),
   };
 }
 
@@ -74,7 +74,10 @@ export interface ProgressDeadline {
  * Returns the deadline of a release's rollout, in milliseconds since the epoch.
  * @returns undefined if the release was already healthy, because its rollout is then complete
  */
-export function rolloutEnds(release: Pick<ReleaseRecord, "lastDeployed" | "rolledOutAt">, deadline: ProgressDeadline): number | undefined {
+export function getRolloutDeadline(
+  release: Pick<ReleaseRecord, "lastDeployed" | "rolledOutAt">,
+  deadline: ProgressDeadline,
+): number | undefined {
   const began = Date.parse(release.lastDeployed);
   if (release.rolledOutAt !== undefined || Number.isNaN(began)) return undefined;
   return began + deadline.minutes * deadline.minuteMs;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { hasHealth, healthOf } from "./health.ts";
+import { computeHealth, hasHealth } from "./health.ts";
 import type { Health } from "./healthState.ts";
 
 interface HealthCase extends CaseHead {
@@ -11,7 +11,7 @@ interface HealthCase extends CaseHead {
 }
 
 test.for(loadCases<HealthCase>("health"))("$name", ({ given, now = "2026-01-02T00:00:00Z", want }) => {
-  const got = healthOf(given, Date.parse(now));
+  const got = computeHealth(given, Date.parse(now));
   expect(got).toMatchObject(want);
   if (got.state !== "healthy") expect(got.message).not.toBe("");
 });
@@ -45,7 +45,7 @@ test.for<[KubeObject, boolean]>([
 
 test("health truncates a message and puts it on one line", () => {
   const conditions = [{ type: "Ready", status: "False", reason: "No", message: `first\n\tsecond ${"x".repeat(50_000)}` }];
-  const { message } = healthOf(of("example.com/v1", "A", { status: { conditions } }), 0);
+  const { message } = computeHealth(of("example.com/v1", "A", { status: { conditions } }), 0);
   expect(message).toMatch(/^condition Ready is False \(No: first second x+…$/);
   expect(message.length).toBe(1_024);
 });

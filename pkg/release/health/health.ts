@@ -2,8 +2,8 @@ import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
-import { conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
-import { podHealth } from "./pods.ts";
+import { HEALTHY, type Health, health, listAt, memberAt, numberAt, readConditions, textAt } from "./healthState.ts";
+import { computePodHealth } from "./pods.ts";
 
 /** The value of `progressDeadlineSeconds` for "no deadline" in the Deployment controller; such a Deployment has no condition Progressing. */
 const NO_DEADLINE = 2 ** 31 - 1;
@@ -26,7 +26,7 @@ function pendingTermination(have: number, want: number): Health | undefined {
 
 /** Deployment: all replicas are updated and available, and no old ones are left. */
 function deploymentHealth(object: KubeObject): Health {
-  const conditions = conditionsOf(object);
+  const conditions = readConditions(object);
   const find = (wanted: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === wanted);
   const failure = find("ReplicaFailure");
   if (failure?.status === "True") return health("failed", failure.reason || "ReplicaFailure", cannotCreate(failure.message));
@@ -57,7 +57,7 @@ function deploymentHealth(object: KubeObject): Health {
 
 /** ReplicaSet: all replicas are labelled, available and ready, and none is excess. */
 function replicaSetHealth(object: KubeObject): Health {
-  const failure = conditionsOf(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
+  const failure = readConditions(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
   if (failure) return health("progressing", "ReplicaFailure", cannotCreate(failure.message));
   const want = numberAt(object, "spec.replicas", 1);
   const short =
@@ -170,9 +170,9 @@ function serviceHealth(object: KubeObject): Health {
 
 /** Job: started and not failed; it need not have completed. */
 function jobHealth(object: KubeObject): Health {
-  const isTrue = (wanted: string): boolean => conditionsOf(object).some(({ type, status }) => type === wanted && status === "True");
+  const isTrue = (wanted: string): boolean => readConditions(object).some(({ type, status }) => type === wanted && status === "True");
   if (isTrue("Failed")) {
-    const reason = conditionsOf(object).find(({ type }) => type === "Failed");
+    const reason = readConditions(object).find(({ type }) => type === "Failed");
     const because = [reason?.reason, reason?.message].filter((text) => text).join(": ");
     const failed = numberAt(object, "status.failed");
     return health("failed", "JobFailed", `it failed after ${formatCount(failed, "failed Pod")}${because ? ` (${because})` : ""}`);
@@ -183,7 +183,7 @@ function jobHealth(object: KubeObject): Health {
 
 /** CustomResourceDefinition: its names are accepted and the kind is served. */
 function crdHealth(object: KubeObject): Health {
-  for (const { type, status, reason, message } of conditionsOf(object)) {
+  for (const { type, status, reason, message } of readConditions(object)) {
     if (type === "NamesAccepted" && status === "False") return health("failed", reason, `its names are not accepted: ${message}`);
     if (type !== "Established") continue;
     if (status === "True") return injectionHealth(object);
@@ -197,7 +197,7 @@ type HealthOf = (object: KubeObject, now: number) => Health;
 /** Rules for specific kinds, by "group/Kind"; used if the rules for all kinds find nothing. */
 const BY_KIND: Readonly<Record<string, HealthOf>> = {
   "/PersistentVolumeClaim": volumeClaimHealth,
-  "/Pod": podHealth,
+  "/Pod": computePodHealth,
   "/Service": serviceHealth,
   "admissionregistration.k8s.io/MutatingWebhookConfiguration": injectionHealth,
   "admissionregistration.k8s.io/ValidatingWebhookConfiguration": injectionHealth,
@@ -217,7 +217,7 @@ const BY_KIND: Readonly<Record<string, HealthOf>> = {
  * @param now milliseconds since the epoch; a Pod has some time to be scheduled
  * @see https://github.com/kubernetes-sigs/cli-utils/blob/v0.37.2/pkg/kstatus/README.md
  */
-export function healthOf(object: KubeObject, now: number): Health {
+export function computeHealth(object: KubeObject, now: number): Health {
   return commonHealth(object) ?? BY_KIND[kindKey(object)]?.(object, now) ?? genericHealth(object);
 }
 
@@ -250,7 +250,7 @@ function commonHealth(object: KubeObject): Health | undefined {
   if (generation !== undefined && observed !== -1 && observed !== generation) {
     return health("progressing", "LatestGenerationNotObserved", "its controller has not seen its latest change yet");
   }
-  for (const { type, status, reason, message } of conditionsOf(object)) {
+  for (const { type, status, reason, message } of readConditions(object)) {
     if (type === "Reconciling" && status === "True") return health("progressing", reason || "Reconciling", message);
     if (type === "Stalled" && status === "True") return health("failed", reason || "Stalled", message);
   }
@@ -259,14 +259,14 @@ function commonHealth(object: KubeObject): Health | undefined {
 
 /** Returns the health of an unknown kind: healthy unless its condition Ready is not true. */
 function genericHealth(object: KubeObject): Health {
-  const ready = conditionsOf(object).find(({ type }) => type === "Ready");
+  const ready = readConditions(object).find(({ type }) => type === "Ready");
   if (ready === undefined || ready.status === "True") return injectionHealth(object);
   return health("progressing", ready.reason || "NotReady", said("Ready", ready));
 }
 
 /** Returns the health of a kind whose controller always writes this condition eventually. */
 function conditionHealth(object: KubeObject, type: string): Health {
-  const condition = conditionsOf(object).find((other) => other.type === type);
+  const condition = readConditions(object).find((other) => other.type === type);
   if (condition?.status === "True") return HEALTHY;
   if (!condition) return health("progressing", `No${type}`, `it has no condition ${type} yet`);
   return health("progressing", condition.reason || `Not${type}`, said(type, condition));

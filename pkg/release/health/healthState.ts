@@ -26,11 +26,11 @@ const MAX_TEXT = 1_024;
 
 /** Returns a health with a truncated message. */
 export function health(state: HealthState, reason: string, message: string): Health {
-  return { state, reason, message: boundText(message) };
+  return { state, reason, message: truncateText(message) };
 }
 
 /** Returns `text` on one line, truncated to 1,024 characters. */
-export function boundText(text: string): string {
+export function truncateText(text: string): string {
   const line = text
     .slice(0, 2 * MAX_TEXT)
     .replaceAll(/\s+/g, " ")
@@ -72,7 +72,7 @@ export function listAt(object: JsonObject, path: string): JsonObject[] {
 }
 
 /** Returns `status.conditions` in their order. */
-export function conditionsOf(object: KubeObject): LooseCondition[] {
+export function readConditions(object: KubeObject): LooseCondition[] {
   return listAt(object, "status.conditions").map((condition) => ({
     type: textAt(condition, "type"),
     status: textAt(condition, "status"),

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
-import { availabilityOf, type ObjectHealth, withPodProblem } from "./availability.ts";
+import { computeAvailability, type ObjectHealth, withPodProblem } from "./availability.ts";
 import { HEALTHY, type HealthState, health } from "./healthState.ts";
-import { podProblem, podSelectorOf, worstPod } from "./pods.ts";
+import { findPodProblem, findWorstPod, getPodSelector } from "./pods.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 
@@ -75,26 +75,26 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
     true,
   ],
   ["a Pod that nothing runs", {}, "no kubelet has reported its status yet", false],
-])("podProblem describes a Pod: %s", ([, status, text, isFailing]) => {
-  const problem = podProblem(pod(status), NOW);
+])("findPodProblem describes a Pod: %s", ([, status, text, isFailing]) => {
+  const problem = findPodProblem(pod(status), NOW);
   expect([problem?.text, problem?.isFailing]).toEqual([text, isFailing]);
 });
 
-test("worstPod returns the most explanatory problem and the number of other Pods", () => {
+test("findWorstPod returns the most explanatory problem and the number of other Pods", () => {
   const pods = [
     pod({ phase: "Running" }, "a"),
     pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "c"),
     pod({ phase: "Running", containerStatuses: [waiting("CrashLoopBackOff")] }, "b"),
     pod({ phase: "Running", conditions: ready }, "d"),
   ];
-  expect(worstPod(pods, NOW)).toMatchObject({
+  expect(findWorstPod(pods, NOW)).toMatchObject({
     pod: "b",
     text: 'Pod b: container "manager" is in CrashLoopBackOff, and 2 more Pods are not ready',
   });
-  expect(worstPod(pods.slice(3), NOW)).toBeUndefined();
+  expect(findWorstPod(pods.slice(3), NOW)).toBeUndefined();
   const leaving = pod({ phase: "Running" });
   leaving.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
-  expect(worstPod([leaving], NOW)).toBeUndefined();
+  expect(findWorstPod([leaving], NOW)).toBeUndefined();
 });
 
 test("withPodProblem marks a workload as failed when its Pods fail, not when they are slow", () => {
@@ -122,9 +122,9 @@ test.for<[spec: object, want: string | undefined]>([
   ],
   [{ selector: {} }, undefined],
   [{}, undefined],
-])("podSelectorOf returns the selector of a workload: %j", ([spec, want]) => {
-  expect(podSelectorOf({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec })).toBe(want);
-  expect(podSelectorOf({ apiVersion: "example.com/v1", kind: "Other", metadata: { name: "a" }, spec })).toBeUndefined();
+])("getPodSelector returns the selector of a workload: %j", ([spec, want]) => {
+  expect(getPodSelector({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "a" }, spec })).toBe(want);
+  expect(getPodSelector({ apiVersion: "example.com/v1", kind: "Other", metadata: { name: "a" }, spec })).toBeUndefined();
 });
 
 const at = (name: string, state: HealthState): ObjectHealth => ({
@@ -145,8 +145,8 @@ test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, stri
     false,
     ["False", "RollingOut", "Deployment ns/b: it is progressing; 2 more objects are not healthy"],
   ],
-])("availabilityOf summarizes objects that are %j, rolled out before: %s", ([states, rolledOut, want]) => {
-  const { status, reason, message } = availabilityOf(
+])("computeAvailability summarizes objects that are %j, rolled out before: %s", ([states, rolledOut, want]) => {
+  const { status, reason, message } = computeAvailability(
     states.map((state, i) => at("abc"[i] ?? "", state)),
     { rolledOut },
   );

@@ -2,7 +2,7 @@ import { groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
-import { boundText, conditionsOf, HEALTHY, type Health, health, listAt, memberAt, numberAt, textAt } from "./healthState.ts";
+import { HEALTHY, type Health, health, listAt, memberAt, numberAt, readConditions, textAt, truncateText } from "./healthState.ts";
 
 /** How long a Pod may be without a node before it counts as unschedulable. */
 const SCHEDULE_WINDOW_MS = 15_000;
@@ -18,10 +18,10 @@ export interface PodProblem {
 }
 
 /** Pod: Ready or terminated. */
-export function podHealth(object: KubeObject, now: number): Health {
+export function computePodHealth(object: KubeObject, now: number): Health {
   const phase = textAt(object, "status.phase");
   if (phase === "Succeeded" || phase === "Failed") return HEALTHY;
-  const conditions = conditionsOf(object);
+  const conditions = readConditions(object);
   if (phase === "Running") {
     if (conditions.some(({ type, status }) => type === "Ready" && status === "True")) return HEALTHY;
     const looping = statusesOf(object).filter((status) => waitingReason(status) === "CrashLoopBackOff");
@@ -37,22 +37,22 @@ export function podHealth(object: KubeObject, now: number): Health {
 }
 
 /** Returns why a Pod is not ready, if known; undefined if it is ready, has succeeded or is being deleted. */
-export function podProblem(pod: KubeObject, now: number): PodProblem | undefined {
+export function findPodProblem(pod: KubeObject, now: number): PodProblem | undefined {
   if (pod.metadata.deletionTimestamp) return undefined;
   const phase = textAt(pod, "status.phase");
-  const conditions = conditionsOf(pod);
+  const conditions = readConditions(pod);
   if (phase === "Succeeded" || conditions.some(({ type, status }) => type === "Ready" && status === "True")) return undefined;
   const { name } = pod.metadata;
-  const whole = podHealth(pod, now);
+  const whole = computePodHealth(pod, now);
   if (whole.reason === "PodUnschedulable") return { pod: name, text: whole.message, isFailing: true, rank: 2 };
   const problems = [
     ...listAt(pod, "status.initContainerStatuses").flatMap((status) => containerProblem(status, "init container") ?? []),
     ...statusesOf(pod).flatMap((status) => containerProblem(status, "container") ?? []),
   ];
   const worst = problems.toSorted((a, b) => b.rank - a.rank)[0];
-  if (worst) return { pod: name, ...worst, text: boundText(worst.text) };
+  if (worst) return { pod: name, ...worst, text: truncateText(worst.text) };
   const said = [textAt(pod, "status.reason"), textAt(pod, "status.message")].filter((text) => text !== "").join(": ");
-  if (phase === "Failed") return { pod: name, text: boundText(`it failed${said && ` (${said})`}`), isFailing: true, rank: 2 };
+  if (phase === "Failed") return { pod: name, text: truncateText(`it failed${said && ` (${said})`}`), isFailing: true, rank: 2 };
   return { pod: name, text: whole.message || "it is not ready", isFailing: false, rank: 0 };
 }
 
@@ -60,8 +60,8 @@ export function podProblem(pod: KubeObject, now: number): PodProblem | undefined
  * Returns the most explanatory Pod problem and the number of other Pods that are not ready.
  * @returns undefined if all Pods are ready
  */
-export function worstPod(pods: readonly KubeObject[], now: number): PodProblem | undefined {
-  const problems = pods.flatMap((pod) => podProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || compareText(a.pod, b.pod));
+export function findWorstPod(pods: readonly KubeObject[], now: number): PodProblem | undefined {
+  const problems = pods.flatMap((pod) => findPodProblem(pod, now) ?? []).sort((a, b) => b.rank - a.rank || compareText(a.pod, b.pod));
   const [worst] = problems;
   if (!worst) return undefined;
   const others = problems.length - 1;
@@ -134,7 +134,7 @@ const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Repl
  * Returns the label selector of a workload's Pods in the syntax of API queries, such as "app=a,tier in (x,y)". Undefined if the object is not a
  * workload or selects nothing.
  */
-export function podSelectorOf(object: KubeObject): string | undefined {
+export function getPodSelector(object: KubeObject): string | undefined {
   if (!WORKLOADS.has(object.kind)) return undefined;
   const labels = memberAt(object, "spec.selector.matchLabels");
   const equal = isObject(labels) ? Object.entries(labels).map(([key, value]) => `${key}=${String(value)}`) : [];

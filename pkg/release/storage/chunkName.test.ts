@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chunkHash } from "./encode.ts";
+import { hashChunk } from "./encode.ts";
 
 test.for<[name: string, data: Uint8Array, hash: string]>([
   ["nothing", Buffer.from(""), "zpzjzzeeeirsk"],
@@ -7,5 +7,5 @@ test.for<[name: string, data: Uint8Array, hash: string]>([
   ["FNV's own vector", Buffer.from("foobar"), "qwkec3pxhft5q"],
   ["every byte", Buffer.concat(Array.from({ length: 50 }, () => Uint8Array.from({ length: 256 }, (_, i) => i))), "2goe6yyaipmsk"],
 ])("FNV-1a 64 in base32 of %s", ([, data, hash]) => {
-  expect(chunkHash(data)).toBe(hash);
+  expect(hashChunk(data)).toBe(hash);
 });

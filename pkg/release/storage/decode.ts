@@ -5,7 +5,7 @@ import { messageOf } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "../record.ts";
 import { MAX_CHUNKS, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
-import { decodeFailure, PayloadReader } from "./payloadReader.ts";
+import { formatDecodeFailure, PayloadReader } from "./payloadReader.ts";
 
 /** Annotation of an index Secret until its writer has stored the other chunks; the release is not applied before it is removed. */
 export const ANNOTATION_INCOMPLETE = "olm.operatorframework.io/incomplete";
@@ -56,7 +56,7 @@ const SYSTEM_MARKS: ReadonlySet<string> = new Set([
  * Parses the metadata of an index Secret. An unrecognized status becomes unknown.
  * @returns unreadable if the labels do not identify one release, or do not match the Secret's name
  */
-export function releaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
+export function parseReleaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
   const { name = "", version = "", status } = labels;
   if (!POSITIVE_INTEGER.test(version))
     return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
@@ -81,7 +81,7 @@ export interface CompressedRelease {
  * @param chunks in any order; those of other releases are ignored
  */
 export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]): DecodedRelease {
-  const found = compressedRelease(index, chunks);
+  const found = joinChunks(index, chunks);
   if (found.kind !== "compressed") return found;
   try {
     const reader = new PayloadReader(found);
@@ -99,14 +99,14 @@ export function readRelease({ index }: CompressedRelease, record: ReleaseRecord)
 }
 
 /** Joins the data of `index` and its chunks. @param chunks as for `decodeRelease` */
-export function compressedRelease(
+export function joinChunks(
   index: KubeObject,
   chunks: readonly KubeObject[],
 ): CompressedRelease | { readonly kind: "unfinished" } | UnreadableRelease {
   const { name: secret, annotations } = index.metadata;
-  const labelled = releaseIndex(index.metadata);
+  const labelled = parseReleaseIndex(index.metadata);
   if (labelled.kind === "unreadable") return labelled;
-  const names = extraChunks(index);
+  const names = parseExtraChunks(index);
   if (!Array.isArray(names)) return names;
   if (names.length + 1 > MAX_CHUNKS) {
     const text = `release too large: ${goQuote(secret)} consists of ${names.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
@@ -128,7 +128,7 @@ export function compressedRelease(
 }
 
 /** Returns the names of the chunk Secrets that an index Secret lists, in order; empty if the release fits into the index. */
-export function extraChunks(index: KubeObject): string[] | UnreadableRelease {
+export function parseExtraChunks(index: KubeObject): string[] | UnreadableRelease {
   const { name } = index.metadata;
   const data = dataOf(index, "extraChunks");
   if (!data) return markUnreadable(name, `index secret ${goQuote(name)} missing chunks data`);
@@ -149,7 +149,7 @@ export function markUnreadable(secret: string, because: string): UnreadableRelea
 }
 
 /** Formats the message about an unreadable release. */
-export function unreadableText({ secret, because }: UnreadableRelease): string {
+export function formatUnreadable({ secret, because }: UnreadableRelease): string {
   return `release secret ${goQuote(secret)} cannot be read: ${because}`;
 }
 
@@ -160,23 +160,23 @@ function contradictionIn(record: ReleaseRecord, { key, version, status }: Releas
   return record.status === status ? undefined : `its payload has status ${record.status}, but its label has ${status}`;
 }
 
-/** @throws Error as `decompressionFailure` */
+/** @throws Error as `createDecompressionError` */
 function decompress(found: CompressedRelease): Buffer {
   try {
     return gunzipSync(found.data, { maxOutputLength: PAYLOAD_LIMITS.bytes });
   } catch (err) {
-    throw err instanceof RangeError ? payloadTooLarge(found) : decompressionFailure(found, err);
+    throw err instanceof RangeError ? createPayloadLimitError(found) : createDecompressionError(found, err);
   }
 }
 
 /** Returns the error for data that cannot be decompressed. */
-export function decompressionFailure({ index: { key } }: CompressedRelease, err: unknown): Error {
-  return new Error(`${decodeFailure(key)}: ${messageOf(err)}`, { cause: err });
+export function createDecompressionError({ index: { key } }: CompressedRelease, err: unknown): Error {
+  return new Error(`${formatDecodeFailure(key)}: ${messageOf(err)}`, { cause: err });
 }
 
 /** Returns the error for data with more bytes than `PAYLOAD_LIMITS` allow. */
-export function payloadTooLarge({ index: { key } }: CompressedRelease): Error {
-  return new Error(`${decodeFailure(key)}: it contains more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
+export function createPayloadLimitError({ index: { key } }: CompressedRelease): Error {
+  return new Error(`${formatDecodeFailure(key)}: it contains more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
 }
 
 function dataOf(secret: KubeObject, key: string): Buffer | undefined {

@@ -7,8 +7,8 @@ import { TerminalError } from "../../errors/errors.ts";
 import { goJson } from "../../golang/json.ts";
 import { RELEASE_STATUSES, type ReleaseRecord } from "../record.ts";
 import type { RolledBack } from "../rollbackBackoff.ts";
-import { decodeRelease, extraChunks } from "./decode.ts";
-import { CHUNK_BYTES, encodeRelease, keyLabel, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
+import { decodeRelease, parseExtraChunks } from "./decode.ts";
+import { CHUNK_BYTES, encodeRelease, getKeyLabel, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
 
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "hello", uid: "11111111-2222-3333-4444-555555555555" } };
 
@@ -95,7 +95,7 @@ test("encodeRelease writes a small release as one Secret", () => {
   expect(dataOf(index, "chunk").subarray(0, 10).toString("hex")).toBe("1f8b08000000000002ff");
 });
 
-test("payloadBytes yields Helm's JSON in Go's member order, with HTML escaped and a trailing newline", () => {
+test("encodePayload yields Helm's JSON in Go's member order, with HTML escaped and a trailing newline", () => {
   const [index] = encodeRelease(RECORD, WHERE);
   const payload = gunzipSync(dataOf(index, "chunk")).toString("utf8");
   const manifest =
@@ -164,9 +164,9 @@ test("encodeRelease returns the same bytes when map keys are in another order", 
 
 // kubernetes: the value of a label has at most 63 characters; the name of an extension at most 53
 test("encodeRelease sets the same label key on all Secrets, truncated to the length of a label", () => {
-  expect(keyLabel(releaseKey("x".repeat(41), 1))).toBe(`sh.helm.release.v1.${"x".repeat(41)}.v1`);
+  expect(getKeyLabel(releaseKey("x".repeat(41), 1))).toBe(`sh.helm.release.v1.${"x".repeat(41)}.v1`);
   const long = ["x", "y"].map((end) => releaseKey("x".repeat(52) + end, 1));
-  const labels = long.map(keyLabel);
+  const labels = long.map(getKeyLabel);
   expect(new Set(labels).size).toBe(2);
   for (const label of labels) expect(label).toMatch(/^sh\.helm\.release\.v1\.x{30}-[a-z1-6]{13}$/);
   const record: ReleaseRecord = {
@@ -176,7 +176,7 @@ test("encodeRelease sets the same label key on all Secrets, truncated to the len
   };
   const secrets = encodeRelease(record, WHERE);
   expect(secrets.length).toBeGreaterThan(1);
-  for (const { metadata } of secrets) expect(metadata.labels?.["key"]).toBe(keyLabel(releaseKey(record.name, 2)));
+  for (const { metadata } of secrets) expect(metadata.labels?.["key"]).toBe(getKeyLabel(releaseKey(record.name, 2)));
 });
 
 test("encodeRelease splits a large release into chunks of at most 1040384 bytes, named by their content", () => {
@@ -191,7 +191,7 @@ test("encodeRelease splits a large release into chunks of at most 1040384 bytes,
     expect(dataOf(chunk, "chunk").byteLength).toBeLessThanOrEqual(CHUNK_BYTES);
   }
   if (!index) throw new Error("no index");
-  expect(extraChunks(index)).toEqual(chunks.map((chunk) => chunk.metadata.name));
+  expect(parseExtraChunks(index)).toEqual(chunks.map((chunk) => chunk.metadata.name));
   expect(dataOf(index, "chunk").byteLength).toBe(CHUNK_BYTES);
   expect(decodedRecord(index, chunks.toReversed())).toEqual(large);
 });

@@ -19,7 +19,7 @@ const TWO_32 = 2 ** 32;
  * Hashes a chunk for its name: 13 characters, base32 of the 64-bit FNV-1a hash. Uses two 32-bit halves, because a bigint would take a hundred
  * times as long for a chunk of one megabyte.
  */
-export function chunkHash(data: Uint8Array): string {
+export function hashChunk(data: Uint8Array): string {
   let high = 0xcbf29ce4;
   let low = 0x84222325;
   for (const byte of data) {
@@ -195,9 +195,9 @@ export function releaseKey(name: string, version: number): string {
  * Returns the value of the label `key` on all Secrets of a release: the key, or its beginning and hash if it exceeds a label. The Go
  * operator-controller does not shorten it, so it cannot install extensions with such names.
  */
-export function keyLabel(key: string): string {
+export function getKeyLabel(key: string): string {
   if (key.length <= MAX_LABEL) return key;
-  const hash = chunkHash(Buffer.from(key));
+  const hash = hashChunk(Buffer.from(key));
   return `${key.slice(0, MAX_LABEL - hash.length - 1)}-${hash}`;
 }
 
@@ -208,14 +208,14 @@ export function keyLabel(key: string): string {
  * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
-  return releaseSecrets(record, gzipSync(Buffer.concat([...payloadBytes(record)]), GZIP_OPTIONS), options);
+  return releaseSecrets(record, gzipSync(Buffer.concat([...encodePayload(record)]), GZIP_OPTIONS), options);
 }
 
 /**
  * Yields the bytes of a payload in the pieces of `payloadPieces`.
  * @throws TerminalError Blocked if the pieces so far exceed `PAYLOAD_LIMITS`
  */
-export function* payloadBytes(record: ReleaseRecord): Generator<Buffer> {
+export function* encodePayload(record: ReleaseRecord): Generator<Buffer> {
   let bytes = 0;
   let separators = 0;
   for (const text of payloadPieces(record)) {
@@ -248,7 +248,7 @@ export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { syst
       namespace: systemNamespace,
       labels: {
         createdAt: String(unixSeconds(record.lastDeployed)),
-        key: keyLabel(key),
+        key: getKeyLabel(key),
         name: record.name,
         owner: RELEASE_OWNER,
         status: record.status,
@@ -281,7 +281,7 @@ function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {
     kind: "Secret",
     type: CHUNK_SECRET_TYPE,
     immutable: true,
-    metadata: { name: `${key}-${chunkHash(data)}`, namespace, labels: { key: keyLabel(key), owner: RELEASE_OWNER, type: "chunk" } },
+    metadata: { name: `${key}-${hashChunk(data)}`, namespace, labels: { key: getKeyLabel(key), owner: RELEASE_OWNER, type: "chunk" } },
     data: { chunk: data.toString("base64") },
   };
 }

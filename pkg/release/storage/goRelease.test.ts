@@ -6,8 +6,8 @@ import { decodedRecord } from "../../../test/support/releases.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { describeObject } from "../identity.ts";
-import { ownershipOf } from "../ownership.ts";
-import { installOrder } from "../plan.ts";
+import { determineOwnership } from "../ownership.ts";
+import { sortForInstall } from "../plan.ts";
 import { encodeRelease } from "./encode.ts";
 
 const UID = "de01cff8-b215-4f47-875a-a4433262ab14";
@@ -77,20 +77,20 @@ describeWithData("releases of the Go operator-controller", (folder) => {
     }
   });
 
-  test("installOrder matches the order in which Go applied its releases", () => {
+  test("sortForInstall matches the order in which Go applied its releases", () => {
     for (const secret of read("secrets.json")) {
       const { objects } = decodedRecord(secret, []);
-      expect(installOrder(objects).map(({ kind }) => kind)).toEqual(objects.map(({ kind }) => kind));
+      expect(sortForInstall(objects).map(({ kind }) => kind)).toEqual(objects.map(({ kind }) => kind));
     }
   });
 
-  test("ownershipOf finds the objects of a Go release to be ours when the uid matches, and foreign otherwise", () => {
+  test("determineOwnership finds the objects of a Go release to be ours when the uid matches, and foreign otherwise", () => {
     const objects = read("live-objects.json");
     expect(objects.length).toBe(9);
     for (const object of objects) {
       const owner = { name: "flux", uid: UID, installNamespace: "flux-system" };
-      expect([describeObject(object), ownershipOf(object, owner).kind]).toEqual([describeObject(object), "ours"]);
-      expect(ownershipOf(object, { ...owner, name: "other", uid: "1" })).toMatchObject({ kind: "foreign", owner: "flux" });
+      expect([describeObject(object), determineOwnership(object, owner).kind]).toEqual([describeObject(object), "ours"]);
+      expect(determineOwnership(object, { ...owner, name: "other", uid: "1" })).toMatchObject({ kind: "foreign", owner: "flux" });
     }
   });
 });

@@ -9,7 +9,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { GoStructReader, parseToken } from "../../golang/structReader.ts";
 import type { ReleaseRecord } from "../record.ts";
 import { PAYLOAD_LIMITS } from "./encode.ts";
-import { RELEASE_SHAPE, releaseHead } from "./payloadShape.ts";
+import { RELEASE_SHAPE, readReleaseHead } from "./payloadShape.ts";
 
 const [BACKSLASH, LOWER_N, LOWER_U] = [0x5c, 0x6e, 0x75];
 const ESCAPED_NEWLINE = "\\u000a";
@@ -111,8 +111,8 @@ export class PayloadReader {
     const { labels, index } = this.#source;
     const { separators } = PAYLOAD_LIMITS;
     if (this.#separators > separators)
-      throw new Error(`${decodeFailure(index.key)}: it contains more than the ${separators} lines, list items and members allowed`);
-    const head = releaseHead(this.#decoded(), labels);
+      throw new Error(`${formatDecodeFailure(index.key)}: it contains more than the ${separators} lines, list items and members allowed`);
+    const head = readReleaseHead(this.#decoded(), labels);
     if (this.#objectFault) throw this.#objectFault;
     return { ...head, objects: this.#objects };
   }
@@ -138,7 +138,7 @@ export class PayloadReader {
 }
 
 /** Returns the prefix of each error about a payload that cannot be decoded. */
-export function decodeFailure(secret: string): string {
+export function formatDecodeFailure(secret: string): string {
   return `failed to decode release from index secret ${goQuote(secret)}`;
 }
 

@@ -3,7 +3,7 @@ import { parseRequirements } from "../../bundle/requirements.ts";
 import { isObject } from "../../golang/members.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";
 import { type LeftObject, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "../record.ts";
-import { rolledBackFrom } from "../rollbackBackoff.ts";
+import { parseRolledBack } from "../rollbackBackoff.ts";
 
 const TEXTS: GoShape = { itemsOf: "string" };
 const CHECKED_TEXTS: GoShape = { checked: TEXTS };
@@ -118,7 +118,7 @@ export type ReleaseHead = Omit<ReleaseRecord, "objects">;
  * @param release as decoded by `RELEASE_SHAPE`
  * @param fallbackLabels the bundle's labels if the payload has none: other versions of the format store them on the Secret
  */
-export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<string, string>>): ReleaseHead {
+export function readReleaseHead(release: GoMembers, fallbackLabels: Readonly<Record<string, string>>): ReleaseHead {
   const info = members(release.get("info"));
   const annotations = members(members(members(release.get("chart")).get("metadata")).get("annotations"));
   const [properties, inputDigest, imageDigest, rolledOutAt] = ["properties", "inputDigest", "imageDigest", "rolledOutAt"].map((name) =>
@@ -130,7 +130,7 @@ export function releaseHead(release: GoMembers, fallbackLabels: Readonly<Record<
   const left = release.get("left");
   const requirements = parseRequirements(release.get("requirements"));
   const proxy = readProxyVariables(release.get("proxy"));
-  const rolledBack = rolledBackFrom(release.get("rolledBack"));
+  const rolledBack = parseRolledBack(release.get("rolledBack"));
   return {
     name: text(release.get("name")),
     namespace: text(release.get("namespace")),

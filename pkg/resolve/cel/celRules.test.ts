@@ -2,9 +2,9 @@ import { celList, celMap } from "@bufbuild/cel";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { Property } from "../../fbc/types.ts";
-import { withNumberTokens } from "../../golang/json.ts";
+import { keepNumberTokens } from "../../golang/json.ts";
 import { CelRules } from "./celRules.ts";
-import { comparisonCost, deepCost, patternSize } from "./metering.ts";
+import { computeComparisonCost, computeDeepCost, estimatePatternSize } from "./metering.ts";
 
 interface RuleCase extends CaseHead {
   properties?: Property[];
@@ -103,18 +103,22 @@ describe("CelRules rejects rules that are too large", () => {
 test("a comparison costs as much as the smaller value, and so does computing its cost", () => {
   const large = celList(Array.from({ length: 10_000 }, (_, i) => i));
   const text = "x".repeat(6_400);
-  expect(comparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
-  expect(comparisonCost(large, celMap(new Map()), 50_000)).toBe(1);
-  expect(comparisonCost(celList([large, large]), celList([1, 2]), 50_000)).toBe(3);
-  expect(comparisonCost(large, large, 50_000)).toBe(10_001);
-  expect(comparisonCost(large, large, 10)).toBe(11);
-  expect([comparisonCost(text, "y", 50), comparisonCost(text, text, 50), comparisonCost(1, large, 50)]).toEqual([1 / 64, 100, 0]);
-  expect(deepCost(celList([large, text, null]), 50_000)).toBe(10_104);
-  expect(deepCost(celList([large, large]), 20)).toBe(21);
+  expect(computeComparisonCost(large, celList([1, 2]), 50_000)).toBe(1);
+  expect(computeComparisonCost(large, celMap(new Map()), 50_000)).toBe(1);
+  expect(computeComparisonCost(celList([large, large]), celList([1, 2]), 50_000)).toBe(3);
+  expect(computeComparisonCost(large, large, 50_000)).toBe(10_001);
+  expect(computeComparisonCost(large, large, 10)).toBe(11);
+  expect([computeComparisonCost(text, "y", 50), computeComparisonCost(text, text, 50), computeComparisonCost(1, large, 50)]).toEqual([
+    1 / 64,
+    100,
+    0,
+  ]);
+  expect(computeDeepCost(celList([large, text, null]), 50_000)).toBe(10_104);
+  expect(computeDeepCost(celList([large, large]), 20)).toBe(21);
 });
 
-test("patternSize counts expanded repetitions of a regular expression", () => {
-  expect(["abc", "a{3}", "(a{2,5}b{3}){2}", "a{0}", "\\pL"].map(patternSize)).toEqual([3, 12, 450, 4, 150]);
+test("estimatePatternSize counts expanded repetitions of a regular expression", () => {
+  expect(["abc", "a{3}", "(a{2,5}b{3}){2}", "a{0}", "\\pL"].map(estimatePatternSize)).toEqual([3, 12, 450, 4, 150]);
 });
 
 test("CelRules compiles a rule once and caches its result for the same properties", () => {
@@ -140,7 +144,7 @@ test("CelRules drops the least recently used rule when it holds more than 256", 
 
 test("CelRules treats a number that kept its text as a number", () => {
   const text = '{"properties": [{"type": "olm.maxOpenShiftVersion", "value": 4.10}]}';
-  const { properties } = withNumberTokens(JSON.parse(text), text) as { properties: Property[] };
+  const { properties } = keepNumberTokens(JSON.parse(text), text) as { properties: Property[] };
   expect(new CelRules().compile("properties[0].value == 4.1")(properties)).toBe(true);
   expect(new CelRules().compile("properties[0].value == 7")([{ type: "a", value: 7n }])).toBe(true);
 });

@@ -14,9 +14,9 @@ import {
 import { LRUCache } from "lru-cache";
 import { messageOf } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
-import { numberToken } from "../../golang/json.ts";
+import { getNumberToken } from "../../golang/json.ts";
 import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
-import { Meter, meteredFunctions } from "./metering.ts";
+import { createMeteredFunctions, Meter } from "./metering.ts";
 import { ALIVE, RuleTree } from "./ruleTree.ts";
 
 /** A CEL value that JSON can represent. */
@@ -28,7 +28,7 @@ const MAX_DEPTH = 100;
 
 /**
  * Converts properties to the variable `properties`: a list of maps with `type` and `value`. All numbers are doubles, as cel-go decodes JSON,
- * including large integers and numbers that keep their text (see `numberToken`).
+ * including large integers and numbers that keep their text (see `getNumberToken`).
  * @throws Error for more than 100,000 values, or values nested deeper than 100.
  */
 function inputFrom(properties: readonly Property[]): CelList {
@@ -39,7 +39,7 @@ function inputFrom(properties: readonly Property[]): CelList {
     if (typeof value === "bigint") return Number(value);
     if (typeof value !== "object") return null;
     if (Array.isArray(value)) return celList(value.map((item) => convert(item, depth + 1)));
-    const token = numberToken(value);
+    const token = getNumberToken(value);
     if (token !== undefined) return Number(token);
     return celMap(new Map(Object.entries(value).map(([key, member]) => [key, convert(member, depth + 1)])));
   };
@@ -139,7 +139,7 @@ export class CelRules implements CelCompiler {
   /** @param most maximum steps of one evaluation */
   constructor(most = MAX_STEPS) {
     this.#meter = new Meter(most);
-    this.#env = celEnv({ funcs: meteredFunctions(this.#meter) });
+    this.#env = celEnv({ funcs: createMeteredFunctions(this.#meter) });
   }
 
   grant(steps: number): void {

@@ -14,7 +14,7 @@ import {
   isCelMap,
   listType,
 } from "@bufbuild/cel";
-import { compareVersions, operatorVersion, parseVersion, type Version } from "../../version/version.ts";
+import { compareVersions, parseOperatorVersion, parseVersion, type Version } from "../../version/version.ts";
 
 /**
  * Counts the steps of each evaluation and ends one that exceeds its limit. A step is about the cost of visiting one node of a rule: 0.1 to 1
@@ -107,7 +107,7 @@ function isContainer(value: unknown): value is CelList | CelMap {
  * Returns the cost, in steps, of visiting `value` and everything in it. A value that is reachable in several ways counts each time.
  * @param most counting stops at this limit
  */
-export function deepCost(value: CelValue, most: number): number {
+export function computeDeepCost(value: CelValue, most: number): number {
   let cost = 0;
   for (const step of costsOf(value)) if ((cost += step) > most) break;
   return cost;
@@ -117,7 +117,7 @@ export function deepCost(value: CelValue, most: number): number {
  * Returns the cost of comparing two values. A comparison ends at the first difference, or when the smaller value has been read, so both are
  * counted alternately.
  */
-export function comparisonCost(left: CelValue, right: CelValue, most: number): number {
+export function computeComparisonCost(left: CelValue, right: CelValue, most: number): number {
   if (!isContainer(left) || !isContainer(right)) return Math.min(sizeOf(left), sizeOf(right)) / TEXT_STEP;
   if (isCelList(left) !== isCelList(right) || left.size !== right.size) return 1;
   const others = costsOf(right);
@@ -154,7 +154,7 @@ const CLASS_SIZE = 50;
  * Matching takes at most that many steps for each character.
  * @throws Error for more than 2,000 instructions, or an expression longer than 256 characters
  */
-export function patternSize(pattern: string): number {
+export function estimatePatternSize(pattern: string): number {
   if (pattern.length > MAX_PATTERN) throw new Error(`the regular expression has more than ${MAX_PATTERN} characters`);
   let size = pattern.length;
   for (const [, least = "", most = ""] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) size *= Math.max(1, Number(least), Number(most));
@@ -207,7 +207,7 @@ const COSTS: Readonly<Record<string, Cost>> = {
  * Returns the functions that rules may call, by name: the CEL standard library without times and durations, and `semver_compare(a, b)`, which
  * OLM v0 adds. Each charges `meter` before it works.
  */
-export function meteredFunctions(meter: Meter): CelFunc[] {
+export function createMeteredFunctions(meter: Meter): CelFunc[] {
   const standard = [...celEnv().funcs].filter(({ name }) => !LEFT_OUT.test(name));
   const wrapped = standard.filter(({ name }) => Object.hasOwn(COSTS, name)).map((func) => metered(func, COSTS[func.name] as Cost, meter));
   return [
@@ -271,15 +271,15 @@ function textCost(values: readonly CelValue[]): number {
 }
 
 function equalityCost([left, right]: readonly CelValue[], meter: Meter): number {
-  return left === undefined || right === undefined ? 0 : comparisonCost(left, right, meter.left);
+  return left === undefined || right === undefined ? 0 : computeComparisonCost(left, right, meter.left);
 }
 
 function membershipCost([value, among]: readonly CelValue[], meter: Meter): number {
-  return isContainer(value) && among !== undefined ? deepCost(among, meter.left) : sizeOf(among);
+  return isContainer(value) && among !== undefined ? computeDeepCost(among, meter.left) : sizeOf(among);
 }
 
 function matchCost([text, pattern]: readonly CelValue[]): number {
-  const size = typeof pattern === "string" ? patternSize(pattern) : 0;
+  const size = typeof pattern === "string" ? estimatePatternSize(pattern) : 0;
   return 2 * size + (sizeOf(text) * size) / 8;
 }
 
@@ -293,5 +293,5 @@ function numberCost([text]: readonly CelValue[]): number {
 function tolerantVersion(value: CelValue): Version {
   const text = typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : "";
   if (text.length > MAX_VERSION) throw new Error(`a string of ${text.length} characters is not a version`);
-  return parseVersion(operatorVersion(text));
+  return parseVersion(parseOperatorVersion(text));
 }

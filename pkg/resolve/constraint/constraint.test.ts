@@ -12,8 +12,8 @@ import { decodeMetas } from "../../fbc/decode.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { CelRules } from "../cel/celRules.ts";
 import { type BundleConstraint, type Gvk, mentionsCel, type Provider } from "./constraint.ts";
-import { describeConstraint as described, findUnmet, holds, unmetText } from "./evaluate.ts";
-import { constraintsOf, formatError, gvkKey, providerFrom } from "./parse.ts";
+import { describeConstraint as described, findUnmet, formatUnmetConstraint, holds } from "./evaluate.ts";
+import { formatError, gvkKey, parseConstraints, toProvider } from "./parse.ts";
 
 interface StatedBundle {
   package: string;
@@ -34,7 +34,7 @@ const cel = new CelRules();
 const cases = loadCases<ConstraintCase>("constraints");
 
 describe.for(cases.filter(({ properties }) => properties))("$name", ({ properties = [], described: texts, among = [] }) => {
-  const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties }, cel);
+  const { constraints, faults } = parseConstraints({ name: "red.v1.0.0", properties }, cel);
 
   test("can be read", () => {
     expect(faults).toEqual([]);
@@ -44,10 +44,10 @@ describe.for(cases.filter(({ properties }) => properties))("$name", ({ propertie
   test.for(among.map((row, i) => ({ i, ...row })))(
     "$i: holds matches the expected result",
     ({ bundles = [], served = [], holds: want, unmet: parts }) => {
-      const providers = bundles.map((stated) => providerFrom(bundleFrom(stated)));
+      const providers = bundles.map((stated) => toProvider(bundleFrom(stated)));
       const apis = served.map(gvkOf);
       expect(constraints.every((constraint) => holds(constraint, providers, apis))).toBe(want);
-      const found = constraints.flatMap((constraint) => findUnmet(constraint, providers, apis)).map(unmetText);
+      const found = constraints.flatMap((constraint) => findUnmet(constraint, providers, apis)).map(formatUnmetConstraint);
       expect(found.length === 0).toBe(want);
       if (parts) expect(found).toEqual(parts);
     },
@@ -63,7 +63,7 @@ test.for(loadCases<DependencyCase>("bundle-dependencies").filter(({ described: t
   "$name, and can be read as constraints",
   ({ files, described: texts }) => {
     const { properties } = readDependencies(bundleFiles(files));
-    const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties }, cel);
+    const { constraints, faults } = parseConstraints({ name: "red.v1.0.0", properties }, cel);
     expect([constraints.map(described), faults]).toEqual([texts, []]);
   },
 );
@@ -71,7 +71,7 @@ test.for(loadCases<DependencyCase>("bundle-dependencies").filter(({ described: t
 describe.for(cases.filter(({ faults }) => faults))("$name", ({ faults: rows = [] }) => {
   test.for(rows)("$type, $path: $reason", ({ type, value, path = "", reason }) => {
     const sound = { type: "olm.package.required", value: { packageName: "a", versionRange: ">=1.0.0" } };
-    const { constraints, faults } = constraintsOf({ name: "red.v1.0.0", properties: [sound, { type, value }, sound] }, cel);
+    const { constraints, faults } = parseConstraints({ name: "red.v1.0.0", properties: [sound, { type, value }, sound] }, cel);
     expect(constraints).toHaveLength(2);
     expect(faults).toEqual([{ bundle: "red.v1.0.0", property: 1, type, path, reason }]);
   });
@@ -87,31 +87,31 @@ function gvkOf(text: string): Gvk {
   return { group, version, kind };
 }
 
-test("constraintsOf reads the examples of the documentation", () => {
+test("parseConstraints reads the examples of the documentation", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/how-to/declare-constraints.md"), "utf8");
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
   const read = examples.map((text) => {
     const { properties = readDependencies(bundleFiles({ "metadata/dependencies.yaml": text })).properties } = load(text) as {
       properties?: Property[];
     };
-    return constraintsOf({ name: "red.v1.0.0", properties }, cel);
+    return parseConstraints({ name: "red.v1.0.0", properties }, cel);
   });
   expect(read.flatMap(({ faults }) => faults)).toEqual([]);
   expect(read.map(({ constraints }) => constraints.length)).toEqual([2, 1, 1]);
 });
 
 describeWithData("real catalogs", (data) => {
-  test("constraintsOf reads all constraints, and every required API is well-formed", { timeout: 60_000 }, async () => {
+  test("parseConstraints reads all constraints, and every required API is well-formed", { timeout: 60_000 }, async () => {
     const root = join(data, "fbc/community-v4.19");
     let [constraints, apis] = [0, 0];
     for (const file of globSync("**/*.{json,yaml,yml}", { cwd: root })) {
       const metas = await Array.fromAsync(decodeMetas([readFileSync(join(root, file))], file));
       for (const { bundles } of packageContentsFrom(metas).values()) {
         for (const bundle of bundles) {
-          const declared = constraintsOf(bundle, cel);
+          const declared = parseConstraints(bundle, cel);
           expect(declared.faults).toEqual([]);
           constraints += declared.constraints.length;
-          apis += providerFrom(bundle).apis.length;
+          apis += toProvider(bundle).apis.length;
         }
       }
     }
@@ -132,16 +132,16 @@ test("formatError names the bundle, the path and who must fix it, however long t
 describe("limits", () => {
   const leaf = { package: { name: "a", version: "1.0.0" } };
   const nested = (depth: number): unknown => (depth === 0 ? leaf : { all: { constraints: [nested(depth - 1)] } });
-  const read = (...values: unknown[]): ReturnType<typeof constraintsOf> =>
-    constraintsOf({ name: "red", properties: values.map((value) => ({ type: "olm.constraint", value })) }, cel);
+  const read = (...values: unknown[]): ReturnType<typeof parseConstraints> =>
+    parseConstraints({ name: "red", properties: values.map((value) => ({ type: "olm.constraint", value })) }, cel);
 
-  test("constraintsOf limits nesting", () => {
+  test("parseConstraints limits nesting", () => {
     expect(read(nested(16)).faults).toEqual([]);
     expect(read(nested(17)).faults).toMatchObject([{ reason: "constraints are nested deeper than 16" }]);
     expect(read(nested(900)).faults).toHaveLength(1);
   });
 
-  test("constraintsOf limits the number of constraints over all properties of a bundle", () => {
+  test("parseConstraints limits the number of constraints over all properties of a bundle", () => {
     const reason = "the bundle declares more than 512 constraints";
     const many = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => leaf) } });
     expect(read(many(255), many(255)).faults).toEqual([]);
@@ -151,14 +151,14 @@ describe("limits", () => {
     expect(read(...single).faults).toHaveLength(20);
   });
 
-  test("constraintsOf limits rules of CEL", () => {
+  test("parseConstraints limits rules of CEL", () => {
     const rules = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => ({ cel: { rule: "true" } })) } });
     expect(read(rules(10), rules(6)).faults).toEqual([]);
     const reason = "the bundle declares more than 16 rules of CEL";
     expect(read(rules(17)).faults).toMatchObject([{ path: "any.constraints[16].cel.rule", reason }]);
   });
 
-  test("constraintsOf limits the length of messages", () => {
+  test("parseConstraints limits the length of messages", () => {
     const long = "x".repeat(100_000);
     const { constraints } = read({ failureMessage: long, any: { constraints: Array.from({ length: 500 }, () => leaf) } });
     const [first] = constraints as [BundleConstraint];
@@ -175,9 +175,9 @@ describe("limits", () => {
   });
 });
 
-test("providerFrom lists each valid API of a bundle once", () => {
+test("toProvider lists each valid API of a bundle once", () => {
   const gvk = (value: unknown): Property => ({ type: "olm.gvk", value });
-  const provider = providerFrom({
+  const provider = toProvider({
     ...bundleFrom({ package: "a", version: "1.2.3+4", apis: ["g.example.com/v1/A", "g.example.com/v1/A", "g.example.com/v2/A"] }),
     properties: [
       gvk({ Group: "g.example.com", version: "v1", kind: "A" }),
@@ -206,7 +206,7 @@ describe("laws", () => {
       version: fc.constantFrom("0.9.0", "1.0.0", "1.2.0", "2.0.0"),
       apis: fc.subarray(API),
     })
-    .map((stated) => providerFrom(bundleFrom(stated)));
+    .map((stated) => toProvider(bundleFrom(stated)));
   const providers = fc.array(provider, { maxLength: 5 });
   const served = fc.array(gvk, { maxLength: 2 });
   const leaf: fc.Arbitrary<unknown> = fc.oneof(
@@ -234,7 +234,7 @@ describe("laws", () => {
   const positive = compounds(false).map(read);
 
   function read(value: unknown): BundleConstraint {
-    const { constraints } = constraintsOf({ name: "red", properties: [{ type: "olm.constraint", value }] }, cel);
+    const { constraints } = parseConstraints({ name: "red", properties: [{ type: "olm.constraint", value }] }, cel);
     return constraints[0] as BundleConstraint;
   }
 

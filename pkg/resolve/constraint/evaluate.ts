@@ -47,7 +47,7 @@ export function describeConstraint(constraint: BundleConstraint): string {
 
 /** Describes a constraint and stops soon after `room` characters. */
 function described(constraint: BundleConstraint, room: number): string {
-  if (constraint.kind === "gvk") return `API ${shownGvk(constraint.gvk)}`;
+  if (constraint.kind === "gvk") return `API ${formatGvk(constraint.gvk)}`;
   if (constraint.kind === "cel") return `a bundle with ${goQuote(truncate(constraint.rule.replace(/\s+/g, " ").trim(), MAX_RULE))}`;
   if (constraint.kind === "package")
     return `package ${goQuote(truncate(constraint.packageName.trim(), MAX_NAME))} ${shownRange(constraint.range.text)}`;
@@ -60,7 +60,7 @@ function described(constraint: BundleConstraint, room: number): string {
 }
 
 /** Formats an API, such as `g.example.com/v1 Kind`. */
-export function shownGvk({ group, version, kind }: Gvk): string {
+export function formatGvk({ group, version, kind }: Gvk): string {
   return `${truncate(group.trim(), MAX_NAME)}/${truncate(version.trim(), MAX_NAME)} ${truncate(kind.trim(), MAX_NAME)}`;
 }
 
@@ -100,7 +100,7 @@ export function findUnmet(constraint: BundleConstraint, providers: readonly Prov
  * Formats an unmet part, such as `package "b" >=2.0.0 ("blue is needed for…")`, or `not package "b" >=2.0.0`. Failure messages are quoted
  * because they are the author's words.
  */
-export function unmetText({ leaf, excluded, failureMessages }: UnmetConstraint): string {
+export function formatUnmetConstraint({ leaf, excluded, failureMessages }: UnmetConstraint): string {
   const messages = failureMessages.length === 0 ? "" : ` (${failureMessages.map(goQuote).join("; ")})`;
   return `${excluded ? "not " : ""}${describeConstraint(leaf)}${messages}`;
 }

@@ -18,7 +18,7 @@ export function isDependency(type: string): boolean {
 }
 
 /** Returns the properties in which `bundle` declares its dependencies, in the bundle's order. */
-export function dependenciesOf(bundle: FbcBundle): Property[] {
+export function listDependencyProperties(bundle: FbcBundle): Property[] {
   return bundle.properties.filter(({ type }) => isDependency(type));
 }
 
@@ -257,7 +257,7 @@ const MAX_FAULTS = 20;
  * by the size of the properties and by 512 constraints.
  * @param cel used only if there is a CEL rule, see `mentionsCel`
  */
-export function constraintsOf(
+export function parseConstraints(
   bundle: { readonly name: string; readonly properties: readonly Property[] },
   cel: Pick<CelCompiler, "compile">,
 ): DeclaredConstraints {
@@ -281,7 +281,7 @@ export function constraintsOf(
 const MAX_APIS = 1_024;
 
 /** Returns the parts of a bundle that constraints refer to. Malformed `olm.gvk` properties are ignored, because they cannot be required. */
-export function providerFrom(bundle: Pick<FbcBundle, "package" | "name" | "properties">): Provider {
+export function toProvider(bundle: Pick<FbcBundle, "package" | "name" | "properties">): Provider {
   return { packageName: bundle.package, version: findBundleVersion(bundle), apis: providedApis(bundle), properties: bundle.properties };
 }
 

@@ -1,6 +1,6 @@
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { findUnmet, holds, meets, unmetText } from "../constraint/evaluate.ts";
+import { findUnmet, formatUnmetConstraint, holds, meets } from "../constraint/evaluate.ts";
 import { type ConstraintFault, type DeclaredConstraints, formatError } from "../constraint/parse.ts";
 import type { ServedApi } from "../solver/problem.ts";
 import { formatEnumeration } from "../wording.ts";
@@ -81,7 +81,7 @@ function dependentOf({ extension, bundle }: InstalledPeer, requires: readonly st
 }
 
 function unmetTexts(constraints: readonly BundleConstraint[], providers: readonly Provider[], served: readonly Gvk[]): string[] {
-  const all = constraints.flatMap((constraint) => findUnmet(constraint, providers, served).map(unmetText));
+  const all = constraints.flatMap((constraint) => findUnmet(constraint, providers, served).map(formatUnmetConstraint));
   return [...new Set(all)];
 }
 

@@ -1,9 +1,9 @@
 import type { PackageContent } from "../../fbc/types.ts";
-import { mastermindsRange } from "../../version/masterminds.ts";
+import { toMastermindsRange } from "../../version/masterminds.ts";
 import { formatVersion } from "../../version/version.ts";
 import type { BundleConstraint, Gvk, PackageConstraint, Provider } from "../constraint/constraint.ts";
 import { holds } from "../constraint/evaluate.ts";
-import { providerFrom } from "../constraint/parse.ts";
+import { toProvider } from "../constraint/parse.ts";
 import { resolve } from "../resolve.ts";
 import type { SolverBundle } from "../solver/problem.ts";
 
@@ -27,10 +27,10 @@ const MAX_RANGE = 64;
  * Returns the value of `spec.source.catalog.version` for an extension that is created as a dependency, so that its resolution satisfies the
  * dependents and later updates continue: empty, or the range that the dependents require; if neither is sure to work, the chosen version.
  */
-export function dependencyRange(request: DependencyRequest): string {
+export function computeDependencyRange(request: DependencyRequest): string {
   const { bundle, constraints } = request;
   const asked = constraints.flatMap((constraint) => rangesOf(constraint, bundle));
-  const converted = [...new Set(asked)].map(mastermindsRange);
+  const converted = [...new Set(asked)].map(toMastermindsRange);
   const isPlain = converted.every((range) => range !== undefined && (converted.length === 1 || !range.includes("||")));
   const text = isPlain ? converted.join(", ") : undefined;
   if (text !== undefined && text.length <= MAX_RANGE && wouldDo(text, request)) return text;
@@ -53,6 +53,6 @@ function wouldDo(version: string, { bundle, others, served, constraints, content
   const resolution = resolve({ source: { packageName, version }, catalogs: [{ name: catalog, priority, labels: {}, content }] });
   if (resolution.kind === "unresolved") return false;
   if (resolution.bundle.name === bundle.name) return true;
-  const all = [...others, providerFrom(resolution.bundle)];
+  const all = [...others, toProvider(resolution.bundle)];
   return constraints.every((constraint) => holds(constraint, all, served));
 }

@@ -7,7 +7,7 @@ import { parseVersionRelease } from "../../version/version.ts";
 import { CelRules } from "../cel/celRules.ts";
 import type { BundleConstraint, Gvk } from "../constraint/constraint.ts";
 import { holds } from "../constraint/evaluate.ts";
-import { constraintsOf } from "../constraint/parse.ts";
+import { parseConstraints } from "../constraint/parse.ts";
 import { findDependents, type InstalledMember } from "./dependents.ts";
 
 interface Stated {
@@ -33,7 +33,7 @@ function gvkOf(text: string): Gvk {
 
 function memberFrom(extension: string, { version = "1.0.0", apis = [], properties = [], requires = [] }: Stated): InstalledMember {
   const provider = { packageName: extension, version: parseVersionRelease(version), apis: apis.map(gvkOf), properties };
-  const declared = constraintsOf({ name: `${extension}.v${version}`, properties: requires }, cel);
+  const declared = parseConstraints({ name: `${extension}.v${version}`, properties: requires }, cel);
   expect(declared.faults).toEqual([]);
   return { extension, bundle: `${extension}.v${version}`, provider, declared };
 }

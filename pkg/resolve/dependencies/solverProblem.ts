@@ -1,8 +1,8 @@
 import type { PackageContent } from "../../fbc/types.ts";
-import { deprecatedBundles } from "../candidates.ts";
+import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
 import { holds } from "../constraint/evaluate.ts";
-import { gvkKey, providerFrom } from "../constraint/parse.ts";
+import { gvkKey, toProvider } from "../constraint/parse.ts";
 import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
@@ -70,11 +70,11 @@ export function toSolverBundles(
 ): SolverBundle[] {
   const content = packageOf(catalog, packageName);
   const channelsOf = channelsByBundle(content);
-  const deprecated = deprecatedBundles(content?.deprecations[0]);
+  const deprecated = listDeprecatedBundles(content?.deprecations[0]);
   const defaultChannel = content?.package?.defaultChannel;
   return bundles.flatMap((bundle) => {
     const { constraints, faults } = read(bundle);
-    const provider = providerFrom(bundle);
+    const provider = toProvider(bundle);
     if (faults.length > 0 || provider.version === undefined) return [];
     const channels = channelsOf.get(bundle.name) ?? [];
     const inDefaultChannel = defaultChannel !== undefined && channels.includes(defaultChannel);

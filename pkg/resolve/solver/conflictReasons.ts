@@ -2,7 +2,7 @@ import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "
 import { describeConstraint } from "../constraint/evaluate.ts";
 import { gvkKey } from "../constraint/parse.ts";
 import { leafKey } from "./offer.ts";
-import { decidedUnits, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
+import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 
 /** Whether a constraint must be true or false. */
 export type Side = "holds" | "fails";
@@ -20,7 +20,7 @@ const MEMBERS: Readonly<Record<CompoundConstraint["kind"], Readonly<Record<Side,
 };
 
 /** Returns the condition on a compound's members. */
-export function membersFor({ kind }: CompoundConstraint, side: Side): Members {
+export function getMemberCondition({ kind }: CompoundConstraint, side: Side): Members {
   return MEMBERS[kind][side];
 }
 
@@ -32,7 +32,7 @@ export function isCompound(constraint: BundleConstraint): constraint is Compound
 /** Reports whether the constraint is on `side`, given `isMet` for leaves. */
 export function isOnSide(constraint: BundleConstraint, side: Side, isMet: (leaf: LeafConstraint) => boolean): boolean {
   if (!isCompound(constraint)) return isMet(constraint) === (side === "holds");
-  const members = membersFor(constraint, side);
+  const members = getMemberCondition(constraint, side);
   const isMemberOn = (member: BundleConstraint): boolean => isOnSide(member, members.side, isMet);
   return members.quantity === "each" ? constraint.constraints.every(isMemberOn) : constraint.constraints.some(isMemberOn);
 }
@@ -76,12 +76,12 @@ export interface PlacedLeaf {
 }
 
 /** Yields the leaves of a requirement, in the author's order. */
-export function* leavesOf({ constraint, above }: Requirement, side: Side = "holds"): Generator<PlacedLeaf> {
+export function* listLeaves({ constraint, above }: Requirement, side: Side = "holds"): Generator<PlacedLeaf> {
   const messages = withMessage(above, constraint);
   if (!isCompound(constraint)) yield { leaf: constraint, side, messages };
   else
     for (const member of constraint.constraints)
-      yield* leavesOf({ constraint: member, above: messages }, membersFor(constraint, side).side);
+      yield* listLeaves({ constraint: member, above: messages }, getMemberCondition(constraint, side).side);
 }
 
 /** Returns the key of a fact; facts with the same key make one sentence, such as bundles of a package with the same requirement. */
@@ -109,13 +109,13 @@ export function packageOfferKey(packageName: string): string {
 }
 
 /** Yields all facts about wanted and installed units, then about `bundles`. */
-export function* factsAbout({ units }: SolverProblem, bundles: readonly SolverBundle[]): Generator<Fact> {
-  for (const unit of decidedUnits(units)) yield { kind: "unit", unit };
+export function* listFacts({ units }: SolverProblem, bundles: readonly SolverBundle[]): Generator<Fact> {
+  for (const unit of sortDecidedUnits(units)) yield { kind: "unit", unit };
   for (const bundle of bundles) {
     for (const constraint of bundle.constraints)
       for (const requirement of splitRequirements(constraint)) {
         yield { kind: "requirement", bundle, requirement };
-        for (const { leaf, side } of leavesOf(requirement)) if (side === "holds") yield { kind: "offer", leaf };
+        for (const { leaf, side } of listLeaves(requirement)) if (side === "holds") yield { kind: "offer", leaf };
       }
     for (const gvk of bundle.apis) {
       yield { kind: "owned", gvk };

@@ -1,8 +1,8 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
 import { gvkKey } from "../constraint/parse.ts";
-import { type Fact, isCompound, membersFor, type Side, splitRequirements } from "./conflictReasons.ts";
+import { type Fact, getMemberCondition, isCompound, type Side, splitRequirements } from "./conflictReasons.ts";
 import { leafKey, type Offer } from "./offer.ts";
-import { comparePreference, decidedUnits, type SolverBundle, type Unit } from "./problem.ts";
+import { comparePreference, type SolverBundle, sortDecidedUnits, type Unit } from "./problem.ts";
 import type { Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -34,7 +34,7 @@ export class ClauseEncoding {
 
   /** Requires every wanted and installed package. */
   requireUnits(units: readonly Unit[]): void {
-    for (const unit of decidedUnits(units)) {
+    for (const unit of sortDecidedUnits(units)) {
       const isThere = this.#search.newVariable(() => this.#search.addOptions(isThere, this.#literalsOf(unit.candidates)));
       this.#add({ kind: "unit", unit }, [isThere]);
     }
@@ -119,7 +119,7 @@ export class ClauseEncoding {
 
   #compound(constraint: CompoundConstraint, side: Side, catalog: string | undefined): Literal {
     const literal = this.#search.newVariable(() => {
-      const members = membersFor(constraint, side);
+      const members = getMemberCondition(constraint, side);
       const literals = constraint.constraints.map((member) => this.constraintLiteral(member, members.side, catalog));
       if (members.quantity === "one") this.#search.addOptions(literal, literals);
       else for (const member of literals) this.#search.addClause([negate(literal), member]);

@@ -4,7 +4,7 @@ import { range, smallProblems } from "../../../test/support/solverProblems.ts";
 import { canAllBe, solutionsOf } from "../../../test/support/solverReference.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { ClauseEncoding } from "./encode.ts";
-import { explain, type Sentence, textsOf } from "./explain.ts";
+import { explain, formatSentences, type Sentence } from "./explain.ts";
 import { Offer } from "./offer.ts";
 import type { SolverProblem, Unit } from "./problem.ts";
 import { Search } from "./search.ts";
@@ -42,7 +42,7 @@ test("explain returns sentences that together leave no solution, and of which no
       const texts = sentences.map(({ text }) => text);
       expect(new Set(texts).size).toBe(texts.length);
       expect(texts.filter((text) => text === "" || /undefined|\[object/.test(text))).toEqual([]);
-      expect(solve(problem)).toEqual({ kind: "unsolvable", sentences: textsOf(sentences) });
+      expect(solve(problem)).toEqual({ kind: "unsolvable", sentences: formatSentences(sentences) });
     }),
     { numRuns: 500 },
   );
@@ -61,7 +61,7 @@ function brokenChain(length: number): SolverProblem {
   return { units, served: [] };
 }
 
-test("textsOf truncates a long explanation, and explain finishes when thousands of packages form a chain", () => {
+test("formatSentences truncates a long explanation, and explain finishes when thousands of packages form a chain", () => {
   const solution = solve(brokenChain(20));
   expect(solution).toMatchObject({ kind: "unsolvable" });
   const sentences = solution.kind === "unsolvable" ? solution.sentences : [];

@@ -2,12 +2,19 @@ import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { truncate } from "../../text/truncate.ts";
 import type { LeafConstraint } from "../constraint/constraint.ts";
-import { describeConstraint, shownGvk } from "../constraint/evaluate.ts";
-import { bundlesText, formatConjunction, isOneInText, shownName, versionsText, versionText } from "./bundlesText.ts";
-import { type Fact, factsAbout, leavesOf, offerKey, packageOfferKey, type Requirement, sentenceKey, unitKey } from "./conflictReasons.ts";
+import { describeConstraint, formatGvk } from "../constraint/evaluate.ts";
+import {
+  formatBundles,
+  formatBundleVersion,
+  formatBundleVersions,
+  formatConjunction,
+  formatPackageName,
+  isOneInText,
+} from "./bundleFormat.ts";
+import { type Fact, listFacts, listLeaves, offerKey, packageOfferKey, type Requirement, sentenceKey, unitKey } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
 import type { Offer } from "./offer.ts";
-import { decidedUnits, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
+import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -30,7 +37,7 @@ function conflictingFacts(
   bundles: readonly SolverBundle[],
   maxSteps: number,
 ): ReadonlyMap<string, FactGroup> {
-  const groups = Map.groupBy(factsAbout(problem, bundles), sentenceKey);
+  const groups = Map.groupBy(listFacts(problem, bundles), sentenceKey);
   let left = new Map<string, Literal>();
   try {
     const search = new Search(maxSteps);
@@ -90,22 +97,22 @@ class FactText {
     if (first.kind === "requirement") return this.requirement(facts);
     if (first.kind === "offer") return this.#available(first.leaf);
     const providers = this.#bundles(this.#concerned({ kind: "gvk", gvk: first.gvk }));
-    if (first.kind === "exclusive") return `${providers} provide API ${shownGvk(first.gvk)}, which can have only one provider`;
+    if (first.kind === "exclusive") return `${providers} provide API ${formatGvk(first.gvk)}, which can have only one provider`;
     const owner = this.#offer.servedAs(first.gvk)?.owner ?? "";
-    return `API ${shownGvk(first.gvk)} of ${providers} already belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))}`;
+    return `API ${formatGvk(first.gvk)} of ${providers} already belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))}`;
   }
 
   /** Formats a unit, such as `a is wanted as 1.0.0 to 1.3.0` or `b 1.9.0 is installed`. */
   unit({ kind, packageName, candidates }: Unit): string {
-    const name = shownName(packageName);
+    const name = formatPackageName(packageName);
     const [current, ...others] = candidates;
     if (current === undefined) return `${name} is ${kind}, but none of its bundles can be chosen`;
     if (kind === "wanted")
       return others.length === 0
-        ? `${name} ${versionText(current)} is wanted`
-        : `${name} is wanted as ${versionsText(candidates, candidates, "or")}`;
-    const installed = `${name} ${versionText(current)} is installed`;
-    return others.length === 0 ? installed : `${installed} and can only become ${versionsText(others, candidates, "or")}`;
+        ? `${name} ${formatBundleVersion(current)} is wanted`
+        : `${name} is wanted as ${formatBundleVersions(candidates, candidates, "or")}`;
+    const installed = `${name} ${formatBundleVersion(current)} is installed`;
+    return others.length === 0 ? installed : `${installed} and can only become ${formatBundleVersions(others, candidates, "or")}`;
   }
 
   /** Formats a requirement, such as `a 1.0.0 to 1.3.0 require package "b" >=2.0.0 ("blue is needed")`. */
@@ -130,7 +137,7 @@ class FactText {
   }
 
   #bundles(bundles: readonly SolverBundle[]): string {
-    return bundlesText(bundles, (name) => this.#offer.units.get(name)?.candidates ?? []);
+    return formatBundles(bundles, (name) => this.#offer.units.get(name)?.candidates ?? []);
   }
 
   /** Lists all bundles that meet the leaf, or all bundles of a package. */
@@ -145,13 +152,13 @@ class FactText {
 
   #packageText(packageName: string): string {
     const unit = this.#offer.units.get(packageName);
-    const name = shownName(packageName);
+    const name = formatPackageName(packageName);
     if (!unit || unit.candidates.length === 0)
       return `no selected catalog has package ${goQuote(truncate(packageName.trim(), MAX_MESSAGE))}`;
     if (unit.kind !== "offered") return this.unit(unit);
     const byCatalog = Map.groupBy(unit.candidates, ({ catalog }) => catalog ?? "");
     const parts = [...byCatalog.keys()].sort(compareText).map((catalog) => {
-      const versions = `only ${name} ${versionsText(byCatalog.get(catalog) ?? [], unit.candidates)}`;
+      const versions = `only ${name} ${formatBundleVersions(byCatalog.get(catalog) ?? [], unit.candidates)}`;
       return catalog === "" ? `there is ${versions}` : `catalog ${goQuote(truncate(catalog.trim(), MAX_MESSAGE))} has ${versions}`;
     });
     return formatConjunction(parts);
@@ -160,7 +167,7 @@ class FactText {
   /** Formats the author's messages, from the whole constraint to the parts that the explanation is about. */
   #messages(requirement: Requirement): string {
     const messages = new Set<string>();
-    for (const { leaf, side, messages: said } of leavesOf(requirement))
+    for (const { leaf, side, messages: said } of listLeaves(requirement))
       if (side === "fails" || this.#groups.has(offerKey(leaf))) for (const message of said) messages.add(message);
     const told = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(truncate(message.trim(), MAX_MESSAGE)));
     return told.length === 0 ? "" : ` (${told.join("; ")})`;
@@ -169,7 +176,7 @@ class FactText {
   /** Formats what the constraint excludes but is present. */
   #excluded(requirement: Requirement): string {
     const parts: string[] = [];
-    for (const { leaf, side } of leavesOf(requirement)) {
+    for (const { leaf, side } of listLeaves(requirement)) {
       if (side === "holds") continue;
       if (leaf.kind === "gvk" && this.#offer.servedAs(leaf.gvk)) parts.push(`the cluster serves ${describeConstraint(leaf)}`);
       else parts.push(...this.#presence(leaf));
@@ -229,7 +236,7 @@ export function explain(problem: SolverProblem, offer: Offer, bundles: readonly 
 }
 
 /** Returns at most twelve texts of at most 400 characters; the last one gives the number of omitted sentences. */
-export function textsOf(sentences: readonly Sentence[]): string[] {
+export function formatSentences(sentences: readonly Sentence[]): string[] {
   const texts = sentences.map(({ text }) => truncate(text.trim(), MAX_LENGTH));
   if (texts.length <= MAX_SENTENCES) return texts;
   return [...texts.slice(0, MAX_SENTENCES - 1), `there are ${texts.length - MAX_SENTENCES + 1} more reasons`];
@@ -248,7 +255,7 @@ class Explanation {
   readonly #sentences: Sentence[] = [];
 
   constructor(problem: SolverProblem, offer: Offer, groups: ReadonlyMap<string, FactGroup>) {
-    this.#units = decidedUnits(problem.units);
+    this.#units = sortDecidedUnits(problem.units);
     this.#offer = offer;
     this.#left = new Map(groups);
     const required = [...groups].flatMap(([key, [first]]) =>
@@ -258,7 +265,7 @@ class Explanation {
     this.#requirements = new Map([...byPackage].map(([name, keys]) => [name, keys.map(({ key }) => key)]));
     this.#text = new FactText(this.#offer, groups);
     for (const [first] of groups.values())
-      for (const key of first?.kind === "requirement" ? new Set([...leavesOf(first.requirement)].map(({ leaf }) => offerKey(leaf))) : [])
+      for (const key of first?.kind === "requirement" ? new Set([...listLeaves(first.requirement)].map(({ leaf }) => offerKey(leaf))) : [])
         this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
   }
 
@@ -302,7 +309,7 @@ class Explanation {
     const lack = leaf && this.#left.has(key) && this.#uses.get(key) === 1 ? this.#text.lack(leaf) : undefined;
     if (lack === undefined) this.#tell(text, [...standing, ...facts]);
     else this.#tell(`${text}, ${lack}`, [...standing, ...facts, ...this.#take(key)]);
-    const leaves = [...leavesOf(first.requirement)].map((placed) => placed.leaf);
+    const leaves = [...listLeaves(first.requirement)].map((placed) => placed.leaf);
     for (const other of leaves) this.#tellOffer(other);
     const meeting = leaves.flatMap((other) => this.#offer.meeting(other).map(({ packageName }) => packageName));
     return [...meeting, ...leaves.flatMap((other) => (other.kind === "package" ? [other.packageName] : []))];

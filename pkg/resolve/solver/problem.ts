@@ -85,7 +85,7 @@ export function comparePreference(a: SolverBundle, b: SolverBundle, dependent: s
 }
 
 /** Returns the units in decision order: `wanted` as given, then `installed` by name of package. */
-export function decidedUnits(units: readonly Unit[]): Unit[] {
+export function sortDecidedUnits(units: readonly Unit[]): Unit[] {
   const installed = units.filter(({ kind }) => kind === "installed");
   return [...units.filter(({ kind }) => kind === "wanted"), ...installed.sort((a, b) => compareText(a.packageName, b.packageName))];
 }

@@ -1,4 +1,4 @@
-import { type Antecedent, type Clause, isPositive, type Literal, negate, Propagation, Trail, variableOf } from "./trail.ts";
+import { type Antecedent, type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
 
 /** Yields the true literals that together made `implied` true. */
 function* causesOf(implied: Literal, reason: Antecedent): Generator<Literal> {
@@ -16,7 +16,7 @@ function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
   const earlier: Literal[] = [];
   let open = 0;
   const note = (cause: Literal): void => {
-    const variable = variableOf(cause);
+    const variable = getVariable(cause);
     const level = trail.levelOf(cause);
     if (level === 0 || seen.has(variable)) return;
     seen.add(variable);
@@ -27,7 +27,7 @@ function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
   for (let index = trail.literals.length - 1; ; index--) {
     const literal = trail.literals[index];
     if (literal === undefined) throw new Error("the conflict is not of the current level");
-    if (trail.levelOf(literal) !== trail.level || !seen.has(variableOf(literal))) continue;
+    if (trail.levelOf(literal) !== trail.level || !seen.has(getVariable(literal))) continue;
     const reason = trail.reasonOf(literal);
     if (--open === 0 || reason === undefined) return ordered(negate(literal), shortened(earlier, seen, trail), trail);
     for (const cause of causesOf(literal, reason)) note(cause);
@@ -39,7 +39,7 @@ function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trai
   return literals.filter((literal) => {
     const reason = trail.reasonOf(literal);
     if (reason === undefined) return true;
-    for (const cause of causesOf(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(variableOf(cause))) return true;
+    for (const cause of causesOf(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(getVariable(cause))) return true;
     return false;
   });
 }
@@ -55,15 +55,15 @@ function ordered(first: Literal, others: Literal[], trail: Trail): Literal[] {
 
 /** Returns the decisions that made `literal` true, including itself if it was decided. */
 function decisionsBehind(literal: Literal, trail: Trail): Set<Literal> {
-  const seen = new Set([variableOf(literal)]);
+  const seen = new Set([getVariable(literal)]);
   const decisions = new Set<Literal>();
   if (trail.levelOf(literal) === 0) return decisions;
   for (let index = trail.literals.length - 1; index >= 0; index--) {
     const implied = trail.literals[index] ?? 0;
-    if (!seen.has(variableOf(implied)) || trail.levelOf(implied) === 0) continue;
+    if (!seen.has(getVariable(implied)) || trail.levelOf(implied) === 0) continue;
     const reason = trail.reasonOf(implied);
     if (reason === undefined) decisions.add(implied);
-    else for (const cause of causesOf(implied, reason)) seen.add(variableOf(cause));
+    else for (const cause of causesOf(implied, reason)) seen.add(getVariable(cause));
   }
   return decisions;
 }
@@ -133,12 +133,12 @@ export class Search {
 
   /** Adds that at most one of the literals is true; all must be positive and new. */
   addAtMostOne(literals: readonly Literal[]): void {
-    this.#propagation.addGroup(literals.map(variableOf));
+    this.#propagation.addGroup(literals.map(getVariable));
   }
 
   /** Adds that one of `options` is true if `literal` is, the first possible one unless something else decides. */
   addOptions(literal: Literal, options: readonly Literal[]): void {
-    this.#options[variableOf(literal)] = [...options];
+    this.#options[getVariable(literal)] = [...options];
     this.addClause([negate(literal), ...options]);
   }
 
@@ -212,7 +212,7 @@ export class Search {
     const { literals } = this.#trail;
     while (this.#explainedTo < literals.length) {
       const literal = literals[this.#explainedTo++] ?? 0;
-      const variable = variableOf(literal);
+      const variable = getVariable(literal);
       if (!isPositive(literal) || this.#explained[variable]) continue;
       this.#explained[variable] = true;
       this.#meaning[variable]?.();
@@ -235,7 +235,7 @@ export class Search {
     const trail = this.#trail;
     for (; this.#fulfilledTo < trail.literals.length; this.#fulfilledTo++) {
       const literal = trail.literals[this.#fulfilledTo] ?? 0;
-      const options = isPositive(literal) ? this.#options[variableOf(literal)] : undefined;
+      const options = isPositive(literal) ? this.#options[getVariable(literal)] : undefined;
       if (options === undefined) continue;
       // Options that are false at level 0 stay false.
       while (options[0] !== undefined && trail.isFalse(options[0]) && trail.levelOf(options[0]) === 0) options.shift();

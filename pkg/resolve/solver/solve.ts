@@ -1,9 +1,9 @@
 import type { BundleConstraint, LeafConstraint } from "../constraint/constraint.ts";
-import { isCompound, isOnSide, membersFor, type Side } from "./conflictReasons.ts";
+import { getMemberCondition, isCompound, isOnSide, type Side } from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
-import { explain, textsOf } from "./explain.ts";
+import { explain, formatSentences } from "./explain.ts";
 import { Offer } from "./offer.ts";
-import { decidedUnits, type Solution, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
+import { type Solution, type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 import { OutOfSteps, Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
 
@@ -32,7 +32,7 @@ class Choice {
   /** @returns the bundles in the order in which they were chosen; undefined if there is no solution @throws OutOfSteps */
   make(problem: SolverProblem): SolverBundle[] | undefined {
     if (!this.#isPossible([])) return undefined;
-    for (const { candidates } of decidedUnits(problem.units)) this.#chooseFirst(candidates);
+    for (const { candidates } of sortDecidedUnits(problem.units)) this.#chooseFirst(candidates);
     // Bundles chosen meanwhile are appended while iterating.
     for (const bundle of this.#chosen) for (const constraint of bundle.constraints) this.#fulfil(constraint, "holds", bundle.catalog);
     return [...this.#chosen];
@@ -43,7 +43,7 @@ class Choice {
       if (side === "holds" && !this.#isMet(constraint)) this.#chooseFirst(this.#encoding.optionsOf(constraint, catalog));
       return;
     }
-    const members = membersFor(constraint, side);
+    const members = getMemberCondition(constraint, side);
     if (members.quantity === "each") {
       for (const member of constraint.constraints) this.#fulfil(member, members.side, catalog);
       return;
@@ -97,7 +97,7 @@ function pruned({ units, served }: SolverProblem, chosen: readonly SolverBundle[
     const bundle = byPackage.get(unit.packageName);
     return bundle ? [{ ...unit, candidates: [bundle] }] : [];
   });
-  const problem = { units: [...decidedUnits(only), ...only.filter(({ kind }) => kind === "offered")], served };
+  const problem = { units: [...sortDecidedUnits(only), ...only.filter(({ kind }) => kind === "offered")], served };
   const search = new Search(maxSteps);
   const encoding = new ClauseEncoding(new Offer(problem, (steps) => search.spend(steps)), search);
   encoding.requireUnits(problem.units);
@@ -132,7 +132,7 @@ export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOpt
     const encoding = new ClauseEncoding(offer, search);
     encoding.requireUnits(problem.units);
     const chosen = new Choice(offer, encoding, search).make(problem);
-    if (!chosen) return { kind: "unsolvable", sentences: textsOf(explain(problem, offer, encoding.written, maxSteps)) };
+    if (!chosen) return { kind: "unsolvable", sentences: formatSentences(explain(problem, offer, encoding.written, maxSteps)) };
     const needed = pruned(problem, chosen, maxSteps);
     return { kind: "solved", chosen: new Map(needed.map((bundle) => [bundle.packageName, bundle])) };
   } catch (err) {

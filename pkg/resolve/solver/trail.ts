@@ -17,7 +17,7 @@ export function negate(literal: Literal): Literal {
 }
 
 /** Returns the variable of a literal. */
-export function variableOf(literal: Literal): number {
+export function getVariable(literal: Literal): number {
   return literal >> 1;
 }
 
@@ -66,12 +66,12 @@ export class Trail {
 
   /** Returns the level at which the literal's variable was assigned; meaningless for an open one. */
   levelOf(literal: Literal): number {
-    return this.#levels[variableOf(literal)] ?? 0;
+    return this.#levels[getVariable(literal)] ?? 0;
   }
 
   /** Undefined for a decision and for given literals. */
   reasonOf(literal: Literal): Antecedent | undefined {
-    return this.#reasons[variableOf(literal)];
+    return this.#reasons[getVariable(literal)];
   }
 
   /** @param level level of the latest literal in the reason, which may be earlier than the current one */
@@ -161,7 +161,7 @@ export class Propagation {
   #exclude(literal: Literal): Clause | undefined {
     if ((literal & 1) === 1) return undefined;
     const trail = this.#trail;
-    for (const group of this.#groups[variableOf(literal)] ?? []) {
+    for (const group of this.#groups[getVariable(literal)] ?? []) {
       this.steps += group.length;
       for (const variable of group) {
         const other = variable * 2;

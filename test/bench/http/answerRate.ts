@@ -4,21 +4,21 @@ import { processUse } from "../processUse.ts";
 import { digits } from "../units.ts";
 import { type LoadResult, load } from "./load.ts";
 
-/** What a client says that takes compressed answers. */
+/** Headers of a client that accepts compressed responses. */
 export const GZIP = { "accept-encoding": "gzip" } as const;
 
 const RUNS = 3;
 const WARM_UP_SECONDS = 0.5;
 
-/** The server under test. */
+/** The server to measure. */
 export interface Target {
-  /** Such as https://127.0.0.1:4711/catalogs/NAME/api/v1 */
+  /** URL such as https://127.0.0.1:4711/catalogs/NAME/api/v1 */
   readonly base: string;
   readonly ca: string;
   readonly pid: number | undefined;
 }
 
-/** One way of asking: where, with which headers, on how many connections. */
+/** A request pattern: path, headers and number of connections. */
 export interface Question {
   readonly id: FigureId;
   readonly path: string;
@@ -26,7 +26,7 @@ export interface Question {
   readonly connections: number;
 }
 
-/** Asks for `context.seconds` in each run, on all connections at once. */
+/** Sends requests for `context.seconds` in each run, on all connections concurrently. */
 export async function answerRate(
   { id, path, headers = {}, connections }: Question,
   target: Target,
@@ -45,12 +45,18 @@ export async function answerRate(
   return { id, samples: results.map(rate), note: noteOn(results, serverShare) };
 }
 
-/** Answers a second. Few large ones are counted by their bytes, or the ends of a run would show. */
+/**
+ * Returns responses per second. Large responses are counted by bytes, because incomplete ones at the end of a run
+ * matter.
+ */
 function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number {
   return (answerBytes > 0 ? bodyBytes / answerBytes : answers) / seconds;
 }
 
-/** Size and kind of the answers, what went over the wire, and how busy the server was, of whose cores the client takes its share. */
+/**
+ * Describes size and encoding of the responses, the transfer rate, and the CPU use of the server, which shares cores
+ * with the client.
+ */
 function noteOn(results: readonly LoadResult[], serverShare: number): string {
   const sum = (of: (result: LoadResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const seconds = sum((r) => r.seconds);
@@ -63,6 +69,6 @@ function noteOn(results: readonly LoadResult[], serverShare: number): string {
   const perServerSecond = digits(sum(rate) / results.length / serverShare);
   return (
     `TLS, status ${statuses}, ${encoding}, ${size}; cores in use: server ${serverShare.toFixed(2)}, client ${clientShare.toFixed(2)}; ` +
-    `${perServerSecond} answers for a CPU second of the server`
+    `${perServerSecond} responses per CPU second of the server`
   );
 }

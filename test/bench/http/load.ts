@@ -2,37 +2,40 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** What the load client is to do; plain data, as it crosses processes. */
+/** Input of the load client; plain data for another process. */
 export interface LoadOrder {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Each sends its next request when the answer to the last one is complete. */
+  /** Each connection sends its next request after the previous response. */
   readonly connections: number;
-  /** Length of the measurement; what comes before, while connections are made, does not count. */
+  /** Duration of the measurement, without the warm-up that opens connections. */
   readonly seconds: number;
   readonly warmUpSeconds: number;
-  /** Certificate to trust, in PEM; for https. */
+  /** Trusted certificate in PEM, for https. */
   readonly ca?: string | undefined;
 }
 
-/** What the load client saw. */
+/** Result of the load client. */
 export interface LoadResult {
   readonly seconds: number;
-  /** Complete answers. */
+  /** Complete responses. */
   readonly answers: number;
   readonly bodyBytes: number;
-  /** Length of one answer. */
+  /** Length of one response. */
   readonly answerBytes: number;
-  /** How many of each status. */
+  /** Number of responses by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** The content-encoding of the last answer. */
+  /** The content-encoding of the last response. */
   readonly encoding: string;
   readonly clientCpuSeconds: number;
 }
 
 const run = promisify(execFile);
 
-/** Sends requests from a process of its own, so that the client's work is not in the measured process; it still shares the machine's cores. */
+/**
+ * Sends requests from a separate process, so that the client's work is not part of the measured process. It still
+ * shares the machine's cores.
+ */
 export async function load(order: LoadOrder): Promise<LoadResult> {
   const { stdout } = await run(process.execPath, [join(import.meta.dirname, "loadClient.ts"), JSON.stringify(order)]);
   return JSON.parse(stdout) as LoadResult;

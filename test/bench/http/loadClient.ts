@@ -1,7 +1,7 @@
 import type { LoadOrder, LoadResult } from "./load.ts";
 import { RawConnection } from "./rawConnection.ts";
 
-/** Counts what arrives on all connections; zero again at each reading. */
+/** Counts responses on all connections. Reset by each measurement. */
 class Tally {
   #answers = 0;
   #bodyBytes = 0;
@@ -27,7 +27,7 @@ class Tally {
     throw err;
   }
 
-  /** What arrives in this time. */
+  /** Returns the responses in this time. */
   async during(seconds: number): Promise<LoadResult> {
     this.#answers = 0;
     this.#bodyBytes = 0;
@@ -48,7 +48,7 @@ class Tally {
   }
 }
 
-/** The program: reads a LoadOrder from its argument, asks for as long as it says, prints the LoadResult. */
+/** Reads a LoadOrder from the argument, sends requests for its duration and prints the LoadResult. */
 const { url, headers, connections, seconds, warmUpSeconds, ca } = JSON.parse(process.argv[2] ?? "") as LoadOrder;
 const tally = new Tally();
 for (let i = 0; i < connections; i++) new RawConnection({ url: new URL(url), headers, ca }, tally).start();

@@ -1,7 +1,7 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** What a connection tells of its answers. */
+/** Receives the responses of a connection. */
 export interface AnswerSink {
   headers(status: string, contentEncoding: string, contentLength: number): void;
   body(bytes: number): void;
@@ -9,7 +9,7 @@ export interface AnswerSink {
   failed(err: Error): void;
 }
 
-/** What is asked again and again. */
+/** The request that is repeated. */
 export interface RawRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,15 +20,15 @@ const BUFFER_BYTES = 64 * 1024;
 const HEAD_END = Buffer.from("\r\n\r\n");
 
 /**
- * A connection that asks for the same thing over and over and throws the answers away, at the least cost a client in Node can have: one buffer
- * for all that arrives, and only status and length are looked at. It understands answers with a Content-Length, and 304, and no others.
+ * A connection that repeats one request and discards the responses, with the least possible overhead in Node.js: one
+ * buffer, and only status and length are parsed. Supports only responses with Content-Length, and 304.
  */
 export class RawConnection {
   readonly #socket: Socket;
   readonly #request: string;
   readonly #sink: AnswerSink;
   #head: Buffer = Buffer.alloc(0);
-  /** Bytes of the body that are still to come; undefined while the head is. */
+  /** Remaining bytes of the body; undefined while the head is incomplete. */
   #left: number | undefined;
 
   constructor({ url, headers, ca }: RawRequest, sink: AnswerSink) {
@@ -46,12 +46,12 @@ export class RawConnection {
     this.#socket.setNoDelay(true);
   }
 
-  /** Asks for the first time; every answer is followed by the next request, until the process ends. */
+  /** Sends the first request. Each response is followed by the next request, until the process ends. */
   start(): void {
-    this.#ask();
+    this.#send();
   }
 
-  #ask(): void {
+  #send(): void {
     this.#left = undefined;
     this.#socket.write(this.#request);
   }
@@ -72,7 +72,7 @@ export class RawConnection {
     const status = head.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
     const length = status === "304" ? "0" : /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     if (length === undefined) {
-      this.#sink.failed(new Error(`an answer without content-length: ${head.slice(0, 200)}`));
+      this.#sink.failed(new Error(`a response without content-length: ${head.slice(0, 200)}`));
       return;
     }
     this.#left = Number(length);
@@ -85,6 +85,6 @@ export class RawConnection {
     this.#left = (this.#left ?? 0) - count;
     if (this.#left > 0) return;
     this.#sink.end();
-    this.#ask();
+    this.#send();
   }
 }

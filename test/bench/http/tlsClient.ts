@@ -1,12 +1,12 @@
 import { Agent, request } from "undici";
 
-/** An answer, read whole. */
+/** A complete response. */
 export interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** One GET of a server whose certificate is `ca`. @throws Error for every status but 200. */
+/** Sends one GET to a server with certificate `ca`. @throws Error for every status but 200. */
 export async function get(url: string, ca: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   const agent = new Agent({ connect: { ca } });
   try {
@@ -19,7 +19,7 @@ export async function get(url: string, ca: string, headers: Readonly<Record<stri
   }
 }
 
-/** The headers of the answer to one GET; its body is not read. */
+/** Returns the headers of the response to one GET, without reading the body. */
 export async function headersOf(url: string, ca: string, headers: Readonly<Record<string, string>>): Promise<Answer["headers"]> {
   const agent = new Agent({ connect: { ca } });
   try {

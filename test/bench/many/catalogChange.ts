@@ -6,9 +6,9 @@ import type { BenchCluster } from "../benchCluster.ts";
 import { requestsSince, untilQuiet } from "./quiet.ts";
 import { TINY_CATALOG, type TinyWorld } from "./tinyWorld.ts";
 
-/** What a new edition of the catalog caused. */
+/** Effect of a new edition of the catalog. */
 export interface CatalogChange {
-  /** Until neither server was at work any more and the last request was made. */
+  /** Time until both servers were idle and the last request was sent. */
   readonly seconds: number;
   readonly cpuSeconds: number;
   readonly requests: readonly AuditEvent[];
@@ -17,7 +17,7 @@ export interface CatalogChange {
 const TIMEOUT_MS = 120_000;
 const REF = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: TINY_CATALOG };
 
-/** Puts a new edition in place of the catalog and waits until it is served and all is quiet. */
+/** Publishes a new edition of the catalog and waits until it is served and both servers are idle. */
 export async function changeCatalog(tiny: TinyWorld, cluster: BenchCluster, world: World, edition: number): Promise<CatalogChange> {
   const { catalogd, "operator-controller": controller } = world.installation.servers;
   const ref = await tiny.pushEdition(edition);

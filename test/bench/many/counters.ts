@@ -1,15 +1,15 @@
 import type { World } from "../../support/world.ts";
 
-/** What the servers have counted since they were started. */
+/** Counters of the servers since their start. */
 export interface Counters {
-  /** Resolutions of ClusterExtensions, those that failed included. */
+  /** Resolutions of ClusterExtensions, including failed ones. */
   readonly resolutions: number;
-  /** Answers of catalogd with content, and those that what the client knows has not changed. */
+  /** Responses of catalogd with content, and those with status 304. */
   readonly fetches: number;
   readonly notModified: number;
 }
 
-/** Reads both servers' metrics. @throws Error where one does not answer. */
+/** Reads the metrics of both servers. @throws Error if one does not respond. */
 export async function readCounters({ installation: { probes } }: World): Promise<Counters> {
   const [controller, catalogd] = await Promise.all([metricsOf(probes["operator-controller"]), metricsOf(probes.catalogd)]);
   return {
@@ -20,9 +20,9 @@ export async function readCounters({ installation: { probes } }: World): Promise
 }
 
 async function metricsOf(base: string): Promise<string> {
-  const answer = await fetch(`${base}/metrics`);
-  if (!answer.ok) throw new Error(`${base}/metrics answered ${answer.status}`);
-  return answer.text();
+  const response = await fetch(`${base}/metrics`);
+  if (!response.ok) throw new Error(`${base}/metrics returned ${response.status}`);
+  return response.text();
 }
 
 function sumOf(metrics: string, series: RegExp): number {

@@ -3,23 +3,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type AuditEvent } from "../../support/cluster.ts";
 import { processUse } from "../processUse.ts";
 
-/** How long a process was at work. */
+/** Activity of processes. */
 export interface Busy {
-  /** From the start of watching to the last moment of work. */
+  /** Time from the start until the last activity. */
   readonly seconds: number;
-  /** CPU time of each process until then, in order. */
+  /** CPU time of each process until then, in their order. */
   readonly cpuSeconds: readonly number[];
 }
 
 const SAMPLE_MS = 100;
-/** Nothing but timers and watches. */
+/** CPU time of an idle process, which only has timers and watches. */
 const IDLE_CPU_SECONDS = 0.02;
 const QUIET_SAMPLES = 10;
 
 /**
- * Watches processes from now on until all of them have been idle for a second: at most two hundredths of a second of CPU time a tenth.
- * @param isDone whether what they are to do is done; before it is, no rest counts.
- * @throws Error when they do not come to rest in time.
+ * Waits until all processes have been idle for a second: at most two hundredths of a second of CPU time in each tenth.
+ * @param isDone whether their work is done; idle time before that does not count.
+ * @throws Error after a timeout.
  */
 export async function untilQuiet(
   pids: readonly (number | undefined)[],
@@ -45,7 +45,7 @@ export async function untilQuiet(
   return { seconds: (lastBusy.at - started) / 1_000, cpuSeconds: lastBusy.cpu.map((cpu, i) => cpu - (first[i] ?? cpu)) };
 }
 
-/** Requests that ServiceAccounts made since `since`, watches left out, oldest first. */
+/** Returns the requests of ServiceAccounts since `since` without watches, oldest first. */
 export async function requestsSince(auditLog: string, since: Date): Promise<AuditEvent[]> {
   const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line !== "");
   return lines
@@ -58,7 +58,7 @@ export async function requestsSince(auditLog: string, since: Date): Promise<Audi
 
 const SETTLE_MS = 10_000;
 
-/** Waits until no watch of an object was begun for some seconds. @returns how many there are. */
+/** Waits until no new watch has started for some seconds. @returns the number of watches. */
 export async function untilWatched(auditLog: string): Promise<number> {
   let [before, now] = [-1, 0];
   while (before !== now) {
@@ -68,7 +68,7 @@ export async function untilWatched(auditLog: string): Promise<number> {
   return now;
 }
 
-/** What installers have begun to watch: the list before each watch, which unlike a watch is in the log before it ends. */
+/** Counts the watches of installers by the list before each, because a watch appears in the log only when it ends. */
 async function streamsIn(auditLog: string): Promise<number> {
   const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"list"'));
   const lists = lines

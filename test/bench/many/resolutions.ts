@@ -11,7 +11,7 @@ const EXTENSIONS = 1_000;
 const CATALOGS = ["a", "b", "c", "d", "e"];
 const signal = new AbortController().signal;
 
-/** What it took to resolve everything anew. */
+/** Cost of resolving extensions again. */
 export interface Resolutions {
   readonly seconds: number;
   /** Packages that were read from catalogs. */
@@ -24,9 +24,9 @@ interface Wanted {
   readonly installed: BundleMetadata | undefined;
 }
 
-/** A thousand extensions of the packages of one catalog, over five catalogs that are alike but for their priority. */
+/** A thousand extensions of the packages of one catalog, with five equal catalogs of different priority. */
 export class ManyResolutions {
-  readonly #wanted: readonly Wanted[];
+  readonly #extensions: readonly Wanted[];
   readonly #packages: LoadedCatalog;
   #edition = 1;
   #reads = 0;
@@ -35,7 +35,7 @@ export class ManyResolutions {
   constructor(packages: LoadedCatalog) {
     this.#packages = packages;
     const all = [...packages].filter(([name, { bundles }]) => name !== "" && bundles.length > 0);
-    this.#wanted = Array.from({ length: EXTENSIONS }, (_, i) => {
+    this.#extensions = Array.from({ length: EXTENSIONS }, (_, i) => {
       const [name, { bundles }] = all[i % all.length] ?? ["", { bundles: [] }];
       const bundle = bundles[Math.floor(i / all.length) % bundles.length];
       const value = bundle?.properties.find(({ type }) => type === "olm.package")?.value as { version?: string } | undefined;
@@ -44,12 +44,12 @@ export class ManyResolutions {
     });
   }
 
-  /** Resolves all of them from scratch. */
+  /** Resolves all extensions from scratch. */
   async first(): Promise<Resolutions> {
-    return this.#timed(() => this.#all(this.#wanted));
+    return this.#timed(() => this.#all(this.#extensions));
   }
 
-  /** Gives the last catalog an edition in which every package is another, and resolves what that concerns. */
+  /** Publishes an edition of the last catalog with changed packages, and resolves the affected extensions. */
   async afterChange(): Promise<Resolutions> {
     const before = this.#catalogs().at(-1)?.status?.resolvedSource?.image?.ref;
     this.#edition++;
@@ -57,9 +57,9 @@ export class ManyResolutions {
     if (!catalog) throw new Error("there are no catalogs");
     return this.#timed(async () => {
       const concerned = new Set<string>();
-      const extensions = this.#wanted.map(({ extension }) => extension);
+      const extensions = this.#extensions.map(({ extension }) => extension);
       await findAffectedExtensions({ catalog, before }, extensions, this.#contents, (name) => concerned.add(name));
-      return this.#all(this.#wanted.filter(({ extension }) => concerned.has(extension.metadata.name)));
+      return this.#all(this.#extensions.filter(({ extension }) => concerned.has(extension.metadata.name)));
     });
   }
 
@@ -70,9 +70,9 @@ export class ManyResolutions {
     return { seconds: (performance.now() - started) / 1_000, reads: this.#reads, resolved };
   }
 
-  async #all(wanted: readonly Wanted[]): Promise<number> {
+  async #all(selected: readonly Wanted[]): Promise<number> {
     let found = 0;
-    for (const { extension, installed } of wanted) {
+    for (const { extension, installed } of selected) {
       const source = extension.spec.source.catalog ?? { packageName: "" };
       const catalogs = await this.#contents.read(this.#catalogs(), source.packageName, signal);
       const filtered = filterCandidates({ source, catalogs, installed });

@@ -2,12 +2,12 @@ import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject } from "../../../pkg/api/k8s.ts";
 
-/** The only version of every tiny package. */
+/** The only version of all tiny packages. */
 export const TINY_VERSION = "1.0.0";
 
 /**
- * A small operator under a name of its own, and everything that is needed to install it: a Deployment, its ServiceAccount with a Role and a
- * ClusterRole, and a ConfigMap. It has no CRD: a hundred new ones would keep the API server busy, and nothing of ours.
+ * A small operator with a unique name, and everything to install it: a Deployment, its ServiceAccount with a Role and a
+ * ClusterRole, and a ConfigMap. It has no CRD, because a hundred new ones would mainly load the API server.
  */
 export class TinyPackage {
   readonly name: string;
@@ -20,7 +20,7 @@ export class TinyPackage {
     return `${this.name}.v${TINY_VERSION}`;
   }
 
-  /** The files of the registry+v1 bundle; JSON is YAML. */
+  /** Returns the files of the registry+v1 bundle; JSON is valid YAML. */
   bundleFiles(): Map<string, Uint8Array> {
     const files: Record<string, JsonObject> = {
       "manifests/csv.yaml": this.#csv(),
@@ -36,9 +36,9 @@ export class TinyPackage {
   }
 
   /**
-   * The package's part of a catalog.
-   * @param image the bundle's reference.
-   * @param edition makes the content of the catalog differ, and nothing that resolution looks at.
+   * Returns the package's part of a catalog.
+   * @param image reference of the bundle.
+   * @param edition changes the content of the catalog, but nothing that resolution reads.
    */
   catalogLines(image: string, edition: number): string {
     const { name, bundleName } = this;

@@ -9,13 +9,13 @@ import { isInstalled } from "../objectState.ts";
 import { Observer } from "../observer.ts";
 import { TINY_VERSION, TinyPackage } from "./tinyPackage.ts";
 
-/** Name of the one catalog. */
+/** Name of the catalog. */
 export const TINY_CATALOG = "tiny";
 const CATALOG_REPOSITORY = "bench/tiny-catalog";
 const AT_ONCE = 8;
 const INSTALL_TIMEOUT_MS = 900_000;
 
-/** Many tiny packages in a catalog, with a namespace and a ServiceAccount for each. */
+/** Tiny packages in a catalog, with a namespace and a ServiceAccount for each. */
 export class TinyWorld {
   readonly packages: readonly TinyPackage[];
   readonly #cluster: BenchCluster;
@@ -28,7 +28,7 @@ export class TinyWorld {
     this.packages = Array.from({ length: count }, (_, i) => new TinyPackage(i));
   }
 
-  /** Pushes `count` packages, prepares their namespaces and serves the catalog. */
+  /** Pushes `count` packages, creates their namespaces and serves the catalog. */
   static async start(cluster: BenchCluster, world: World, count: number, say: (line: string) => void): Promise<TinyWorld> {
     const tiny = new TinyWorld(cluster, world, count);
     say(`preparing ${count} packages, namespaces and ServiceAccounts`);
@@ -42,14 +42,17 @@ export class TinyWorld {
     return tiny;
   }
 
-  /** @returns reference by digest of a catalog image that differs from every other edition's, in a package that nobody installs. */
+  /**
+   * Pushes a catalog image that differs from all other editions in a package that is not installed. @returns its
+   * reference by digest.
+   */
   pushEdition(edition: number): Promise<string> {
     const lines = this.packages.map((one) => one.catalogLines(this.#images.get(one.name) ?? "", 0));
     lines.push(new TinyPackage(this.packages.length).catalogLines([...this.#images.values()][0] ?? "", edition));
     return this.#world.pushCatalog(CATALOG_REPOSITORY, `edition-${edition}`, new Map([["catalog.json", Buffer.from(lines.join(""))]]));
   }
 
-  /** Applies an extension for each package at once. @returns seconds until all are installed. */
+  /** Applies an extension for each package concurrently. @returns seconds until all are installed. */
   async install(spec: Partial<ClusterExtension["spec"]> = {}): Promise<number> {
     await using extensions = await Observer.start<ClusterExtension>(this.#cluster.client, "ClusterExtension");
     const applyAll = (): Promise<unknown> =>

@@ -16,7 +16,7 @@ import { thousandMeasurement } from "./thousand.ts";
 import { unpackMeasurement } from "./unpack.ts";
 import { watchesMeasurement } from "./watches.ts";
 
-/** Every measurement, in the order in which a run without names makes them. */
+/** All measurements in their default order. */
 export const MEASUREMENTS: readonly Measurement[] = [
   resolveMeasurement,
   solverMeasurement,

@@ -11,7 +11,9 @@ const TIMEOUT_MS = 300_000;
 const NAME = "growth";
 const SIZES = [1, 200, 2_000] as const;
 
-/** Catalogs of 1, 200 and 2,000 packages of equal size, each unpacked by a catalogd that has just started: ten times the packages, ten times the time. */
+/**
+ * Unpacks catalogs of 1, 200 and 2,000 packages of equal size, each with a new catalogd. The time should grow linearly.
+ */
 export const catalogGrowthMeasurement: Measurement = {
   name: "catalogd-growth",
   group: "catalogd",

@@ -8,7 +8,7 @@ const RUNS = 20;
 const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample/catalog");
 const run = promisify(execFile);
 
-/** The command line from its start as a process to its end: what every command costs, and one that reads a small catalog. */
+/** Runs the command line as a process: the cost of every command, and of one that reads a small catalog. */
 export const commandLineMeasurement: Measurement = {
   name: "command-line",
   title: "olmv1, from its start to its end",

@@ -7,7 +7,7 @@ import { dataFolder } from "../realData.ts";
 
 const RUNS = 5;
 
-/** Two decoded CRDs become findings. */
+/** Compares two decoded CRDs. */
 export const crdMeasurement: Measurement = {
   name: "crd",
   title: "real upgrades of CRDs, from two objects to findings",
@@ -23,7 +23,7 @@ export const crdMeasurement: Measurement = {
     }
     const note =
       `mean of ${upgrades.length} upgrades (${first.findings} findings); ` +
-      `in a process that has just started: ${((first.seconds / upgrades.length) * 1_000).toFixed(1)} ms`;
+      `in a new process: ${((first.seconds / upgrades.length) * 1_000).toFixed(1)} ms`;
     yield { id: "crd-upgrade", samples, note };
   },
 };

@@ -11,7 +11,7 @@ import { catalogInMemory, dataFolder } from "../realData.ts";
 
 const NAME = "certified";
 
-/** What catalogd's content server can send, over TLS, to a client on the same machine. */
+/** Measures catalogd's content server over TLS with a client on the same machine. */
 export const httpMeasurement: Measurement = {
   name: "catalog-http",
   group: "catalogd",
@@ -35,7 +35,7 @@ async function questions({ base, ca }: Target): Promise<Question[]> {
   const etag = String(all.headers["etag"]);
   await eventually(async () => {
     const { headers } = await get(`${base}/all`, ca, GZIP);
-    if (headers["content-encoding"] !== "gzip") throw new Error("the compressed form of the catalog is not there yet");
+    if (headers["content-encoding"] !== "gzip") throw new Error("the compressed catalog is not available yet");
   });
   return [
     { id: "http.all", path: "all", connections: 4 },
@@ -47,7 +47,7 @@ async function questions({ base, ca }: Target): Promise<Question[]> {
   ];
 }
 
-/** Name of the package with the most bytes. */
+/** Returns the name of the package with the most bytes. */
 function largestPackage(lines: string): string {
   const bytes = new Map<string, number>();
   for (const line of lines.split("\n")) {

@@ -15,11 +15,11 @@ import { catalogInMemory } from "../realData.ts";
 
 const RUNS = 7;
 const TIMEOUT_MS = 60_000;
-/** The world's registries.conf leads from here to the measurement's own registry. */
+/** Repository that the world's registries.conf redirects to the measurement's registry. */
 const HOST = "quay.io";
 const { name: NAME, firstVersion, lastVersion } = EXTENSION;
 
-/** The sample operator is installed, upgraded along its catalog's edge and removed, several times; every install pulls its bundle anew. */
+/** Installs, upgrades and removes the sample operator several times. Every install pulls its bundle again. */
 export const installMeasurement: Measurement = {
   name: "install",
   title: "the sample operator installed and upgraded, and the operator-controller's memory",
@@ -45,14 +45,14 @@ export const installMeasurement: Measurement = {
     yield {
       id: "install",
       samples: installs,
-      note: `hello-operator ${firstVersion}; the first one, by a fresh process: ${first(installs)}`,
+      note: `hello-operator ${firstVersion}; first run in a new process: ${first(installs)}`,
     };
-    yield { id: "upgrade", samples: upgrades, note: `to ${lastVersion}; the first one: ${first(upgrades)}` };
+    yield { id: "upgrade", samples: upgrades, note: `to ${lastVersion}; first run: ${first(upgrades)}` };
     yield { id: "install.memory", samples: memory, note: `${catalogs === 1 ? "1 catalog" : `${catalogs} catalogs`}, after each upgrade` };
   },
 };
 
-/** Pushes and applies everything but the extension. @returns the extension. */
+/** Pushes and applies everything except the extension. @returns the extension. */
 async function prepare(world: World): Promise<KubeObject> {
   for (const { repository, tag, files, labels } of sampleImages(HOST))
     await pushImage(world.cluster.registry, repository, tag, { files, labels });
@@ -62,10 +62,10 @@ async function prepare(world: World): Promise<KubeObject> {
   return extension;
 }
 
-/** @returns how many catalogs are served now. */
+/** @returns the number of served catalogs. */
 async function serveSecondCatalog(world: World, { data, say }: BenchContext): Promise<number> {
   if (data === undefined) {
-    say("one catalog only, because the folder of real data does not exist");
+    say("using one catalog, because the folder of real data does not exist");
     return 1;
   }
   const files = await catalogInMemory(join(data, "fbc/community-v4.19"));
@@ -73,7 +73,7 @@ async function serveSecondCatalog(world: World, { data, say }: BenchContext): Pr
   return 2;
 }
 
-/** Lets go of the version: the catalog's edges lead to the newest. */
+/** Removes the version from the spec, so that the newest one is installed. */
 function unpin(world: World): Promise<unknown> {
   const ref = { apiVersion: API_VERSION, kind: "ClusterExtension", name: NAME };
   return world.cluster.client.patch(ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });

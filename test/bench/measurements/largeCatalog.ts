@@ -18,7 +18,7 @@ const ANSWER_BYTES = 1_500_000;
 const TIMEOUT_MS = 300_000;
 const NAME = "large";
 
-/** A catalog of 539 MB, made of real packages under many names: unpacked once, then asked for a package. */
+/** Unpacks a catalog of 539 MB, created from real packages under many names, and requests a package. */
 export const largeCatalogMeasurement: Measurement = {
   name: "large-catalog",
   group: "catalogd",
@@ -26,7 +26,7 @@ export const largeCatalogMeasurement: Measurement = {
   figures: ["unpack-large.time", "unpack-large.peak", "unpack-large.compressed", "unpack-large.compressed-peak", "http.package-large"],
   async *run(context) {
     const folder = join(dataFolder(context), "fbc");
-    context.say("making the catalog");
+    context.say("creating the catalog");
     const catalog = await largeCatalog([join(folder, "certified-v4.14"), join(folder, "community-v4.19")], LARGE_BYTES);
     const { certFile, keyFile, cert } = await certificateFiles(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
     await using cluster = await BenchCluster.start(context);
@@ -59,23 +59,23 @@ export const largeCatalogMeasurement: Measurement = {
   },
 };
 
-/** The only layer of an image, as its manifest describes it. */
+/** Returns the only layer in the manifest of an image. */
 async function layerOf(manifest: string): Promise<{ size: number; mediaType: string }> {
   const response = await fetch(manifest, { headers: { accept: "application/vnd.oci.image.manifest.v1+json" } });
   const { layers } = (await response.json()) as { layers: { size: number; mediaType: string }[] };
   const [layer] = layers;
-  if (!layer || layers.length > 1) throw new Error(`${manifest}: ${layers.length} layers in place of one`);
+  if (!layer || layers.length > 1) throw new Error(`${manifest}: ${layers.length} layers instead of one`);
   return layer;
 }
 
-/** Seconds until the catalog is there in every coding in which it is served. */
+/** Returns the seconds until the catalog is available in all encodings. */
 async function secondsUntilCompressed(all: string, ca: string): Promise<number> {
   const started = performance.now();
   for (const coding of ["gzip", "zstd"]) {
     await eventually(
       async () => {
         const headers = await headersOf(all, ca, { "accept-encoding": coding });
-        if (headers["content-encoding"] !== coding) throw new Error(`the ${coding} form of the catalog is not there yet`);
+        if (headers["content-encoding"] !== coding) throw new Error(`the ${coding} catalog is not available yet`);
       },
       { timeoutMs: TIMEOUT_MS },
     );
@@ -83,7 +83,7 @@ async function secondsUntilCompressed(all: string, ca: string): Promise<number> 
   return (performance.now() - started) / 1_000;
 }
 
-/** The package whose size is nearest. */
+/** Returns the package with the nearest size. */
 function packageOfSize({ packages }: LargeCatalog, bytes: number): string {
   const [nearest] = [...packages].sort(([, a], [, b]) => Math.abs(a - bytes) - Math.abs(b - bytes));
   if (!nearest) throw new Error("the catalog is empty");

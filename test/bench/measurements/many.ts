@@ -10,10 +10,13 @@ const EXTENSIONS = 100;
 const CHANGES = 3;
 const QUIET_TIMEOUT_MS = 120_000;
 
-/** Many small extensions at once, each in a namespace and with a ServiceAccount of its own; then their catalog changes, but nothing for them. */
+/**
+ * Installs many small extensions concurrently, each with its own namespace and ServiceAccount; then changes their
+ * catalog, but none of their packages.
+ */
 export const manyMeasurement: Measurement = {
   name: "many-extensions",
-  title: "100 small extensions applied at once (--extensions); then a change of their catalog until all is quiet",
+  title: "100 small extensions applied at once (--extensions); then a change of their catalog until the servers are idle",
   figures: ["many.time", "many.cpu", "many.memory", "many.quiet", "many.quiet-cpu"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
@@ -49,15 +52,15 @@ async function* changes(
   const { catalogd, "operator-controller": controller } = world.installation.servers;
   say("waiting for the servers to come to rest");
   await untilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
-  const made: CatalogChange[] = [];
+  const changes: CatalogChange[] = [];
   for (let edition = 1; edition <= runs; edition++) {
     const change = await changeCatalog(tiny, cluster, world, edition);
-    made.push(change);
+    changes.push(change);
     say(`change ${edition} of ${runs}: quiet after ${change.seconds.toFixed(2)} s, ${change.requests.length} requests to the API server`);
   }
-  const note = `requests to the API server: ${made.map(({ requests }) => requests.length).join(", ")}`;
-  yield { id: "many.quiet", samples: made.map(({ seconds }) => seconds), note };
-  yield { id: "many.quiet-cpu", samples: made.map(({ cpuSeconds }) => cpuSeconds) };
+  const note = `requests to the API server: ${changes.map(({ requests }) => requests.length).join(", ")}`;
+  yield { id: "many.quiet", samples: changes.map(({ seconds }) => seconds), note };
+  yield { id: "many.quiet-cpu", samples: changes.map(({ cpuSeconds }) => cpuSeconds) };
 }
 
 function controllerUse(world: World): Promise<ProcessUse> {

@@ -12,7 +12,7 @@ import { catalogInMemory, dataFolder } from "../realData.ts";
 const EXTENSIONS = 100;
 const TIMEOUT_MS = 600_000;
 
-/** Many small extensions that have to be looked for in real catalogs too, one of them as large as they come. */
+/** Installs many small extensions whose packages are also looked up in real catalogs, one of the largest size. */
 export const manyCatalogsMeasurement: Measurement = {
   name: "many-catalogs",
   title: "the memory of 100 small extensions (--extensions) with 4 catalogs, one of 539 MB",
@@ -28,13 +28,13 @@ export const manyCatalogsMeasurement: Measurement = {
     await untilQuiet([pid], TIMEOUT_MS);
     const { rssBytes, peakRssBytes } = await processUse(pid);
     const catalogs = bytes.map((size) => `${Math.round(size / 1e6)} MB`).join(", ");
-    const note = `${tiny.packages.length} extensions, ${streams} streams; beside their own: ${catalogs}; peak ${Math.round(peakRssBytes / 1e6)} MB`;
+    const note = `${tiny.packages.length} extensions, ${streams} streams; other catalogs: ${catalogs}; peak ${Math.round(peakRssBytes / 1e6)} MB`;
     context.say(`installed in ${seconds.toFixed(1)} s`);
     yield { id: "many-catalogs.memory", samples: [rssBytes], note };
   },
 };
 
-/** @returns the bytes of the files of each catalog. */
+/** @returns the size of the files of each catalog. */
 async function serveReal(world: World, context: BenchContext): Promise<number[]> {
   const folder = join(dataFolder(context), "fbc");
   const [certified, community] = [join(folder, "certified-v4.14"), join(folder, "community-v4.19")];

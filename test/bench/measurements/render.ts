@@ -11,7 +11,7 @@ import { dataFolder } from "../realData.ts";
 const RUNS = 5;
 const NAMESPACE = "operators";
 
-/** A bundle's folder becomes objects: reading its files, which the machine has in memory by then, and YAML, checking and rendering. */
+/** Renders bundles from their folders: reading cached files, parsing YAML, validation and rendering. */
 export const renderMeasurement: Measurement = {
   name: "render",
   title: "real bundles from their files to their objects",
@@ -33,9 +33,9 @@ export const renderMeasurement: Measurement = {
     const slowest = times.at(-1);
     const at = (share: number): string => milliseconds(times[Math.floor(share * (times.length - 1))]?.seconds ?? 0);
     const note =
-      `mean of ${bundles.length} bundles (${megabytes.toFixed(0)} MB, ${first.objects} objects, ${first.refused} refused); half of them ${at(0.5)}, ` +
+      `mean of ${bundles.length} bundles (${megabytes.toFixed(0)} MB, ${first.objects} objects, ${first.refused} rejected); half of them ${at(0.5)}, ` +
       `99 of 100 ${at(0.99)}, slowest ${at(1)} (${relative(root, slowest?.folder ?? "")}); ` +
-      `in a process that has just started: ${milliseconds(first.seconds / bundles.length)}`;
+      `in a new process: ${milliseconds(first.seconds / bundles.length)}`;
     yield { id: "render", samples, note };
   },
 };
@@ -44,7 +44,7 @@ function milliseconds(seconds: number): string {
   return `${(seconds * 1_000).toFixed(1)} ms`;
 }
 
-/** The folders of all bundles. */
+/** Returns the folders of all bundles. */
 function bundlesIn(root: string): string[] {
   const versions = readdirSync(root, { withFileTypes: true })
     .filter((operator) => operator.isDirectory())
@@ -52,7 +52,7 @@ function bundlesIn(root: string): string[] {
   return versions.filter((folder) => bundleFiles(folder).size > 0);
 }
 
-/** What came of all bundles, and how long each took. */
+/** Results of all bundles, with their durations. */
 interface Pass {
   seconds: number;
   objects: number;
@@ -74,7 +74,7 @@ function pass(bundles: readonly string[]): Pass {
   return all;
 }
 
-/** How many objects a bundle has; undefined for one that the operator-controller refuses. */
+/** Returns the number of objects of a bundle; undefined if it is rejected. */
 function objectsOf(folder: string): number | undefined {
   try {
     const bundle = loadBundle(bundleFiles(folder));

@@ -9,11 +9,11 @@ import type { Measurement } from "../measurement.ts";
 import { dataFolder } from "../realData.ts";
 
 const RUNS = 7;
-/** Passes over all cases in one run, so that a run lasts some tenths of a second. */
+/** Iterations over all cases in one run, so that a run takes some tenths of a second. */
 const PASSES = 5;
 const SLOWEST_OF = 5;
 
-/** Resolution alone: the catalogs are read before, as the operator-controller keeps them. */
+/** Measures resolution only: catalogs are in memory, as in operator-controller. */
 export const resolveMeasurement: Measurement = {
   name: "resolve",
   title: "resolutions of real packages on real catalogs, in memory",
@@ -32,7 +32,7 @@ export const resolveMeasurement: Measurement = {
       samples.push((performance.now() - started) / 1_000 / PASSES / requests.length);
     }
     context.say(`${runs} runs of ${PASSES} × ${requests.length} resolutions`);
-    yield { id: "resolve", samples, note: `mean of ${requests.length} resolutions, ${resolved} of which find a bundle` };
+    yield { id: "resolve", samples, note: `mean of ${requests.length} resolutions, ${resolved} find a bundle` };
     yield { id: "resolve.slowest", samples: [Math.max(...requests.map(fastest))], note: `each one's best of ${SLOWEST_OF}` };
     const many = new ManyResolutions(await cache.load(join(folder, "fbc/certified-v4.14")));
     const first = await many.first();
@@ -44,7 +44,7 @@ export const resolveMeasurement: Measurement = {
   },
 };
 
-/** Seconds of one resolution, the best of some: what else runs on the machine does not count. */
+/** Returns the duration of one resolution in seconds: the shortest of several, to exclude other processes. */
 function fastest(request: ResolveRequest): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < SLOWEST_OF; i++) {
@@ -60,7 +60,7 @@ async function requestsIn(folder: string, cache: CatalogCache, say: (line: strin
   const started = performance.now();
   for await (const { value } of casesIn(join(folder, "resolve/cases.jsonl"))) {
     if (!("decoded" in value) || !resolveTopic.isCase(value.decoded))
-      throw new Error("resolve/cases.jsonl holds something that is no case");
+      throw new Error("resolve/cases.jsonl contains an entry that is not a case");
     requests.push(await requestOf(value.decoded, folder, cache));
   }
   say(`read ${cache.size} catalogs in ${((performance.now() - started) / 1_000).toFixed(1)} s`);

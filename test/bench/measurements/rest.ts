@@ -12,11 +12,11 @@ import { catalogInMemory, dataFolder } from "../realData.ts";
 
 const RUNS = 3;
 const TIMEOUT_MS = 120_000;
-/** Long enough for idle threads to end and for V8 to return what it does not use. */
+/** Time until idle threads end and V8 returns unused memory. */
 const REST_MS = 60_000;
 const NAME = "certified";
 
-/** Measures the memory of both servers while nothing happens; each run starts both programs anew, with empty caches. */
+/** Measures the memory of both servers at rest. Each run starts both programs with empty caches. */
 export const restMeasurement: Measurement = {
   name: "rest",
   title: "memory at rest: catalogd with one catalog of 57 MB, operator-controller with nothing installed",
@@ -47,7 +47,7 @@ export const restMeasurement: Measurement = {
   },
 };
 
-/** Resident memory of a process and the part of it that belongs to no file, in bytes. */
+/** Resident memory of a process, and its anonymous part, in bytes. */
 interface MemorySample {
   readonly rssBytes: number;
   readonly anonymousBytes: number;
@@ -64,6 +64,6 @@ function figureOf(id: Figure["id"], samples: readonly MemorySample[]): Figure {
   return {
     id,
     samples: samples.map(({ rssBytes }) => rssBytes),
-    note: `without files of the disk that are mapped: ${anonymous.join(", ")} MB`,
+    note: `without memory-mapped files: ${anonymous.join(", ")} MB`,
   };
 }

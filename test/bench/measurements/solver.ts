@@ -7,13 +7,13 @@ import { type RandomCatalog, randomProblem } from "../randomProblem.ts";
 const RUNS = 7;
 const CATALOG: RandomCatalog = { packages: 200, versions: 50, dependencies: 4, wanted: 5, seed: 1 };
 const SIZES = [25, 50, 100, 200, 400] as const;
-/** As many bundles as the largest catalog that we know offers. */
+/** Number of bundles in the largest known catalog. */
 const LARGE: RandomCatalog = { packages: 800, versions: 16, dependencies: 0, wanted: 1, seed: 1 };
 
-/** How many packages are taken away at once until there is no solution. */
+/** Number of packages that are removed per step until there is no solution. */
 const TAKEN_AWAY = 25;
 
-/** The dependency solver alone, on catalogs made by chance; each run has another seed. */
+/** Measures the dependency solver on random catalogs; each run has another seed. */
 export const solverMeasurement: Measurement = {
   name: "solver",
   title: "dependency solver on random catalogs of growing size",
@@ -49,7 +49,7 @@ function outcomeOf(solution: Solution): string {
   return solution.kind === "unsolvable" ? `${solution.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
 }
 
-/** The problem with dependencies of the first wanted package's bundles on these packages. */
+/** Returns the problem in which bundles of the first wanted package depend on these packages. */
 function requiring({ units: [first, ...others], served }: SolverProblem, packages: readonly string[]): SolverProblem {
   if (!first) throw new Error("the problem has no package");
   const constraints = packages.map((packageName) => ({
@@ -61,7 +61,10 @@ function requiring({ units: [first, ...others], served }: SolverProblem, package
   return { units: [{ ...first, candidates }, ...others], served };
 }
 
-/** The problem with wanted packages as its solution has them, without the offered packages that were chosen last, so many that there is no solution. */
+/**
+ * Returns the problem with wanted packages fixed to its solution, without so many of the last chosen packages that it
+ * has no solution.
+ */
 function contradiction(problem: SolverProblem): SolverProblem {
   const solution = solve(problem);
   if (solution.kind !== "solved") return problem;

@@ -13,11 +13,13 @@ const EXTENSIONS = 300;
 const CHANGES = 3;
 const QUIET_TIMEOUT_MS = 300_000;
 
-/** Very many extensions that nobody touches: what they cost for some minutes, and what a change of their catalog costs that is not about them. */
+/**
+ * Measures very many unchanged extensions: their cost at rest, and the cost of an unrelated change of their catalog.
+ */
 export const steadyStateMeasurement: Measurement = {
   name: "steady-state",
   title:
-    "300 small extensions (--extensions) at rest: 2 minutes (--settle), then 5 that are looked at (--rest); then changes of their catalog",
+    "300 small extensions (--extensions) at rest: 2 minutes (--settle), then 5 measured minutes (--rest); then changes of their catalog",
   figures: ["steady.memory", "steady.cpu", "steady.lists", "steady.requests", "steady.quiet", "steady.resolutions", "steady.fetches"],
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
@@ -40,7 +42,7 @@ async function* rest(
   { say, restSeconds }: BenchContext,
   what: string,
 ): AsyncGenerator<Figure> {
-  say(`looking at ${restSeconds} s of rest`);
+  say(`measuring ${restSeconds} s of rest`);
   const [before, since] = [await processUse(pid), new Date()];
   await sleep(restSeconds * 1_000);
   const after = await processUse(pid);
@@ -48,7 +50,7 @@ async function* rest(
   yield { id: "steady.memory", samples: [after.rssBytes], note: `${what}; peak ${Math.round(after.peakRssBytes / 1e6)} MB` };
   yield { id: "steady.cpu", samples: [(after.cpuSeconds - before.cpuSeconds) / restSeconds], note: `${restSeconds} s` };
   yield { id: "steady.lists", samples: [requests.filter(({ verb }) => verb === "list").length] };
-  yield { id: "steady.requests", samples: [requests.length], note: described(requests) };
+  yield { id: "steady.requests", samples: [requests.length], note: describe(requests) };
 }
 
 async function* changes(
@@ -57,12 +59,12 @@ async function* changes(
   world: World,
   { runs = CHANGES, say }: BenchContext,
 ): AsyncGenerator<Figure> {
-  const made = [];
+  const changes = [];
   for (let edition = 1; edition <= runs; edition++) {
     const before = await readCounters(world);
     const { seconds, requests } = await changeCatalog(tiny, cluster, world, edition);
     const after = await readCounters(world);
-    made.push({
+    changes.push({
       seconds,
       requests,
       resolutions: after.resolutions - before.resolutions,
@@ -71,16 +73,16 @@ async function* changes(
     });
     say(`change ${edition} of ${runs}: quiet after ${seconds.toFixed(2)} s`);
   }
-  yield { id: "steady.quiet", samples: made.map(({ seconds }) => seconds), note: described(made[0]?.requests ?? []) };
-  yield { id: "steady.resolutions", samples: made.map(({ resolutions }) => resolutions) };
-  const note = `questions that were answered with 304: ${made.map(({ notModified }) => notModified).join(", ")}`;
-  yield { id: "steady.fetches", samples: made.map(({ fetches }) => fetches), note };
+  yield { id: "steady.quiet", samples: changes.map(({ seconds }) => seconds), note: describe(changes[0]?.requests ?? []) };
+  yield { id: "steady.resolutions", samples: changes.map(({ resolutions }) => resolutions) };
+  const note = `responses with status 304: ${changes.map(({ notModified }) => notModified).join(", ")}`;
+  yield { id: "steady.fetches", samples: changes.map(({ fetches }) => fetches), note };
 }
 
-/** Such as "8 × create serviceaccounts/token, 2 × get clustercatalogs". */
-function described(requests: readonly AuditEvent[]): string {
-  const what = ({ verb, objectRef }: AuditEvent): string =>
+/** Formats requests, such as "8 × create serviceaccounts/token, 2 × get clustercatalogs". */
+function describe(requests: readonly AuditEvent[]): string {
+  const format = ({ verb, objectRef }: AuditEvent): string =>
     [verb, [objectRef?.resource, objectRef?.subresource].filter((part) => part !== undefined).join("/")].join(" ");
-  const groups = [...Map.groupBy(requests, what)].map(([text, of]) => `${of.length} × ${text}`);
+  const groups = [...Map.groupBy(requests, format)].map(([text, of]) => `${of.length} × ${text}`);
   return `requests to the API server: ${groups.length > 0 ? groups.join(", ") : "none"}`;
 }

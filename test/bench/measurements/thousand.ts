@@ -8,12 +8,12 @@ import { type ProcessUse, processUse } from "../processUse.ts";
 
 const FEW = 100;
 const MANY = 1_000;
-/** After so much work V8 collects garbage for some seconds in threads of its own. */
+/** Time until V8's garbage collection after so much work has ended. */
 const SETTLE_SECONDS = 30;
 const REST_SECONDS = 60;
 const QUIET_TIMEOUT_MS = 600_000;
 
-/** Installs 100 and then 1,000 small extensions, each time by a process that has just started, and compares what one of them costs. */
+/** Installs 100 and then 1,000 small extensions, each with a new process, and compares the cost per extension. */
 export const thousandMeasurement: Measurement = {
   name: "thousand-extensions",
   title: "1,000 small extensions (--extensions) applied at once, 60 s of rest, one change of their catalog; cost of each against 100",
@@ -61,7 +61,7 @@ export const thousandMeasurement: Measurement = {
   },
 };
 
-/** CPU time of operator-controller for each of `count` extensions that are applied at once. */
+/** Measures the CPU time of operator-controller per extension when `count` are applied concurrently. */
 async function cpuForEach(context: BenchContext, count: number): Promise<number> {
   await using cluster = await BenchCluster.start(context);
   await using world = await cluster.startServers();

@@ -12,11 +12,14 @@ const TIMEOUT_MS = 120_000;
 const NAME = "certified";
 const REPOSITORY = "bench/certified";
 
-/** catalogd pulls, checks, stores and serves a catalog of 57 MB; each run by a catalogd that has just started, with empty caches. */
+/**
+ * Measures how catalogd pulls, validates, stores and serves a catalog of 57 MB; each run uses a new catalogd with empty
+ * caches.
+ */
 export const unpackMeasurement: Measurement = {
   name: "catalog-unpack",
   group: "catalogd",
-  title: "a real catalog of 57 MB from ClusterCatalog applied to Serving, and the memory that takes",
+  title: "a real catalog of 57 MB from ClusterCatalog applied to Serving, and its memory",
   figures: ["unpack.time", "unpack.peak"],
   async *run(context) {
     const files = await catalogInMemory(join(dataFolder(context), "fbc/certified-v4.14"));

@@ -14,7 +14,7 @@ const QUIET_TIMEOUT_MS = 120_000;
 const AT_ONCE = 16;
 const REPAIRS = 10;
 
-/** Many extensions that are watched object by object, as installers with rights by name allow: what that costs while nothing happens. */
+/** Measures many extensions whose objects are watched one by one, as permissions by name require: the cost at rest. */
 export const watchesMeasurement: Measurement = {
   name: "watches",
   title: "100 small extensions installed (--extensions) and watched: a minute of rest; then single objects are deleted",

@@ -1,5 +1,5 @@
-import { bundleParts } from "../../../../pkg/authoring/build/imageContent.ts";
-import { keyValues, publishImage, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
+import { buildBundleParts } from "../../../../pkg/authoring/build/imageContent.ts";
+import { parseKeyValues, publishImage, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
 import { checkSources } from "../../../../pkg/authoring/validate/checkBundles.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { formatImagePlace, parseDestination } from "../../../../pkg/oci/imagePlace.ts";
@@ -15,17 +15,17 @@ import { fails, formatBundleReport } from "./validate.ts";
 /** `olmv1 bundle build`. */
 export async function buildBundle(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
   const place = parseDestination(options.tag);
-  const metadata = { labels: keyValues("label", options.label), annotations: keyValues("annotation", options.annotation) };
+  const metadata = { labels: parseKeyValues("label", options.label), annotations: parseKeyValues("annotation", options.annotation) };
   if (!(await isDirectory(directory))) throw new Error(`${goQuote(directory)} is not a directory`);
   const files = await readBundleFiles(directory);
   const reader = { files: () => Promise.resolve(files) };
   const checked = options.force ? [] : await checkSources([directory], { severity: "error", ignore: [] }, reader);
   if (fails(checked, "error")) {
     terminal.err(formatBundleReport(checked));
-    terminal.err("nothing is built; --force builds it all the same\n");
+    terminal.err("no image was built; use --force to build it anyway\n");
     return terminal.exit(EXIT.no);
   }
-  const parts = bundleParts(files, metadata);
+  const parts = buildBundleParts(files, metadata);
   const report = await withImages(options, terminal, (stores) =>
     withProgress(terminal, `building ${formatImagePlace(place)}`, () => publishImage(stores, place, parts, terminal.signal)),
   );

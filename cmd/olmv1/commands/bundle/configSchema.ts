@@ -4,7 +4,7 @@ import { userConfigSchema } from "../../../../pkg/render/configSchema.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 bundle config-schema` can be asked. */
+/** Options of `olmv1 bundle config-schema`. */
 export interface SchemaOptions extends ReaderOptions {
   namespace?: string;
 }

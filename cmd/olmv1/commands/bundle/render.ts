@@ -12,7 +12,7 @@ import type { ProxyOptions } from "../../cli/options.ts";
 import { parseProxySettings } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 bundle render` can be asked. */
+/** Options of `olmv1 bundle render`. */
 export interface BundleRenderOptions extends ReaderOptions, ProxyOptions {
   namespace?: string;
   config?: string;

@@ -11,12 +11,12 @@ import { print } from "../../cli/output.ts";
 import { createSarifLog, type SarifFinding, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** What operator-sdk says where there is nothing to tell. */
+/** Message of operator-sdk if there are no findings. */
 const NOTHING_FOUND = "All validation tests have completed successfully";
 
 /**
- * What was found in bundles, errors first, for programs: an object with `passed`, how many `errors`, `warnings` and `infos` there are, and `bundles`, in
- * the order given, each with its source, its name where it has one, and its findings.
+ * Returns the findings of bundles as JSON: `passed`, the numbers of `errors`, `warnings` and `infos`, and `bundles` in the given order, each with its
+ * source, its name if known, and its findings, errors first.
  */
 export function buildBundleReport(bundles: readonly CheckedSource[]): object {
   const findings = bundles.flatMap((bundle) => bundle.findings);
@@ -34,17 +34,17 @@ export function buildBundleReport(bundles: readonly CheckedSource[]): object {
   };
 }
 
-/** The same for people. */
+/** Returns the findings of bundles as text. */
 export function formatBundleReport(bundles: readonly CheckedSource[]): string {
-  return bundles.map((bundle) => textOf(bundle, bundles.length > 1)).join("\n");
+  return bundles.map((bundle) => formatBundle(bundle, bundles.length > 1)).join("\n");
 }
 
-/** Whether something at least that bad was found. */
+/** Returns whether a finding has at least this severity. */
 export function fails(bundles: readonly BundleCheckResult[], least: Severity): boolean {
   return bundles.some(({ findings }) => reachesSeverity(findings, least));
 }
 
-/** The same as SARIF has it. @param pathOf where a file of a bundle is, for whoever reads it. */
+/** Converts the findings for SARIF. @param pathOf returns the path of a file in a bundle. */
 function sarifFindings(bundles: readonly CheckedSource[], pathOf: (source: string, file: string) => string): SarifFinding[] {
   return bundles.flatMap(({ source, name, findings }) =>
     findings.map(({ rule, severity, message, file, line }) => ({
@@ -58,15 +58,15 @@ function sarifFindings(bundles: readonly CheckedSource[], pathOf: (source: strin
   );
 }
 
-function textOf({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
+function formatBundle({ source, findings }: CheckedSource, isOneOfSeveral: boolean): string {
   const head = isOneOfSeveral ? [`${source}:`] : [];
   const [errors, warnings, infos] = SEVERITIES.map((severity) => countSeverity(findings, severity));
-  const counts = `${formatCount(errors ?? 0, "error")}, ${formatCount(warnings ?? 0, "warning")} and ${formatCount(infos ?? 0, "remark")}`;
+  const counts = `${formatCount(errors ?? 0, "error")}, ${formatCount(warnings ?? 0, "warning")} and ${formatCount(infos ?? 0, "note")}`;
   const verdict = findings.length === 0 ? NOTHING_FOUND : `the bundle is ${errors === 0 ? "valid" : "not valid"}: ${counts}`;
   return [...head, ...findings.map(formatBundleFinding), verdict, ""].map(escapeControlCharacters).join("\n");
 }
 
-/** How `olmv1 bundle validate` can be asked. */
+/** Options of `olmv1 bundle validate`. */
 export interface BundleValidateOptions extends FindingOptions, ReaderOptions {}
 
 /** `olmv1 bundle validate`. */

@@ -12,12 +12,12 @@ test.for<[what: string, bundles: CheckedSource[], text: string]>([
   [
     "an error and a remark, control characters escaped",
     [bundle("x", ERROR, INFO)],
-    "error: manifests/a.yaml: line 3: it is \\u{1b}[31mwrong [a]\ninfo: it is missing [b]\nthe bundle is not valid: 1 error, 0 warnings and 1 remark\n",
+    "error: manifests/a.yaml: line 3: it is \\u{1b}[31mwrong [a]\ninfo: it is missing [b]\nthe bundle is not valid: 1 error, 0 warnings and 1 note\n",
   ],
   [
     "several bundles",
     [bundle("x", INFO), bundle("y")],
-    "x:\ninfo: it is missing [b]\nthe bundle is valid: 0 errors, 0 warnings and 1 remark\n\ny:\nAll validation tests have completed successfully\n",
+    "x:\ninfo: it is missing [b]\nthe bundle is valid: 0 errors, 0 warnings and 1 note\n\ny:\nAll validation tests have completed successfully\n",
   ],
 ])("the text of %s", ([, bundles, text]) => {
   expect(formatBundleReport(bundles)).toBe(text);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { buildClusterCatalog, catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import { buildClusterCatalog, formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
 import { describeCatalogState, findCatalogFailure, isServed } from "../../cli/catalogState.ts";
@@ -13,7 +13,7 @@ import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 catalog add` can be asked. */
+/** Options of `olmv1 catalog add`. */
 export interface AddOptions extends ClusterOptions {
   /** Milliseconds. */
   pollInterval?: number;
@@ -32,14 +32,14 @@ const POLL_MS = 500;
 export async function add(terminal: Terminal, name: string, image: string, options: AddOptions): Promise<void> {
   const { pollInterval, priority, label: labels, dryRun } = options;
   const object = buildClusterCatalog({ name, image, pollInterval, priority, labels });
-  if (dryRun === "client") return told(terminal, object, `${catalogName(name)} created (dry run)`, options.output);
+  if (dryRun === "client") return printResult(terminal, object, `${formatCatalogName(name)} created (dry run)`, options.output);
   await withCluster(options, async (client) => {
     const created = await create(client, object, dryRun === "server", terminal.signal);
-    if (dryRun === "server") return told(terminal, created, `${catalogName(name)} created (server dry run)`, options.output);
-    if (!options.wait) return told(terminal, created, `${catalogName(name)} created`, options.output);
+    if (dryRun === "server") return printResult(terminal, created, `${formatCatalogName(name)} created (server dry run)`, options.output);
+    if (!options.wait) return printResult(terminal, created, `${formatCatalogName(name)} created`, options.output);
     const waited = await waitUntilServed(terminal, client, created, options.timeout);
-    if (waited.because === undefined) return told(terminal, waited.catalog, `${catalogName(name)} is served`, options.output);
-    await told(terminal, waited.catalog, `${catalogName(name)} is not served: ${waited.because}`, options.output);
+    if (waited.because === undefined) return printResult(terminal, waited.catalog, `${formatCatalogName(name)} is served`, options.output);
+    await printResult(terminal, waited.catalog, `${formatCatalogName(name)} is not served: ${waited.because}`, options.output);
     terminal.exit(EXIT.no);
     return undefined;
   });
@@ -50,19 +50,18 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
     return await client.create(object, { fieldManager: "olmv1", dryRun, signal });
   } catch (err) {
     if (!isAlreadyExists(err)) throw wrapError(`create ClusterCatalog ${goQuote(object.metadata.name)}: `, err);
-    const existing = await client.get<ClusterCatalog>(catalogRef(object.metadata.name), { signal });
+    const existing = await client.get<ClusterCatalog>(getCatalogRef(object.metadata.name), { signal });
     const ref = existing?.spec.source.image?.ref;
     throw new Error(
-      `there is a ClusterCatalog ${goQuote(object.metadata.name)} already${ref === undefined ? "" : `, of image ${ref}`}; kubectl edit changes it, olmv1 catalog remove removes it`,
+      `ClusterCatalog ${goQuote(object.metadata.name)} already exists${ref === undefined ? "" : ` with image ${ref}`}; change it with kubectl edit, or remove it with olmv1 catalog remove`,
       { cause: err },
     );
   }
 }
 
 /**
- * Waits until the catalog is served, or has failed for something that a retry does not cure. Each error that catalogd retries is printed once, and
- * again when it changes.
- * @returns why it is not served, and what to do.
+ * Waits until the catalog is served, or has an error that retries cannot fix. Prints each retried error when it changes.
+ * @returns the reason why it is not served, with a remedy if known.
  */
 export async function waitUntilServed(
   terminal: Terminal,
@@ -73,34 +72,35 @@ export async function waitUntilServed(
   const { name } = created.metadata;
   const deadline = Date.now() + timeoutMs;
   return withProgress(terminal, `catalog ${name}: waiting for catalogd`, async (progress) => {
-    let told: string | undefined;
+    let reported: string | undefined;
     for (let catalog = created; ; ) {
       if (isServed(catalog)) return { catalog };
-      const fault = findCatalogFailure(catalog);
-      if (fault?.isFinal)
-        return { catalog, because: `${fault.because}${fault.remedy === undefined ? "" : `. ${capitalized(fault.remedy)}`}` };
+      const failure = findCatalogFailure(catalog);
+      if (failure?.isFinal)
+        return { catalog, because: `${failure.because}${failure.remedy === undefined ? "" : `. ${capitalize(failure.remedy)}`}` };
       if (Date.now() > deadline) {
         const seconds = Math.round(timeoutMs / 1_000);
         return {
           catalog,
-          because: fault?.because ?? `it is still ${describeCatalogState(catalog).text} after ${seconds} s; is catalogd running?`,
+          because:
+            failure?.because ?? `its state is still ${describeCatalogState(catalog).text} after ${seconds} s; check that catalogd runs`,
         };
       }
-      if (fault && fault.because !== told) progress.say(`catalog ${name}: catalogd retries: ${fault.because}`);
-      told = fault?.because;
+      if (failure && failure.because !== reported) progress.say(`catalog ${name}: catalogd retries: ${failure.because}`);
+      reported = failure?.because;
       progress.now(`catalog ${name}: ${describeCatalogState(catalog).text}`);
       await sleep(POLL_MS, undefined, { signal: terminal.signal });
-      const now = await client.get<ClusterCatalog>(catalogRef(name), { signal: terminal.signal });
-      if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "somebody has removed it" };
+      const now = await client.get<ClusterCatalog>(getCatalogRef(name), { signal: terminal.signal });
+      if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "it was removed" };
       catalog = now;
     }
   });
 }
 
-async function told(terminal: Terminal, catalog: ClusterCatalog, text: string, output: Output): Promise<void> {
-  await print(terminal, output, { data: catalog, text: () => `${text}\n`, names: () => [catalogName(catalog.metadata.name)] });
+async function printResult(terminal: Terminal, catalog: ClusterCatalog, text: string, output: Output): Promise<void> {
+  await print(terminal, output, { data: catalog, text: () => `${text}\n`, names: () => [formatCatalogName(catalog.metadata.name)] });
 }
 
-function capitalized(text: string): string {
+function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

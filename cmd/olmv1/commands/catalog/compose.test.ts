@@ -84,7 +84,7 @@ references:
     const { code, err } = await compose("--output-dir", join(author.folder, "out"));
     expect(code).toBe(1);
     expect(err).toContain('no olm.bundle blobs found in package "etcd" for olm.channel entries [etcd.v9]');
-    expect(err).toContain("nothing was written");
+    expect(err).toContain("no files were written");
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
@@ -97,7 +97,7 @@ references:
     const out = join(author.folder, "out");
     expect(await compose("--output-dir", out)).toMatchObject({
       code: 2,
-      err: `olmv1: output dir "${out}" must be empty; --force replaces what it composes and keeps other files\n`,
+      err: `olmv1: output dir "${out}" must be empty; use --force to overwrite composed files and keep others\n`,
     });
     expect(await compose("--output-dir", out, "--force", "-o", "json")).toMatchObject({ code: 0 });
     await author.write("out/kept.yaml", catalogOf("gadget"));
@@ -151,7 +151,7 @@ describe("olmv1 catalog dockerfile", () => {
     await expect(text).toMatchFileSnapshot(join(GOLDENS, "catalog.Dockerfile"));
     expect(await dockerfile(folder)).toMatchObject({
       code: 2,
-      err: `olmv1: path "${folder}.Dockerfile": file already exists; --force replaces it\n`,
+      err: `olmv1: path "${folder}.Dockerfile": file already exists; use --force to overwrite it\n`,
     });
     expect(await dockerfile(folder, "--force", "-o", "jsonpath={.baseImage}")).toMatchObject({
       code: 0,

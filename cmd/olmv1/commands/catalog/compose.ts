@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { mapConcurrently, ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogText, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogFormat, formatCatalog, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import {
   type CatalogReference,
   type ComposedPart,
@@ -18,15 +18,15 @@ import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
+import { listTextSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { levelOf, warn } from "./render.ts";
-import { formatCatalogReport, reportOf } from "./validate.ts";
+import { parseLevelOptions, warn } from "./render.ts";
+import { buildReport, formatCatalogReport } from "./validate.ts";
 
 /** Options of `olmv1 catalog compose`. */
 export interface ComposeOptions extends ReaderOptions {
@@ -40,12 +40,12 @@ export interface ComposeOptions extends ReaderOptions {
 }
 
 /**
- * `olmv1 catalog compose`: writes the catalogs of a references file into one, a folder each, unless they do not go together; that is exit code 1.
- * @throws Error for a file that cannot be understood, a reference that cannot be rendered, and a folder that is in use.
+ * Runs `olmv1 catalog compose`: writes the catalogs of a references file into one catalog, one folder each. Exits with 1 if they cannot be combined.
+ * @throws Error for an invalid references file, a reference that cannot be rendered, or a folder in use.
  */
 export async function compose(terminal: Terminal, options: ComposeOptions): Promise<void> {
-  const level = levelOf(options);
-  const config = await configFrom(terminal, options.file);
+  const level = parseLevelOptions(options);
+  const config = await readConfig(terminal, options.file);
   const root = options.outputDir ?? config.name;
   const here = options.file === "-" ? "." : dirname(options.file);
   const parts = await withReader(
@@ -55,20 +55,20 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
       return withProgress(terminal, "composing", (progress) =>
         mapConcurrently(config.references, (reference) => {
           progress.now(`rendering ${reference.name}`);
-          return partOf(reference, renderer, here, terminal);
+          return renderReference(reference, renderer, here, terminal);
         }),
       );
     },
     terminal.signal,
   );
   const files = new Map(
-    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, catalogText(sortMetas(metas), options.format)]),
+    parts.map(({ reference, metas }) => [`${reference.name}/index.${options.format}`, formatCatalog(sortMetas(metas), options.format)]),
   );
-  const others = await filesBeside(root, files, options.force === true);
+  const others = await listKeptFiles(root, files, options.force === true);
   const shared = findSharedPackages(parts);
-  const checked = shared.length > 0 ? undefined : await checkCatalog(sources(root, files, others));
+  const checked = shared.length > 0 ? undefined : await checkCatalog(readSources(root, files, others));
   if (checked === undefined || checked.refusal !== undefined) {
-    terminal.err(faults(shared, checked));
+    terminal.err(formatErrors(shared, checked));
     terminal.exit(EXIT.no);
     return;
   }
@@ -76,10 +76,10 @@ export async function compose(terminal: Terminal, options: ComposeOptions): Prom
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), text);
   }
-  await tell(terminal, config, root, parts, options);
+  await printResult(terminal, config, root, parts, options);
 }
 
-async function configFrom(terminal: Terminal, file: string): Promise<CompositeConfig> {
+async function readConfig(terminal: Terminal, file: string): Promise<CompositeConfig> {
   const text = file === "-" ? await terminal.stdin() : await readFile(file, "utf8");
   try {
     return readCompositeConfig(text);
@@ -88,35 +88,44 @@ async function configFrom(terminal: Terminal, file: string): Promise<CompositeCo
   }
 }
 
-async function partOf(reference: CatalogReference, renderer: ReferenceRenderer, here: string, terminal: Terminal): Promise<ComposedPart> {
+async function renderReference(
+  reference: CatalogReference,
+  renderer: ReferenceRenderer,
+  here: string,
+  terminal: Terminal,
+): Promise<ComposedPart> {
   const { source, name } = reference;
   const ref = "image" in source ? source.image : resolve(here, source.path);
-  // An image is one even where there is a folder of its name.
+  // An image reference wins over a folder with the same name.
   const { metas, warnings } = "image" in source ? await renderer.renderImage(ref) : await renderer.render(ref);
   warn(terminal, name, warnings);
   return { reference, metas: selectMetas(reference, metas) };
 }
 
-/** The files of the catalog in `root` that stay. @throws Error for a folder in use, unless that is meant. */
-async function filesBeside(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
+/** Returns the files in `root` that are kept. @throws Error for a folder in use without --force. */
+async function listKeptFiles(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
   if (!(await stat(root).catch(() => undefined))) return [];
   const paths = [...catalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);
   if (paths.length > 0 && !force)
-    throw new Error(`output dir ${goQuote(root)} must be empty; --force replaces what it composes and keeps other files`);
+    throw new Error(`output dir ${goQuote(root)} must be empty; use --force to overwrite composed files and keep others`);
   return paths.filter((path) => !written.has(path));
 }
 
-async function* sources(root: string, files: ReadonlyMap<string, string>, others: readonly string[]): AsyncGenerator<CatalogFileSource> {
-  yield* textSources(files);
+async function* readSources(
+  root: string,
+  files: ReadonlyMap<string, string>,
+  others: readonly string[],
+): AsyncGenerator<CatalogFileSource> {
+  yield* listTextSources(files);
   for (const path of others) yield { path, bytes: createReadStream(join(root, path)) as AsyncIterable<Uint8Array> };
 }
 
-function faults(shared: readonly string[], checked: CheckedCatalog | undefined): string {
-  const told = shared.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("");
-  return `${told}${checked === undefined ? "" : formatCatalogReport(reportOf(checked))}olmv1: nothing was written\n`;
+function formatErrors(shared: readonly string[], checked: CheckedCatalog | undefined): string {
+  const lines = shared.map((error) => `error: ${escapeControlCharacters(error)}\n`).join("");
+  return `${lines}${checked === undefined ? "" : formatCatalogReport(buildReport(checked))}olmv1: no files were written\n`;
 }
 
-async function tell(
+async function printResult(
   terminal: Terminal,
   { repo, tag }: CompositeConfig,
   root: string,

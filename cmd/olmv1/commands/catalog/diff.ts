@@ -6,7 +6,7 @@ import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { canonicalJson } from "../../../../pkg/golang/json.ts";
-import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -15,7 +15,7 @@ import { withProgress } from "../../cli/progress.ts";
 import { formatStyled } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 catalog diff` can be asked. */
+/** Options of `olmv1 catalog diff`. */
 export interface DiffOptions extends ReaderOptions {
   failOn: "breaking" | "any" | "never";
   output: Output;
@@ -29,22 +29,22 @@ export async function diff(terminal: Terminal, before: string, after: string, op
   const found = await withReader(options, (reader) =>
     withProgress(terminal, "reading the catalogs", async (progress) => {
       progress.now(`reading ${before}`);
-      const old = await comparedCatalog(await catalogFolder(before, reader));
+      const old = await readComparedCatalog(await findCatalogFolder(before, reader));
       progress.now(`reading ${after}`);
-      return diffCatalogs(old, await comparedCatalog(await catalogFolder(after, reader)));
+      return diffCatalogs(old, await readComparedCatalog(await findCatalogFolder(after, reader)));
     }),
   );
   const breaking = found.filter((one) => one.breaking).length;
   await print(terminal, options.output, {
     data: { differences: found.length, breaking, changes: found },
-    text: () => diffText(terminal, found),
+    text: () => formatDiff(terminal, found),
   });
   if (options.failOn === "any" ? found.length > 0 : options.failOn === "breaking" && breaking > 0) terminal.exit(EXIT.no);
 }
 
-/** Differences by package, for people. */
-function diffText(terminal: Pick<Terminal, "colour">, found: readonly CatalogDifference[]): string {
-  if (found.length === 0) return "the catalogs have the same packages, channels, edges, bundles and deprecations\n";
+/** Formats the differences by package. */
+function formatDiff(terminal: Pick<Terminal, "colour">, found: readonly CatalogDifference[]): string {
+  if (found.length === 0) return "the catalogs have the same packages, channels, upgrade edges, bundles and deprecations\n";
   const lines: string[] = [];
   for (const [name, differences] of Map.groupBy(found, (one) => one.package)) {
     lines.push(`${formatStyled(terminal, { text: escapeControlCharacters(name), mood: "strong" })}:`);
@@ -54,17 +54,17 @@ function diffText(terminal: Pick<Terminal, "colour">, found: readonly CatalogDif
     }
   }
   const breaking = found.filter((one) => one.breaking).length;
-  return `${lines.join("\n")}\n${formatCount(found.length, "difference")}, ${breaking} of them breaking\n`;
+  return `${lines.join("\n")}\n${formatCount(found.length, "difference")}, ${breaking} breaking\n`;
 }
 
-async function comparedCatalog(folder: string): Promise<ComparedCatalog> {
+async function readComparedCatalog(folder: string): Promise<ComparedCatalog> {
   const catalog = new ComparedCatalog();
   for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
-    for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta, fingerprint);
+    for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta, hash);
   return catalog;
 }
 
-function fingerprint(value: unknown): string {
+function hash(value: unknown): string {
   return createHash("sha256")
     .update(canonicalJson(value ?? null))
     .digest("base64");

@@ -1,6 +1,6 @@
 import { stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, normalize, resolve } from "node:path";
-import { catalogDockerfile, OPM_IMAGE, parseLabels } from "../../../../pkg/authoring/render/dockerfile.ts";
+import { OPM_IMAGE, parseLabels, renderCatalogDockerfile } from "../../../../pkg/authoring/render/dockerfile.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -15,14 +15,14 @@ export interface DockerfileCommandOptions {
   readonly output: Output;
 }
 
-/** `olmv1 catalog dockerfile`: writes the Dockerfile beside the folder of a catalog. @throws Error in opm's words. */
+/** Runs `olmv1 catalog dockerfile`: writes the Dockerfile next to the folder of a catalog. @throws Error with the text of opm. */
 export async function dockerfile(terminal: Terminal, given: string, options: DockerfileCommandOptions): Promise<void> {
-  const { base, builder } = imagesOf(options);
+  const { base, builder } = selectImages(options);
   const labels = parseLabels(options.extraLabels);
-  const { folder, name, path } = placeOf(given);
+  const { folder, name, path } = locate(given);
   if (!(await stat(folder).catch(() => undefined))?.isDirectory())
     throw new Error(`provided root path ${goQuote(given)} is not a directory`);
-  const text = catalogDockerfile({ folder: name, base, builder, labels });
+  const text = renderCatalogDockerfile({ folder: name, base, builder, labels });
   await write(path, text, options.force === true);
   await print(terminal, options.output, {
     data: { path, baseImage: base, builderImage: builder, labels: Object.fromEntries(labels) },
@@ -30,15 +30,15 @@ export async function dockerfile(terminal: Terminal, given: string, options: Doc
   });
 }
 
-/** Where the catalog lies, what its folder is called, and the file beside it. */
-function placeOf(given: string): { folder: string; name: string; path: string } {
+/** Returns the folder of the catalog, its name, and the path of the Dockerfile next to it. */
+function locate(given: string): { folder: string; name: string; path: string } {
   const named = normalize(given).replace(/(?<=.)\/+$/, "");
   const folder = /^\.{1,2}$/.test(basename(named)) ? resolve(named) : named;
   const name = basename(folder);
   return { folder, name, path: join(dirname(folder), `${name}.Dockerfile`) };
 }
 
-function imagesOf({ baseImage, builderImage, binaryImage }: DockerfileCommandOptions): { base: string; builder: string } {
+function selectImages({ baseImage, builderImage, binaryImage }: DockerfileCommandOptions): { base: string; builder: string } {
   if (binaryImage !== undefined && baseImage !== undefined) throw new Error("--binary-image and --base-image cannot be given together");
   return { base: binaryImage ?? baseImage ?? OPM_IMAGE, builder: builderImage ?? binaryImage ?? OPM_IMAGE };
 }
@@ -48,6 +48,6 @@ async function write(path: string, text: string, force: boolean): Promise<void> 
     await writeFile(path, text, { flag: force ? "w" : "wx" });
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
-    throw new Error(`path ${goQuote(path)}: file already exists; --force replaces it`, { cause: err });
+    throw new Error(`path ${goQuote(path)}: file already exists; use --force to overwrite it`, { cause: err });
   }
 }

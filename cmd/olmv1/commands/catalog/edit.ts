@@ -1,8 +1,8 @@
 import { promote, setDefaultChannel } from "../../../../pkg/authoring/edit/channelEdits.ts";
 import { type DeprecationTarget, deprecate, removeDeprecation } from "../../../../pkg/authoring/edit/deprecate.ts";
-import { addEdge, removeEdge, setSkipRange, skip, zstream } from "../../../../pkg/authoring/edit/edgeEdits.ts";
+import { addEdge, rebuildZstream, removeEdge, setSkipRange, skip } from "../../../../pkg/authoring/edit/edgeEdits.ts";
 import { EditError, type EditResult, editCatalog, type PackageEdit } from "../../../../pkg/authoring/edit/packageEdit.ts";
-import { unifiedDiff } from "../../../../pkg/authoring/edit/unifiedDiff.ts";
+import { formatUnifiedDiff } from "../../../../pkg/authoring/edit/unifiedDiff.ts";
 import { Schema } from "../../../../pkg/fbc/content.ts";
 import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
@@ -10,13 +10,13 @@ import { formatCount } from "../../../../pkg/text/lists.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How every edit can be asked. */
+/** Options of all edit commands. */
 export interface EditOptions {
   dryRun?: boolean;
   output: Output;
 }
 
-/** Edits one package of the catalog in a folder, or prints what the edit would change. @throws EditError where it cannot be done; then nothing is changed. */
+/** Edits a package of the catalog in a folder, or prints the change. @throws EditError if the edit is not possible; nothing is changed then. */
 export async function editFolder(
   terminal: Terminal,
   root: string,
@@ -30,46 +30,46 @@ export async function editFolder(
   await printEdit(terminal, texts.files, result, options);
 }
 
-/** Tells what was changed, or would be. */
+/** Prints the changes of an edit. */
 export async function printEdit(
   terminal: Terminal,
   before: ReadonlyMap<string, string>,
   { files, notes }: EditResult,
   { dryRun = false, output }: EditOptions,
 ): Promise<void> {
-  const diff = (): string => [...files].map(([path, text]) => unifiedDiff(path, before.get(path), text)).join("");
+  const diff = (): string => [...files].map(([path, text]) => formatUnifiedDiff(path, before.get(path), text)).join("");
   for (const note of notes) terminal.err(`olmv1: ${escapeControlCharacters(note)}\n`);
   await print(terminal, output, {
     data: {
       dryRun,
-      files: [...files].map(([path, text]) => ({ path, change: changeOf(before.get(path), text) })),
+      files: [...files].map(([path, text]) => ({ path, change: classifyChange(before.get(path), text) })),
       notes,
       ...(dryRun ? { diff: diff() } : {}),
     },
-    text: () => (dryRun ? diff() : summary(before, files)),
+    text: () => (dryRun ? diff() : formatSummary(before, files)),
   });
 }
 
-function summary(before: ReadonlyMap<string, string>, files: EditResult["files"]): string {
+function formatSummary(before: ReadonlyMap<string, string>, files: EditResult["files"]): string {
   if (files.size === 0) return "nothing to change\n";
-  const lines = [...files].map(([path, text]) => `${changeOf(before.get(path), text)} ${escapeControlCharacters(path)}\n`);
+  const lines = [...files].map(([path, text]) => `${classifyChange(before.get(path), text)} ${escapeControlCharacters(path)}\n`);
   return lines.length > 10 ? `${lines.slice(0, 10).join("")}and ${formatCount(lines.length - 10, "more file")}\n` : lines.join("");
 }
 
-function changeOf(before: string | undefined, after: string | undefined): "created" | "removed" | "changed" {
+function classifyChange(before: string | undefined, after: string | undefined): "created" | "removed" | "changed" {
   if (before === undefined) return "created";
   return after === undefined ? "removed" : "changed";
 }
 
-/** What a new entry of a channel follows. */
+/** Upgrade edges of a new channel entry. */
 export interface EdgeOptions {
   replaces?: string;
   skips: string[];
   skipRange?: string;
 }
 
-/** The edges that were asked for; none where nothing was. */
-export function edgesOf({ replaces, skips, skipRange }: EdgeOptions): { replaces?: string; skips?: string[]; skipRange?: string } {
+/** Returns the requested edges. */
+export function readEdges({ replaces, skips, skipRange }: EdgeOptions): { replaces?: string; skips?: string[]; skipRange?: string } {
   return {
     ...(replaces === undefined ? {} : { replaces }),
     ...(skips.length === 0 ? {} : { skips }),
@@ -88,7 +88,7 @@ export interface DeprecateOptions extends EditOptions {
 export async function runDeprecate(terminal: Terminal, root: string, packageName: string, options: DeprecateOptions): Promise<void> {
   const { channel, bundle, message = "", undo = false } = options;
   if (channel !== undefined && bundle !== undefined) throw new EditError("--channel and --bundle cannot be given together");
-  if (undo === (message !== "")) throw new EditError("give either --message, what to use instead, or --undo");
+  if (undo === (message !== "")) throw new EditError("use either --message or --undo");
   const target: DeprecationTarget =
     channel !== undefined
       ? { schema: Schema.channel, name: channel }
@@ -106,7 +106,7 @@ export async function runPromote(
   where: { root: string; package: string; bundle: string; channel: string },
   options: EditOptions & EdgeOptions,
 ): Promise<void> {
-  const placement = { channel: where.channel, ...edgesOf(options) };
+  const placement = { channel: where.channel, ...readEdges(options) };
   await editFolder(terminal, where.root, where.package, options, (edit) => promote(edit, where.bundle, placement));
 }
 
@@ -131,7 +131,7 @@ export interface AddEdgeOptions extends EditOptions {
 export async function runAddEdge(terminal: Terminal, root: string, packageName: string, options: AddEdgeOptions): Promise<void> {
   const { from, to, channel, type, skipRange } = options;
   if ((from === undefined) === (skipRange === undefined))
-    throw new EditError("give either --from, a bundle, or --skip-range, a range of versions");
+    throw new EditError("use either --from with a bundle or --skip-range with a version range");
   await editFolder(terminal, root, packageName, options, (edit) => {
     if (from !== undefined) addEdge(edit, { from, to }, type, channel);
     else setSkipRange(edit, to, skipRange, channel);
@@ -148,7 +148,7 @@ export interface RemoveEdgeOptions extends EditOptions {
 /** `olmv1 catalog edge remove`. */
 export async function runRemoveEdge(terminal: Terminal, root: string, packageName: string, options: RemoveEdgeOptions): Promise<void> {
   const { from, to, channel, skipRange = false } = options;
-  if ((from !== undefined) === skipRange) throw new EditError("give either --from, a bundle, or --skip-range");
+  if ((from !== undefined) === skipRange) throw new EditError("use either --from or --skip-range");
   await editFolder(terminal, root, packageName, options, (edit) => {
     if (from !== undefined) removeEdge(edit, { from, to }, channel);
     else setSkipRange(edit, to, undefined, channel);
@@ -171,5 +171,5 @@ export async function runZstream(
   packageName: string,
   options: EditOptions & { channel?: string },
 ): Promise<void> {
-  await editFolder(terminal, root, packageName, options, (edit) => zstream(edit, options.channel));
+  await editFolder(terminal, root, packageName, options, (edit) => rebuildZstream(edit, options.channel));
 }

@@ -3,13 +3,13 @@ import { extract, listPackageNames, onlyPackages } from "../../../../pkg/authori
 import { applyEdit, EditError, editCatalog, formatNames } from "../../../../pkg/authoring/edit/packageEdit.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { type EditOptions, printEdit } from "./edit.ts";
 
-/** How `olmv1 catalog extract` can be asked. */
+/** Options of `olmv1 catalog extract`. */
 export interface ExtractOptions extends EditOptions, ReaderOptions {
   packages: string[];
   channels: string[];
@@ -22,23 +22,23 @@ export interface ExtractOptions extends EditOptions, ReaderOptions {
 export async function runExtract(terminal: Terminal, source: string, target: string, options: ExtractOptions): Promise<void> {
   if (existsSync(target) && readdirSync(target).length > 0) throw new EditError(`output dir ${goQuote(target)} must be empty`);
   const texts = await withReader(options, (reader) =>
-    withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await catalogFolder(source, reader))),
+    withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await findCatalogFolder(source, reader))),
   );
-  const { files, notes } = extracted(texts.files, options);
+  const { files, notes } = extractPackages(texts.files, options);
   if (!options.dryRun) texts.copyTo(target, files);
   await printEdit(terminal, new Map(), { files, notes }, options);
 }
 
-function extracted(all: ReadonlyMap<string, string>, options: ExtractOptions): { files: Map<string, string>; notes: string[] } {
+function extractPackages(all: ReadonlyMap<string, string>, options: ExtractOptions): { files: Map<string, string>; notes: string[] } {
   const { headsOnly = false, defaultChannel } = options;
   const selection = parseSelection(options);
   const names = listPackageNames(all);
   const unknown = [...(selection?.packages ?? [])].filter((name) => !names.includes(name));
-  if (unknown.length > 0) throw new EditError(`the catalog has no package ${formatNames(unknown)}`);
-  const wanted = names.filter((name) => selection?.packages?.has(name) ?? true);
-  let files = onlyPackages(all, new Set(wanted));
+  if (unknown.length > 0) throw new EditError(`package ${formatNames(unknown)} not found in the catalog`);
+  const selected = names.filter((name) => selection?.packages?.has(name) ?? true);
+  let files = onlyPackages(all, new Set(selected));
   const notes: string[] = [];
-  for (const name of wanted) {
+  for (const name of selected) {
     const constraint = selection?.versionsOf(name);
     const result = editCatalog(files, name, (edit) =>
       extract(edit, {

@@ -6,14 +6,14 @@ import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { compareKnownVersions } from "../../../../pkg/fbc/bundleOrder.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 catalog images` can be asked. */
+/** Options of `olmv1 catalog images`. */
 export interface ImagesOptions extends ReaderOptions {
   packages: string[];
   versions: string[];
@@ -21,22 +21,22 @@ export interface ImagesOptions extends ReaderOptions {
   output: Output;
 }
 
-/** The images of one bundle. */
+/** The images of a bundle. */
 interface BundleImages {
   readonly package: string;
   readonly bundle: string;
   readonly version: string | undefined;
   readonly image: string;
-  /** Without its own. */
+  /** Without the bundle image. */
   readonly relatedImages: readonly string[];
 }
 
-/** `olmv1 catalog images`. @throws Error where nothing is chosen. */
-export async function listImages(terminal: Terminal, source: string, options: ImagesOptions): Promise<void> {
+/** Runs `olmv1 catalog images`. @throws Error if no bundle is selected. */
+export async function printImages(terminal: Terminal, source: string, options: ImagesOptions): Promise<void> {
   const catalog = await withReader(options, (reader) =>
-    withProgress(terminal, `reading ${source}`, async () => catalogIn(await catalogFolder(source, reader))),
+    withProgress(terminal, `reading ${source}`, async () => readCatalogContent(await findCatalogFolder(source, reader))),
   );
-  const found = chosen(catalog, options);
+  const found = selectBundles(catalog, options);
   const all = [...new Set(found.flatMap(({ image, relatedImages }) => [image, ...relatedImages]))].sort();
   await print(terminal, options.output, {
     data: { images: all, bundles: found },
@@ -53,24 +53,24 @@ export async function listImages(terminal: Terminal, source: string, options: Im
   });
 }
 
-async function catalogIn(folder: string): Promise<LintedCatalog> {
+async function readCatalogContent(folder: string): Promise<LintedCatalog> {
   const catalog = new LintedCatalog();
   for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
     for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta);
   return catalog;
 }
 
-function chosen({ packages }: LintedCatalog, options: ImagesOptions): BundleImages[] {
+function selectBundles({ packages }: LintedCatalog, options: ImagesOptions): BundleImages[] {
   const selection = parseSelection({ packages: options.packages, versions: options.versions, channels: [] });
-  const isChosen = ({ package: name, name: bundle, version }: LintedBundle): boolean => {
-    if (options.bundles.length > 0 && !options.bundles.some((wanted) => matches(wanted, bundle))) return false;
+  const isSelected = ({ package: name, name: bundle, version }: LintedBundle): boolean => {
+    if (options.bundles.length > 0 && !options.bundles.some((pattern) => matches(pattern, bundle))) return false;
     if (selection?.packages?.has(name) === false) return false;
     const range = selection?.versionsOf(name);
     return range === undefined || (version?.parsed !== undefined && range.contains(version.parsed.version));
   };
-  for (const name of options.packages) if (!packages.has(name)) throw new Error(`the catalog has no package ${goQuote(name)}`);
-  const found = [...packages.values()].flatMap(({ bundles }) => [...bundles.values()]).filter(isChosen);
-  if (found.length === 0) throw new Error("the catalog has no bundle of that choice");
+  for (const name of options.packages) if (!packages.has(name)) throw new Error(`package ${goQuote(name)} not found in the catalog`);
+  const found = [...packages.values()].flatMap(({ bundles }) => [...bundles.values()]).filter(isSelected);
+  if (found.length === 0) throw new Error("no bundle in the catalog matches the selection");
   return found.toSorted(compareBundles).map((bundle) => ({
     package: bundle.package,
     bundle: bundle.name,
@@ -80,12 +80,12 @@ function chosen({ packages }: LintedCatalog, options: ImagesOptions): BundleImag
   }));
 }
 
-/** A name, or its beginning with `*` behind it. */
-function matches(wanted: string, name: string): boolean {
-  return wanted.endsWith("*") ? name.startsWith(wanted.slice(0, -1)) : wanted === name;
+/** Returns whether a name matches a pattern, which may end with `*`. */
+function matches(pattern: string, name: string): boolean {
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-/** By package, the newest version first. */
+/** Sorts by package, newest version first. */
 function compareBundles(a: LintedBundle, b: LintedBundle): number {
   return compareText(a.package, b.package) || compareKnownVersions(b.version?.parsed, a.version?.parsed);
 }

@@ -1,24 +1,24 @@
 import type { ClusterCatalog } from "../../../../pkg/api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG, LABEL_METADATA_NAME } from "../../../../pkg/api/constants.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { ageText } from "../../../../pkg/golang/time.ts";
-import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import { formatAge } from "../../../../pkg/golang/time.ts";
+import { formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { compareText, similarName } from "../../../../pkg/text/compare.ts";
 import { describeCatalogState } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
-import { type ObjectOutputOptions, print, printableObject } from "../../cli/output.ts";
+import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/output.ts";
 import { type Cell, details, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** Columns of -o wide, whatever the terminal has. */
+/** Minimum width of -o wide. */
 const WIDE = 250;
 
 type Screen = Pick<Terminal, "width" | "colour">;
 
-/** Catalogs, a row each. @param now milliseconds since the epoch. */
-export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
+/** Formats catalogs as a table. @param now milliseconds since the epoch. */
+export function formatCatalogTable(terminal: Screen, catalogs: readonly ClusterCatalog[], now: number, isWide: boolean): string {
   const head = [
     "NAME",
     "STATE",
@@ -35,27 +35,27 @@ export function catalogTable(terminal: Screen, catalogs: readonly ClusterCatalog
       String(spec.priority ?? 0),
       spec.source.image?.ref ?? "",
       ...(isWide ? wideCells(catalog, now) : []),
-      ageText(metadata.creationTimestamp, now),
+      formatAge(metadata.creationTimestamp, now),
     ];
   });
   return table(isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal, head, rows);
 }
 
-/** All there is to know of a catalog, for people. @param now milliseconds since the epoch. */
+/** Formats the details of a catalog. @param now milliseconds since the epoch. */
 export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, now: number): string {
   const { metadata, spec, status } = catalog;
   return details(terminal, [
     ["Name", { text: metadata.name, mood: "strong" }],
     ["State", describeCatalogState(catalog)],
     ["Image", spec.source.image?.ref],
-    ["Serves", status?.resolvedSource?.image?.ref],
-    ["Unpacked", status?.lastUnpacked === undefined ? undefined : unpackedText(status.lastUnpacked, now)],
-    ["Looked up", pollText(catalog)],
+    ["Content", status?.resolvedSource?.image?.ref],
+    ["Unpacked", status?.lastUnpacked === undefined ? undefined : formatUnpacked(status.lastUnpacked, now)],
+    ["Polled", formatPoll(catalog)],
     ["Priority", String(spec.priority ?? 0)],
-    ["Labels", labelsOf(catalog)],
+    ["Labels", listLabels(catalog)],
     ["Address", status?.urls?.base],
-    ["Page", pageAddress(catalog)],
-    ["Age", ageText(metadata.creationTimestamp, now)],
+    ["Page", getPageAddress(catalog)],
+    ["Age", formatAge(metadata.creationTimestamp, now)],
     ...(status?.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} (${reason}): ${message}`] as const),
   ]);
 }
@@ -64,35 +64,35 @@ function wideCells(catalog: ClusterCatalog, now: number): Cell[] {
   const { status } = catalog;
   return [
     String(status?.content?.packages ?? ""),
-    digestOf(catalog),
-    pollText(catalog),
-    unpackedText(status?.lastUnpacked, now),
-    pageAddress(catalog) ?? "",
-    labelsOf(catalog).join(","),
+    readDigest(catalog),
+    formatPoll(catalog),
+    formatUnpacked(status?.lastUnpacked, now),
+    getPageAddress(catalog) ?? "",
+    listLabels(catalog).join(","),
   ];
 }
 
 /** Returns the address of the page on which catalogd shows its catalogs; undefined if the catalog is not served. */
-export function pageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
+export function getPageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
   const base = status?.urls?.base;
   return base !== undefined && URL.canParse(base) ? new URL("/ui", base).href : undefined;
 }
 
-function digestOf({ status }: ClusterCatalog): string {
+function readDigest({ status }: ClusterCatalog): string {
   return /@(.*)$/.exec(status?.resolvedSource?.image?.ref ?? "")?.[1] ?? "";
 }
 
-function pollText({ spec }: ClusterCatalog): string {
+function formatPoll({ spec }: ClusterCatalog): string {
   const minutes = spec.source.image?.pollIntervalMinutes;
   return minutes === undefined ? "once" : `every ${minutes}m`;
 }
 
-function unpackedText(at: string | undefined, now: number): string {
-  return at === undefined ? "" : `${ageText(at, now)} ago`;
+function formatUnpacked(at: string | undefined, now: number): string {
+  return at === undefined ? "" : `${formatAge(at, now)} ago`;
 }
 
-/** Those that somebody gave it. */
-function labelsOf({ metadata }: ClusterCatalog): string[] {
+/** Returns the labels, except the one that catalogd sets. */
+function listLabels({ metadata }: ClusterCatalog): string[] {
   return Object.entries(metadata.labels ?? {}).flatMap(([key, value]) => (key === LABEL_METADATA_NAME ? [] : [`${key}=${value}`]));
 }
 
@@ -103,13 +103,13 @@ export async function listCatalogs(terminal: Terminal, options: ClusterOptions &
     const catalogs = items.toSorted(
       (a, b) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || compareText(a.metadata.name, b.metadata.name),
     );
-    if (catalogs.length === 0) terminal.err("the cluster has no ClusterCatalog; olmv1 catalog add NAME IMAGE adds one\n");
-    const text = (isWide: boolean) => () => (catalogs.length === 0 ? "" : catalogTable(terminal, catalogs, Date.now(), isWide));
+    if (catalogs.length === 0) terminal.err("the cluster has no ClusterCatalog; add one with olmv1 catalog add NAME IMAGE\n");
+    const text = (isWide: boolean) => () => (catalogs.length === 0 ? "" : formatCatalogTable(terminal, catalogs, Date.now(), isWide));
     await print(terminal, options.output, {
-      data: { apiVersion: "v1", kind: "List", items: catalogs.map((one) => printableObject(one, options)) },
+      data: { apiVersion: "v1", kind: "List", items: catalogs.map((one) => toPrintableObject(one, options)) },
       text: text(false),
       wide: text(true),
-      names: () => catalogs.map(({ metadata }) => catalogName(metadata.name)),
+      names: () => catalogs.map(({ metadata }) => formatCatalogName(metadata.name)),
     });
   });
 }
@@ -119,22 +119,22 @@ export async function getCatalog(terminal: Terminal, name: string, options: Clus
   await withCluster(options, async (client) => {
     const catalog = await readCatalog(client, name, terminal.signal);
     await print(terminal, options.output, {
-      data: printableObject(catalog, options),
+      data: toPrintableObject(catalog, options),
       text: () => formatCatalogDetails(terminal, catalog, Date.now()),
-      wide: () => catalogTable(terminal, [catalog], Date.now(), true),
-      names: () => [catalogName(name)],
+      wide: () => formatCatalogTable(terminal, [catalog], Date.now(), true),
+      names: () => [formatCatalogName(name)],
     });
   });
 }
 
-/** @throws Error where there is no catalog of that name, with one that is written nearly so. */
+/** Reads a ClusterCatalog. @throws Error with a similar name if it does not exist. */
 export async function readCatalog(client: Client, name: string, signal: AbortSignal): Promise<ClusterCatalog> {
-  const catalog = await client.get<ClusterCatalog>(catalogRef(name), { signal });
+  const catalog = await client.get<ClusterCatalog>(getCatalogRef(name), { signal });
   if (catalog) return catalog;
   const others = await client
     .list({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { metadataOnly: true, signal })
     .catch(() => undefined);
   const similar = similarName(name, others?.items.map(({ metadata }) => metadata.name) ?? []);
-  const advice = similar === undefined ? "olmv1 catalog list lists those there are" : `did you mean ${goQuote(similar)}?`;
-  throw new Error(`there is no ClusterCatalog ${goQuote(name)}; ${advice}`);
+  const advice = similar === undefined ? "run olmv1 catalog list to list all catalogs" : `did you mean ${goQuote(similar)}?`;
+  throw new Error(`ClusterCatalog ${goQuote(name)} not found; ${advice}`);
 }

@@ -67,7 +67,7 @@ describe("olmv1 catalog migrate", () => {
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ packages: [{ name: "gadget", channels: 1, bundles: 2 }, { name: "other" }] });
     expect(err).toContain("warning");
-    expect(err).toContain("its bundles have no image");
+    expect(err).toContain("the bundles have no image");
   });
 
   test("what is wrong is told at once, and nothing is written", async () => {
@@ -79,7 +79,7 @@ describe("olmv1 catalog migrate", () => {
     expect([code, err]).toEqual([
       1,
       'error: channel "a" refers to "gadget.v2.0.0", which no folder of the package contains\n' +
-        'error: package "gadget" has several channels and no defaultChannel\nolmv1: nothing was written\n',
+        'error: package "gadget" has several channels and no defaultChannel\nolmv1: no files were written\n',
     ]);
     await expect(author.read("catalog")).rejects.toThrow("ENOENT");
   });

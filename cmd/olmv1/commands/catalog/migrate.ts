@@ -3,25 +3,25 @@ import { dirname, join } from "node:path";
 import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, formatCatalogFiles, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
 import type { MigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
-import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { parseImageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
-import { messageOf, undefinedIfMissing } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage, ignoreMissingFile } from "../../../../pkg/errors/errors.ts";
 import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { packageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
-import { type MigratedPackage, migratedPackage } from "../../../../pkg/migrate/packageManifests.ts";
+import { findPackageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
+import { type MigratedPackage, migratePackage } from "../../../../pkg/migrate/packageManifests.ts";
 import { layoutNamed } from "../../../../pkg/oci/imagePlace.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { textSources } from "../../../../pkg/sources/catalogTexts.ts";
+import { listTextSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { levelOf, warn } from "./render.ts";
-import { formatCatalogReport, reportOf } from "./validate.ts";
+import { parseLevelOptions, warn } from "./render.ts";
+import { buildReport, formatCatalogReport } from "./validate.ts";
 
 /** Options of `olmv1 catalog migrate`. */
 export interface CatalogMigrateOptions extends ReaderOptions {
@@ -33,94 +33,104 @@ export interface CatalogMigrateOptions extends ReaderOptions {
   readonly output: Output;
 }
 
-/** What a source comes to. */
+/** The result of a migration. */
 interface Migration {
   readonly metas: readonly Meta[];
-  /** Files by path, of bundles made from package manifests. */
+  /** Files of bundles from package manifests, by path. */
   readonly bundles: ReadonlyMap<string, Uint8Array>;
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   readonly warnings: readonly string[];
 }
 
 /**
- * `olmv1 catalog migrate`: writes packages of the package manifest format, or a catalog, as a file-based catalog with a file for each package. Where they
- * cannot become one nothing is written; that is exit code 1.
- * @throws Error for a source that cannot be read, and for a folder that is not empty.
+ * Runs `olmv1 catalog migrate`: writes package manifests or a catalog as a file-based catalog with a file per package. Writes nothing and exits with 1
+ * if that is not possible.
+ * @throws Error for a source that cannot be read, or a folder that is not empty.
  */
 export async function migrate(terminal: Terminal, source: string, target: string, options: CatalogMigrateOptions): Promise<void> {
-  const level = levelOf(options);
+  const level = parseLevelOptions(options);
   for (const folder of [target, options.bundlesDir]) if (folder !== undefined) await checkEmpty(folder);
-  const { metas, bundles, faults, warnings } = await withProgress(terminal, `migrating ${source}`, () =>
-    migrated(source, level, options, terminal.signal),
+  const { metas, bundles, errors, warnings } = await withProgress(terminal, `migrating ${source}`, () =>
+    migrateSource(source, level, options, terminal.signal),
   );
   warn(terminal, source, warnings);
-  const files = faults.length > 0 ? new Map<string, string>() : formatCatalogFiles(metas, options.format);
-  const checked = faults.length > 0 ? undefined : await checkCatalog(textSources(files));
+  const files = errors.length > 0 ? new Map<string, string>() : formatCatalogFiles(metas, options.format);
+  const checked = errors.length > 0 ? undefined : await checkCatalog(listTextSources(files));
   if (checked === undefined || checked.refusal !== undefined) {
     terminal.err(
-      faults.map((fault) => `error: ${escapeControlCharacters(fault)}\n`).join("") +
-        (checked ? formatCatalogReport(reportOf(checked)) : ""),
+      errors.map((error) => `error: ${escapeControlCharacters(error)}\n`).join("") +
+        (checked ? formatCatalogReport(buildReport(checked)) : ""),
     );
-    terminal.err("olmv1: nothing was written\n");
+    terminal.err("olmv1: no files were written\n");
     terminal.exit(EXIT.no);
     return;
   }
   for (const [path, text] of files) await write(join(target, path), text);
   const { bundlesDir } = options;
   if (bundlesDir !== undefined) for (const [path, content] of bundles) await write(join(bundlesDir, path), content);
-  await tell(terminal, metas, target, options);
+  await printResult(terminal, metas, target, options);
 }
 
-async function migrated(source: string, level: MigrationLevel, options: CatalogMigrateOptions, signal: AbortSignal): Promise<Migration> {
+async function migrateSource(
+  source: string,
+  level: MigrationLevel,
+  options: CatalogMigrateOptions,
+  signal: AbortSignal,
+): Promise<Migration> {
   const isFolder = !(await layoutNamed(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
-  const packages = isFolder ? await packageFolders(source) : new Map<string, never>();
-  if (packages.size === 0) return catalogAt(source, level, options, signal);
-  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : imageTemplate(options.bundleImageTemplate);
+  const packages = isFolder ? await findPackageFolders(source) : new Map<string, never>();
+  if (packages.size === 0) return readCatalogSource(source, level, options, signal);
+  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : parseImageTemplate(options.bundleImageTemplate);
   const results = [...packages].map(([path, folder]) => {
-    const result = migratedPackage(folder, { imageOf, level });
-    return packages.size === 1 ? result : withPlace(path, result);
+    const result = migratePackage(folder, { imageOf, level });
+    return packages.size === 1 ? result : withPathPrefix(path, result);
   });
   const warnings = results.flatMap((result) => result.warnings);
   if (options.bundleImageTemplate === undefined)
     warnings.push(
-      "its bundles have no image, so OLM v1 cannot install them: write them with --bundles-dir, build and push them, and say --bundle-image-template",
+      "the bundles have no image, so OLM v1 cannot install them: write them with --bundles-dir, build and push them, and set --bundle-image-template",
     );
   return {
     metas: results.flatMap((result) => result.metas),
     bundles: new Map(results.flatMap(bundleFiles)),
-    faults: results.flatMap((result) => result.faults),
+    errors: results.flatMap((result) => result.faults),
     warnings,
   };
 }
 
-function withPlace(path: string, result: MigratedPackage): MigratedPackage {
-  const placed = (text: string): string => `${path}: ${text}`;
-  return { ...result, faults: result.faults.map(placed), warnings: result.warnings.map(placed) };
+function withPathPrefix(path: string, result: MigratedPackage): MigratedPackage {
+  const prefix = (text: string): string => `${path}: ${text}`;
+  return { ...result, faults: result.faults.map(prefix), warnings: result.warnings.map(prefix) };
 }
 
 /** Files such as `etcd/0.9.2/manifests/csv.yaml`. */
 function bundleFiles({ name, bundles }: MigratedPackage): [string, Uint8Array][] {
-  if (!isPathElement(name)) return []; // refused with the catalog's own files
+  if (!isPathElement(name)) return []; // rejected with the files of the catalog
   return [...bundles].flatMap(([folder, files]) =>
     [...files].map(([path, content]): [string, Uint8Array] => [`${name}/${folder}/${path}`, content]),
   );
 }
 
-async function catalogAt(source: string, level: MigrationLevel, options: CatalogMigrateOptions, signal: AbortSignal): Promise<Migration> {
+async function readCatalogSource(
+  source: string,
+  level: MigrationLevel,
+  options: CatalogMigrateOptions,
+  signal: AbortSignal,
+): Promise<Migration> {
   try {
     const { metas, warnings } = await withReader(
       options,
       (reader) => new ReferenceRenderer(reader, { level, allowed: ["catalog folder", "catalog image"] }).render(source),
       signal,
     );
-    return { metas, bundles: new Map(), faults: [], warnings };
+    return { metas, bundles: new Map(), errors: [], warnings };
   } catch (err) {
-    throw new Error(`render catalog image: ${messageOf(err)}`, { cause: err });
+    throw new Error(`render catalog image: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
 async function checkEmpty(folder: string): Promise<void> {
-  const entries = (await readdir(folder).catch(undefinedIfMissing)) ?? [];
+  const entries = (await readdir(folder).catch(ignoreMissingFile)) ?? [];
   if (entries.length > 0) throw new Error(`output dir ${goQuote(folder)} must be empty`);
 }
 
@@ -129,7 +139,12 @@ async function write(path: string, content: string | Uint8Array): Promise<void> 
   await writeFile(path, content);
 }
 
-async function tell(terminal: Terminal, metas: readonly Meta[], target: string, { format, output }: CatalogMigrateOptions): Promise<void> {
+async function printResult(
+  terminal: Terminal,
+  metas: readonly Meta[],
+  target: string,
+  { format, output }: CatalogMigrateOptions,
+): Promise<void> {
   const names = [...new Set(metas.map(getPackageName))].filter((name) => name !== "").sort();
   const packages = names.map((name) => {
     const own = metas.filter((meta) => getPackageName(meta) === name);

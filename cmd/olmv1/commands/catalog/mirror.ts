@@ -1,6 +1,6 @@
 import { type ImageOptions, withImages } from "../../../../pkg/authoring/build/publishImage.ts";
 import { mirrorCatalog } from "../../../../pkg/authoring/mirror/mirrorCatalog.ts";
-import { mappingLine, parseTarget } from "../../../../pkg/authoring/mirror/mirroredImages.ts";
+import { formatMappingLine, parseTarget } from "../../../../pkg/authoring/mirror/mirroredImages.ts";
 import type { MirrorGoal } from "../../../../pkg/authoring/mirror/mirrorSource.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
 import { layoutPlace } from "../../../../pkg/oci/imagePlace.ts";
@@ -10,7 +10,7 @@ import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 catalog mirror` can be asked. */
+/** Options of `olmv1 catalog mirror`. */
 export interface CatalogMirrorOptions extends ReaderOptions, ImageOptions {
   output: Output;
   packages?: string[];
@@ -31,7 +31,7 @@ export async function mirror(terminal: Terminal, source: string, target: string,
   const until = dryRun ? "planned" : manifestsOnly ? "written" : "copied";
   const request = {
     source,
-    target: goalFrom(target, options),
+    target: parseGoal(target, options),
     selection: parseSelection(options),
     name,
     toDir,
@@ -43,24 +43,22 @@ export async function mirror(terminal: Terminal, source: string, target: string,
     ),
   );
   const { catalog, mapping, images, files } = result;
-  const lines = [...mapping].map(([from, to]) => mappingLine(from, to));
+  const lines = [...mapping].map(([from, to]) => formatMappingLine(from, to));
   const data = { catalog, mapping: Object.fromEntries(mapping), images, files };
   await print(terminal, output, { data, text: () => (until === "planned" ? lines.join("") : `${catalog}\n`) });
   const failed = images.filter(({ status }) => status === "failed").length;
   if (failed === 0) return;
-  terminal.err(`olmv1: ${formatCount(failed, "image")} of ${images.length} could not be mirrored; run it again to go on with the rest\n`);
+  terminal.err(`olmv1: ${formatCount(failed, "image")} of ${images.length} could not be mirrored; run the command again to retry them\n`);
   terminal.exit(EXIT.no);
 }
 
-/** @throws Error for what no images can be mirrored to. */
-function goalFrom(text: string, { manifestsOnly, toDir }: Pick<CatalogMirrorOptions, "manifestsOnly" | "toDir">): MirrorGoal {
+/** Parses the target. @throws Error for an unsupported target. */
+function parseGoal(text: string, { manifestsOnly, toDir }: Pick<CatalogMirrorOptions, "manifestsOnly" | "toDir">): MirrorGoal {
   const place = layoutPlace(text);
   if (!place) return parseTarget(text);
   if (place.kind !== "oci" || place.tag !== "")
-    throw new Error(
-      `${text} cannot be mirrored to: oci:FOLDER is expected, which can be gone on with where it stopped; pack it when it is done`,
-    );
+    throw new Error(`cannot mirror to ${text}: use oci:FOLDER, which supports resuming, and create an archive afterwards`);
   if (manifestsOnly || toDir !== undefined)
-    throw new Error("--manifests-only and --to-dir are about the registry: give them where the layout is mirrored to it");
+    throw new Error("--manifests-only and --to-dir need a registry as target: use them when you mirror the layout to it");
   return { layout: place.path };
 }

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { digestOf } from "../../../../pkg/oci/digest.ts";
+import { computeDigest } from "../../../../pkg/oci/digest.ts";
 import { MediaType } from "../../../../pkg/oci/manifest.ts";
 import { packLayout } from "../../../../pkg/oci/store/layoutArchive.ts";
 import type { LoopbackRegistry } from "../../../../test/support/loopbackRegistry.ts";
@@ -29,7 +29,7 @@ beforeEach(async () => {
   dir = await folder();
   [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
   const large = Buffer.alloc(300_000, "app");
-  layer = digestOf(large);
+  layer = computeDigest(large);
   signed = source.addImage("team/app", "v1", { layers: [large] }).digest;
   const behind = signed.replace(":", "-");
   source.addImage("team/app", `${behind}.sig`, { layers: [Buffer.from("signature")] });
@@ -109,11 +109,11 @@ test("what was stopped goes on where it was, and what was lost on disk is fetche
   expect(statuses(again).toSorted()).toEqual(["copied", "present", "present"]);
   const blobs = source.requests.slice(before).filter(({ path }) => path.includes("/blobs/"));
   expect(blobs.filter(({ path }) => path.includes(layer)).map(({ headers }) => headers.range)).toEqual(["bytes=200000-"]);
-  expect(digestOf(await readFile(blob))).toBe(layer);
+  expect(computeDigest(await readFile(blob))).toBe(layer);
   await writeFile(join(dir, "disk/blobs", `part-${layer.replace(":", "-")}`), "something else");
   await rm(blob);
   await mirrored(catalog, disk());
-  expect(digestOf(await readFile(blob))).toBe(layer);
+  expect(computeDigest(await readFile(blob))).toBe(layer);
 });
 
 test("what is missing or unclear is told", async () => {
@@ -133,6 +133,6 @@ test("what is missing or unclear is told", async () => {
     err: expect.stringContaining("contains several catalogs: append a colon and the name of one; available:") as string,
   });
   expect((await mirrored(`${disk()}:${source.host}/team/catalog:v2`, ...to)).catalog).toContain("team-catalog:v2");
-  expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("oci:FOLDER is expected");
-  expect((await run(catalog, disk(), "--manifests-only")).err).toContain("--manifests-only and --to-dir are about the registry");
+  expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("use oci:FOLDER, which supports resuming");
+  expect((await run(catalog, disk(), "--manifests-only")).err).toContain("--manifests-only and --to-dir need a registry as target");
 });

@@ -1,6 +1,6 @@
-import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../../../pkg/errors/errors.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
-import { catalogName, catalogRef } from "../../../../pkg/installer/catalogObject.ts";
+import { formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
@@ -11,7 +11,7 @@ import { type Output, print } from "../../cli/output.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { readCatalog } from "./list.ts";
 
-/** How `olmv1 catalog remove` can be asked. */
+/** Options of `olmv1 catalog remove`. */
 export interface RemoveOptions extends Omit<CatalogReadOptions, "catalog" | "catalogDir" | "catalogImage"> {
   dryRun?: "client" | "server";
   output: Output;
@@ -22,25 +22,25 @@ export async function remove(terminal: Terminal, name: string, options: RemoveOp
   await withCluster(options, async (client) => {
     const { signal } = terminal;
     const { uid = "" } = (await readCatalog(client, name, signal)).metadata;
-    const from = await installedFrom(terminal, client, name, options);
+    const from = await findInstalledFrom(terminal, client, name, options);
     if (options.dryRun !== "client") {
       try {
-        await client.delete(catalogRef(name), { uid, dryRun: options.dryRun === "server", signal });
+        await client.delete(getCatalogRef(name), { uid, dryRun: options.dryRun === "server", signal });
       } catch (err) {
         throw wrapError(`delete ClusterCatalog ${goQuote(name)}: `, err);
       }
     }
     const kind = options.dryRun === undefined ? "" : options.dryRun === "client" ? " (dry run)" : " (server dry run)";
     await print(terminal, options.output, {
-      data: { removed: catalogName(name), dryRun: options.dryRun !== undefined, ...from },
-      text: () => `${catalogName(name)} deleted${kind}\n${consequence(from)}`,
-      names: () => [catalogName(name)],
+      data: { removed: formatCatalogName(name), dryRun: options.dryRun !== undefined, ...from },
+      text: () => `${formatCatalogName(name)} deleted${kind}\n${formatConsequence(from)}`,
+      names: () => [formatCatalogName(name)],
     });
   });
 }
 
-/** Extensions whose installed bundle came from the catalog, and why that is not known of others. */
-interface From {
+/** Extensions installed from the catalog. `unknown` is the reason if some cannot be determined. */
+interface Consequence {
   readonly extensions: readonly InstalledExtension[];
   readonly unknown?: string;
 }
@@ -49,15 +49,15 @@ interface From {
  * Returns the extensions whose status names the catalog as the source of the installed bundle. Of those whose status names none, it returns those
  * whose bundle the catalog has; only for them the content of the catalog is read.
  */
-async function installedFrom(terminal: Terminal, client: Client, name: string, options: RemoveOptions): Promise<From> {
+async function findInstalledFrom(terminal: Terminal, client: Client, name: string, options: RemoveOptions): Promise<Consequence> {
   const installed = await listInstalledExtensions(client, terminal.signal);
   if (!installed) return { extensions: [], unknown: "you may not list ClusterExtensions" };
   const extensions = installed.filter(({ catalog }) => catalog === name);
   const unnamed = installed.filter(({ catalog }) => catalog === undefined);
   if (unnamed.length === 0) return { extensions };
   try {
-    const asked = { ...options, catalog: [name], catalogDir: [], catalogImage: [] };
-    return await withCatalogs(terminal, asked, ({ catalogs }) => {
+    const request = { ...options, catalog: [name], catalogDir: [], catalogImage: [] };
+    return await withCatalogs(terminal, request, ({ catalogs }) => {
       const bundles = new Map(
         catalogs
           .flatMap(({ book }) => book.packages())
@@ -67,16 +67,16 @@ async function installedFrom(terminal: Terminal, client: Client, name: string, o
     });
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { extensions, unknown: `of ${formatCount(unnamed.length, "extension")} whose status names no catalog: ${messageOf(err)}` };
+    return { extensions, unknown: `of ${formatCount(unnamed.length, "extension")} whose status names no catalog: ${getErrorMessage(err)}` };
   }
 }
 
-function consequence({ extensions, unknown }: From): string {
+function formatConsequence({ extensions, unknown }: Consequence): string {
   const lines = extensions.map((one) => `  ${one.extension}: ${one.package} ${one.version}\n`);
   const head =
-    "ClusterExtensions whose bundle came from it; they keep running, and are upgraded only if another catalog has their packages:\n";
+    "ClusterExtensions installed from this catalog keep running, but get upgrades only if another catalog contains their packages:\n";
   return [
     ...(lines.length > 0 ? [head, ...lines] : []),
-    ...(unknown === undefined ? [] : [`it is not known which extensions were installed from it: ${unknown}\n`]),
+    ...(unknown === undefined ? [] : [`cannot determine which extensions were installed from this catalog: ${unknown}\n`]),
   ].join("");
 }

@@ -1,7 +1,7 @@
 import { mapConcurrently, ReferenceRenderer, type RenderedReference } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogText, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogFormat, formatCatalog, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import { parseMigrationLevel } from "../../../../pkg/authoring/render/migrate.ts";
-import { imageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
+import { parseImageTemplate } from "../../../../pkg/authoring/render/renderBundle.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { withProgress } from "../../cli/progress.ts";
@@ -15,19 +15,19 @@ export interface RenderCommandOptions extends ReaderOptions {
   readonly alphaImageRefTemplate?: string;
 }
 
-/** Prints what folders and images have for a catalog. @throws Error for the first reference that cannot be rendered. */
+/** Runs `olmv1 catalog render`. @throws Error for the first reference that cannot be rendered. */
 export async function printRenderedCatalog(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
-  const level = levelOf(options);
-  const imageOf = options.alphaImageRefTemplate === undefined ? undefined : imageTemplate(options.alphaImageRefTemplate);
+  const level = parseLevelOptions(options);
+  const imageOf = options.alphaImageRefTemplate === undefined ? undefined : parseImageTemplate(options.alphaImageRefTemplate);
   const rendered = await withReader(
     options,
     (reader) => renderAll(terminal, refs, new ReferenceRenderer(reader, { level, imageOf })),
     terminal.signal,
   );
-  terminal.out(catalogText(sortMetas(rendered.flatMap(({ metas }) => metas)), options.output));
+  terminal.out(formatCatalog(sortMetas(rendered.flatMap(({ metas }) => metas)), options.output));
 }
 
-/** What each of these references holds, in their order; tells what is being done, and at the end what was passed over. @throws the error of the first that cannot be rendered. */
+/** Renders references in their order. Prints progress, and warnings about ignored content. @throws the error of the first reference that cannot be rendered. */
 export async function renderAll(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<RenderedReference[]> {
   const rendered = await withProgress(terminal, "rendering", (progress) =>
     mapConcurrently(refs, (ref) => {
@@ -39,13 +39,13 @@ export async function renderAll(terminal: Terminal, refs: readonly string[], ren
   return rendered;
 }
 
-/** Tells what was passed over in what `ref` holds. */
+/** Prints warnings about ignored content of a reference. */
 export function warn(terminal: Pick<Terminal, "err">, ref: string, warnings: readonly string[]): void {
   for (const warning of warnings) terminal.err(`olmv1: warning: ${escapeControlCharacters(`${ref}: ${warning}`)}\n`);
 }
 
-/** The level that `--migrate` and `--migrate-level` ask for. @throws Error for both, and for a level that there is not. */
-export function levelOf({
+/** Returns the level of `--migrate` or `--migrate-level`. @throws Error for both options, or an unknown level. */
+export function parseLevelOptions({
   migrate = false,
   migrateLevel,
 }: Pick<RenderCommandOptions, "migrate" | "migrateLevel">): ReturnType<typeof parseMigrationLevel> {

@@ -2,10 +2,10 @@ import { validateSubdomain } from "../../../../pkg/api/names.ts";
 import { serveCatalog } from "../../../../pkg/authoring/serve/serveCatalog.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { isDirectory, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { catalogNameFor } from "../../../../pkg/sources/catalogNames.ts";
+import { deriveCatalogName } from "../../../../pkg/sources/catalogNames.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** How `olmv1 catalog serve` can be asked. */
+/** Options of `olmv1 catalog serve`. */
 export interface ServeOptions extends ReaderOptions {
   address: string;
   port: number;
@@ -13,11 +13,11 @@ export interface ServeOptions extends ReaderOptions {
   watch: boolean;
 }
 
-/** `olmv1 catalog serve`: until Ctrl-C. */
+/** Runs `olmv1 catalog serve` until Ctrl-C. */
 export async function serve(terminal: Terminal, source: string, options: ServeOptions): Promise<void> {
-  const { address: host, port, name = catalogNameFor(source) } = options;
+  const { address: host, port, name = deriveCatalogName(source) } = options;
   const problems = validateSubdomain(name);
-  if (problems.length > 0) throw new Error(`${goQuote(name)} is no name of a catalog: ${problems.join("; ")}`);
+  if (problems.length > 0) throw new Error(`${goQuote(name)} is not a valid catalog name: ${problems.join("; ")}`);
   terminal.endsByItself();
   await withReader(options, async (reader) => {
     const dir = await reader.catalogFolder(source);

@@ -93,12 +93,7 @@ describe("olmv1 catalog template", () => {
     ["no bundles", "schema: olm.semver\n", ["semver"], "rendering template: render: no bundles specified or no bundles could be rendered"],
     ["an unknown output", "", ["semver", "-o", "dot"], "option '-o, --output <format>' argument 'dot' is invalid"],
     ["a folder in place of an image", "schema: olm.semver\nstable: {bundles: [{image: test/goldens/bundles/scoped}]}\n", [], SCOPED],
-    [
-      "a conversion to another type",
-      "",
-      ["convert", "semver"],
-      'catalogs are converted to templates of type "basic" or "substitutes", not "semver"',
-    ],
+    ["a conversion to another type", "", ["convert", "semver"], 'unsupported template type "semver": use basic or substitutes'],
   ])("%s is refused", async ([, stdin, args, error]) => {
     const { code, out, err } = await template(stdin, ...args);
     expect([code, out]).toEqual([2, ""]);

@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { ReferenceRenderer, readFolderMetas, readMetas } from "../../../../pkg/authoring/references/referenceRenderer.ts";
-import { type CatalogFormat, catalogText, formatMeta, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
+import { type CatalogFormat, formatCatalog, formatMeta, sortMetas } from "../../../../pkg/authoring/render/catalogText.ts";
 import { readBasicTemplate, toBasicTemplate } from "../../../../pkg/authoring/template/basicTemplate.ts";
 import {
   listSemverImages,
@@ -9,10 +9,10 @@ import {
   type TemplateBundle,
 } from "../../../../pkg/authoring/template/semverTemplate.ts";
 import {
+  createSubstitutionError,
   readSubstitutesTemplate,
   renderSubstitutes,
   type SubstitutesTemplate,
-  substitutionError,
   toSubstitutesTemplate,
 } from "../../../../pkg/authoring/template/substitutesTemplate.ts";
 import {
@@ -22,12 +22,12 @@ import {
   TEMPLATE_TYPES,
   type TemplateType,
 } from "../../../../pkg/authoring/template/templateType.ts";
-import { messageOf, wrapError } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../../../pkg/errors/errors.ts";
 import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { levelOf, renderAll } from "./render.ts";
+import { parseLevelOptions, renderAll } from "./render.ts";
 
 /** Options of `olmv1 catalog template`. */
 export interface TemplateOptions extends ReaderOptions {
@@ -40,29 +40,31 @@ export interface TemplateOptions extends ReaderOptions {
 type Render = (refs: readonly string[]) => Promise<TemplateBundle[]>;
 
 /**
- * `olmv1 catalog template`.
- * @param args a type and a file, or one of them; `-`, or no file, is standard input.
- * @throws Error in opm's words.
+ * Runs `olmv1 catalog template`.
+ * @param args type and file, or one of them; `-` or a missing file is standard input.
+ * @throws Error with the text of opm.
  */
 export async function template(terminal: Terminal, args: readonly string[], options: TemplateOptions): Promise<void> {
-  const level = levelOf(options);
-  const { type, text } = await templateInput(terminal, args);
+  const level = parseLevelOptions(options);
+  const { type, text } = await readTemplate(terminal, args);
   const metas = await withReader(
     options,
     (reader) =>
-      rendered(type, text, (refs) => bundlesOf(terminal, refs, new ReferenceRenderer(reader, { level, allowed: ["bundle image"] }))),
+      renderTemplate(type, text, (refs) =>
+        renderBundles(terminal, refs, new ReferenceRenderer(reader, { level, allowed: ["bundle image"] })),
+      ),
     terminal.signal,
   ).catch((err: unknown) => {
     throw wrapError("rendering template: ", err);
   });
-  terminal.out(options.output === "mermaid" ? drawTemplateGraph(metas) : catalogText(sortMetas(metas), options.output));
+  terminal.out(options.output === "mermaid" ? drawTemplateGraph(metas) : formatCatalog(sortMetas(metas), options.output));
 }
 
-async function templateInput(terminal: Terminal, args: readonly string[]): Promise<{ type: TemplateType; text: string }> {
+async function readTemplate(terminal: Terminal, args: readonly string[]): Promise<{ type: TemplateType; text: string }> {
   const [first, second] = args;
   const isType = second !== undefined || TEMPLATE_TYPES.some((type) => type === first);
   const stated = isType && first !== undefined ? parseTemplateType(first) : undefined;
-  const text = await textOf(terminal, isType ? second : first);
+  const text = await readInput(terminal, isType ? second : first);
   if (stated !== undefined) return { type: stated, text };
   try {
     return { type: detectTemplateType(text), text };
@@ -71,12 +73,12 @@ async function templateInput(terminal: Terminal, args: readonly string[]): Promi
   }
 }
 
-/** The text of a file; of standard input for `-` and where none is named. */
-function textOf(terminal: Terminal, file: string | undefined): Promise<string> {
+/** Reads a file, or standard input for `-` or a missing name. */
+function readInput(terminal: Terminal, file: string | undefined): Promise<string> {
   return file === undefined || file === "-" ? terminal.stdin() : readFile(file, "utf8");
 }
 
-async function bundlesOf(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<TemplateBundle[]> {
+async function renderBundles(terminal: Terminal, refs: readonly string[], renderer: ReferenceRenderer): Promise<TemplateBundle[]> {
   const all = await renderAll(terminal, refs, renderer);
   return all.map(({ metas, csv }, i) => {
     const [meta] = metas;
@@ -85,26 +87,26 @@ async function bundlesOf(terminal: Terminal, refs: readonly string[], renderer: 
   });
 }
 
-async function rendered(type: TemplateType, text: string, render: Render): Promise<Meta[]> {
+async function renderTemplate(type: TemplateType, text: string, render: Render): Promise<Meta[]> {
   if (type === "basic") {
     const { metas, images } = readBasicTemplate(text);
     return [...metas, ...(await render(images)).map(({ meta }) => meta)];
   }
-  if (type === "substitutes") return substituted(readSubstitutesTemplate(text), render);
+  if (type === "substitutes") return renderSubstitutions(readSubstitutesTemplate(text), render);
   const read = readSemverTemplate(text);
   const images = listSemverImages(read);
   const bundles = await render(images);
   return renderSemver(read, new Map(bundles.map((bundle, i) => [images[i] ?? "", bundle])));
 }
 
-/** Renders one after the other, so that what goes wrong is told with its substitution. */
-async function substituted(template: SubstitutesTemplate, render: Render): Promise<Meta[]> {
+/** Renders substitutions one by one, so that an error names its substitution. */
+async function renderSubstitutions(template: SubstitutesTemplate, render: Render): Promise<Meta[]> {
   const bundles: (Meta | undefined)[] = [];
   for (const substitution of template.substitutions) {
     const [bundle] = await render([substitution.name]).catch((err: unknown) => {
-      throw substitutionError(
+      throw createSubstitutionError(
         substitution,
-        new Error(`failed to render bundle image reference ${goQuote(substitution.name)}: ${messageOf(err)}`, { cause: err }),
+        new Error(`failed to render bundle image reference ${goQuote(substitution.name)}: ${getErrorMessage(err)}`, { cause: err }),
       );
     });
     bundles.push(bundle?.meta);
@@ -117,16 +119,15 @@ export interface ConvertTemplateOptions {
   readonly output: CatalogFormat;
 }
 
-/** `olmv1 catalog template convert`: prints the template that stands for a catalog in a folder, in a file, or in standard input. */
+/** Runs `olmv1 catalog template convert`: prints a template for a catalog in a folder, a file or standard input. */
 export async function convertToTemplate(
   terminal: Terminal,
   type: string,
   source: string | undefined,
   { output }: ConvertTemplateOptions,
 ): Promise<void> {
-  if (type !== "basic" && type !== "substitutes")
-    throw new Error(`catalogs are converted to templates of type "basic" or "substitutes", not ${goQuote(type)}`);
+  if (type !== "basic" && type !== "substitutes") throw new Error(`unsupported template type ${goQuote(type)}: use basic or substitutes`);
   const isFolder = source !== undefined && (await stat(source).catch(() => undefined))?.isDirectory() === true;
-  const metas = isFolder ? await readFolderMetas(source) : await readMetas([Buffer.from(await textOf(terminal, source))], source ?? "-");
+  const metas = isFolder ? await readFolderMetas(source) : await readMetas([Buffer.from(await readInput(terminal, source))], source ?? "-");
   terminal.out(formatMeta(type === "basic" ? toBasicTemplate(metas) : toSubstitutesTemplate(metas), output));
 }

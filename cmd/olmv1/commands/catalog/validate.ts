@@ -4,7 +4,7 @@ import {
   compareCatalogFindings,
   convertFinding,
   countSeverity,
-  findingLine,
+  formatFindingLine,
   reachesSeverity,
   reportUnreadableFile,
   requireIgnorable,
@@ -13,7 +13,7 @@ import {
 import { checkImages, lintFolder, type MoreFindings } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import type { CheckedCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { formatSubject } from "../../../../pkg/fbc/validate/finding.ts";
-import { catalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -23,40 +23,40 @@ import { withProgress } from "../../cli/progress.ts";
 import { createSarifLog, type SarifFinding, toSarifPath } from "../../cli/sarif.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** What is told of a catalog that was checked. */
+/** The result of a catalog check. */
 export interface CatalogReport {
   readonly checked: CheckedCatalog;
-  /** Those that are told, in order. */
+  /** Findings to print, in order. */
   readonly findings: readonly CatalogFinding[];
-  /** Images that registries were asked for; undefined where none was to be. */
-  readonly asked?: number | undefined;
+  /** Number of images that were looked up in registries; undefined without --check-images. */
+  readonly checkedImages?: number | undefined;
 }
 
-/** What opm and the format have against a catalog, without lints. */
-export function reportOf(checked: CheckedCatalog): CatalogReport {
+/** Returns the findings of opm and the format for a catalog, without lints. */
+export function buildReport(checked: CheckedCatalog): CatalogReport {
   return {
     checked,
     findings: [...checked.faults.map(reportUnreadableFile), ...checked.findings.map(convertFinding)].sort(compareCatalogFindings),
   };
 }
 
-/** Findings of one rule that are told to people; programs are told all. */
+/** Maximum number of findings per rule in the text format, except errors. */
 const MAX_OF_RULE = 50;
 
 /**
- * What was found in a catalog, errors first, for programs: an object with opm's members `passed` and `error`, and besides these `counts`, how many
- * `errors`, `warnings` and `infos` there are, with --check-images `imagesAsked`, and `findings` in the form of catalogd's endpoint; `rule: unreadable` is for files that cannot be read.
+ * Returns the findings of a catalog as JSON, errors first: `passed` and `error` like opm, `counts`, the numbers of `errors`, `warnings` and `infos`,
+ * with --check-images `imagesAsked`, and `findings` in the format of catalogd's endpoint. Unreadable files have `rule: unreadable`.
  * @see operator-registry cmd/opm/validate
  */
 export function buildCatalogReport(report: CatalogReport): object {
-  const { checked, findings, asked } = report;
+  const { checked, findings, checkedImages } = report;
   const { refusal, counts } = checked;
   return {
     passed: isValid(report),
     ...(refusal === undefined ? {} : { error: { message: refusal } }),
-    ...totals(report),
+    ...countFindings(report),
     counts,
-    ...(asked === undefined ? {} : { imagesAsked: asked }),
+    ...(checkedImages === undefined ? {} : { imagesAsked: checkedImages }),
     findings: findings.map(({ rule, severity, message, place, subject }) => ({
       rule,
       severity,
@@ -67,27 +67,27 @@ export function buildCatalogReport(report: CatalogReport): object {
   };
 }
 
-/** The same for people. */
+/** Returns the findings of a catalog as text. */
 export function formatCatalogReport(report: CatalogReport): string {
   const { checked, findings } = report;
-  const told = new Map<string, number>();
+  const counts = new Map<string, number>();
   const lines: string[] = [];
   for (const finding of findings) {
-    const count = (told.get(finding.rule) ?? 0) + 1;
-    told.set(finding.rule, count);
-    if (count <= MAX_OF_RULE || finding.severity === "error") lines.push(findingLine(finding));
+    const count = (counts.get(finding.rule) ?? 0) + 1;
+    counts.set(finding.rule, count);
+    if (count <= MAX_OF_RULE || finding.severity === "error") lines.push(formatFindingLine(finding));
   }
-  for (const [rule, count] of told)
+  for (const [rule, count] of counts)
     if (count > MAX_OF_RULE && findings.find((finding) => finding.rule === rule)?.severity !== "error")
       lines.push(`and ${count - MAX_OF_RULE} more [${rule}]`);
-  const more = dropped(checked, "error") + dropped(checked, "warning");
+  const more = countDropped(checked, "error") + countDropped(checked, "warning");
   if (more > 0) lines.push(`and ${more} more`);
-  if (checked.faults.length > 0) lines.push("how the objects go together was not looked at, since not all of them could be read");
-  return [...lines.map(escapeControlCharacters), verdict(report), ""].join("\n");
+  if (checked.faults.length > 0) lines.push("relations between objects were not checked, because some objects could not be read");
+  return [...lines.map(escapeControlCharacters), formatVerdict(report), ""].join("\n");
 }
 
-/** The same as SARIF has it. @param pathOf where a file of the catalog is, for whoever reads it. */
-export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string) => string): SarifFinding[] {
+/** Converts the findings for SARIF. @param pathOf returns the path of a file in the catalog. */
+export function toSarifFindings({ findings }: CatalogReport, pathOf: (file: string) => string): SarifFinding[] {
   return findings.map(({ rule, severity, message, place, subject }) => ({
     rule,
     severity,
@@ -98,35 +98,35 @@ export function sarifFindings({ findings }: CatalogReport, pathOf: (file: string
   }));
 }
 
-/** Whether opm takes the catalog, and every image that was asked for is there. */
+/** Returns whether opm accepts the catalog and all checked images exist. */
 function isValid({ checked, findings }: CatalogReport): boolean {
   return checked.refusal === undefined && countSeverity(findings, "error") === 0;
 }
 
-function verdict(report: CatalogReport): string {
+function formatVerdict(report: CatalogReport): string {
   const { packages, channels, bundles } = report.checked.counts;
-  const { errors, warnings, infos } = totals(report);
+  const { errors, warnings, infos } = countFindings(report);
   const found = [formatCount(errors, "error"), ...(infos > 0 ? [formatCount(warnings, "warning")] : [])].join(", ");
-  const last = infos > 0 ? formatCount(infos, "remark") : formatCount(warnings, "warning");
-  const held = `${formatCount(packages, "package")}, ${formatCount(channels, "channel")}, ${formatCount(bundles, "bundle")}`;
-  const asked = report.asked === undefined ? "" : `; ${formatCount(report.asked, "image")} asked for`;
-  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${held}${asked}`;
+  const last = infos > 0 ? formatCount(infos, "note") : formatCount(warnings, "warning");
+  const content = `${formatCount(packages, "package")}, ${formatCount(channels, "channel")}, ${formatCount(bundles, "bundle")}`;
+  const images = report.checkedImages === undefined ? "" : `; ${formatCount(report.checkedImages, "image")} checked`;
+  return `the catalog is ${isValid(report) ? "valid" : "not valid"}: ${found} and ${last} in ${content}${images}`;
 }
 
-function totals({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {
+function countFindings({ checked, findings }: CatalogReport): { errors: number; warnings: number; infos: number } {
   return {
-    errors: countSeverity(findings, "error") + dropped(checked, "error"),
-    warnings: countSeverity(findings, "warning") + dropped(checked, "warning"),
+    errors: countSeverity(findings, "error") + countDropped(checked, "error"),
+    warnings: countSeverity(findings, "warning") + countDropped(checked, "warning"),
     infos: countSeverity(findings, "info"),
   };
 }
 
-/** Those that were only counted. */
-function dropped({ findings, errors, warnings }: CheckedCatalog, severity: "error" | "warning"): number {
+/** Returns the number of findings that are counted but not listed. */
+function countDropped({ findings, errors, warnings }: CheckedCatalog, severity: "error" | "warning"): number {
   return (severity === "error" ? errors : warnings) - countSeverity(findings, severity);
 }
 
-/** How `olmv1 catalog validate` can be asked. */
+/** Options of `olmv1 catalog validate`. */
 export interface CatalogValidateOptions extends FindingOptions, ReaderOptions {
   checkImages?: boolean;
 }
@@ -134,27 +134,27 @@ export interface CatalogValidateOptions extends FindingOptions, ReaderOptions {
 /** `olmv1 catalog validate`. */
 export async function validateCatalog(terminal: Terminal, source: string, options: CatalogValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
-  requireIgnorable(ignore, CATALOG_RULES, "opm refuses a catalog that breaks it");
+  requireIgnorable(ignore, CATALOG_RULES, "opm rejects a catalog that violates it");
   await withReader(options, async (reader) => {
-    const folder = await catalogFolder(source, reader);
-    let asked: number | undefined;
+    const folder = await findCatalogFolder(source, reader);
+    let checkedImages: number | undefined;
     const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
       const more: MoreFindings | undefined = options.checkImages
         ? (lint) => {
             const images = lint.images();
-            asked = images.length;
-            return checkImages(images, options, terminal, (done, all) => progress.now(`asking for images, ${done} of ${all}`));
+            checkedImages = images.length;
+            return checkImages(images, options, terminal, (done, all) => progress.now(`checking images, ${done} of ${all}`));
           }
         : undefined;
       return lintFolder(folder, ignore, more);
     });
-    const report = { checked, findings: selectFindings(findings, { severity, ignore }), asked };
+    const report = { checked, findings: selectFindings(findings, { severity, ignore }), checkedImages };
     await print(terminal, output, {
       data: buildCatalogReport(report),
       text: () => formatCatalogReport(report),
       sarif: () =>
         createSarifLog(
-          sarifFindings(report, (file) => (folder === source ? toSarifPath(folder, file, process.cwd()) : file)),
+          toSarifFindings(report, (file) => (folder === source ? toSarifPath(folder, file, process.cwd()) : file)),
           CATALOG_RULES,
         ),
     });

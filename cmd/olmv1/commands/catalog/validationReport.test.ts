@@ -3,7 +3,7 @@ import { selectFindings } from "../../../../pkg/authoring/validate/catalogFindin
 import { lintFolder } from "../../../../pkg/authoring/validate/lintCatalog.ts";
 import { type Ended, runCli } from "../../../../test/support/runCli.ts";
 import { TempFolder } from "../../../../test/support/tempFolder.ts";
-import { buildCatalogReport, type CatalogReport, formatCatalogReport, sarifFindings } from "./validate.ts";
+import { buildCatalogReport, type CatalogReport, formatCatalogReport, toSarifFindings } from "./validate.ts";
 
 const PACKAGE = "schema: olm.package\nname: foo\ndefaultChannel: stable\n";
 const CHANNEL = "schema: olm.channel\npackage: foo\nname: stable\nentries: [{ name: foo.v1 }]\n";
@@ -38,7 +38,7 @@ describe("the report as text", () => {
       "of a file that is no catalog beside one that is",
       { ...BROKEN, Dockerfile: "FROM scratch\n" },
       "error: Dockerfile: document 1, line 1: expected an object, got a string [unreadable]\n" +
-        "how the objects go together was not looked at, since not all of them could be read\n" +
+        "relations between objects were not checked, because some objects could not be read\n" +
         "the catalog is not valid: 1 error and 0 warnings in 1 package, 1 channel, 0 bundles\n",
     ],
   ])("%s", async ([, files, want]) => {
@@ -89,14 +89,14 @@ test("remarks are told with their lines, and no more than fifty of a rule to peo
     "and 9 more [duplicate-image]",
     "and 10 more [csv-metadata-missing]",
     "and 10 more [bundle-image-by-tag]",
-    "the catalog is valid: 0 errors, 59 warnings and 120 remarks in 1 package, 1 channel, 60 bundles",
+    "the catalog is valid: 0 errors, 59 warnings and 120 notes in 1 package, 1 channel, 60 bundles",
     "",
   ]);
   expect(buildCatalogReport(report)).toMatchObject({ passed: true, warnings: 59, infos: 120, findings: { length: 179 } });
 });
 
 test("SARIF has the place of each finding", async () => {
-  expect(sarifFindings(await check(BROKEN), (file) => `catalogs/${file}`)).toEqual([
+  expect(toSarifFindings(await check(BROKEN), (file) => `catalogs/${file}`)).toEqual([
     {
       rule: "entry-without-bundle",
       severity: "error",

@@ -6,7 +6,7 @@ import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { compareText } from "../../../../pkg/text/compare.ts";
 import type { NameKind } from "./kinds.ts";
 
-/** Longer than that nobody waits for a proposal. */
+/** Maximum time to look up names. */
 const TIMEOUT_MS = 2_000;
 const SCHEMAS: Partial<Record<NameKind, string>> = {
   catalogPackage: Schema.package,
@@ -14,8 +14,8 @@ const SCHEMAS: Partial<Record<NameKind, string>> = {
   catalogBundle: Schema.bundle,
 };
 
-/** Names in the catalog of a folder, of one package where it is named, in order; none where it cannot be read, and those found in two seconds. */
-export async function catalogNames(kind: NameKind, folder: string, packageName: string | undefined): Promise<string[]> {
+/** Returns names in the catalog of a folder, of one package if given, sorted. Incomplete after two seconds or an error. */
+export async function listCatalogNames(kind: NameKind, folder: string, packageName: string | undefined): Promise<string[]> {
   const schema = SCHEMAS[kind];
   const names = new Set<string>();
   const until = performance.now() + TIMEOUT_MS;
@@ -27,7 +27,7 @@ export async function catalogNames(kind: NameKind, folder: string, packageName: 
       }
     }
   } catch {
-    // What was found before is still of use.
+    // Return the names so far.
   }
   return [...names].sort(compareText);
 }

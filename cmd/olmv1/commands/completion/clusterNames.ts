@@ -6,7 +6,7 @@ import { withCluster } from "../../cli/cluster.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
 import type { NameKind } from "./kinds.ts";
 
-/** Longer than that nobody waits for a proposal. */
+/** Maximum time to look up names. */
 const TIMEOUT_MS = 2_000;
 const LISTS: Partial<Record<NameKind, GroupVersionKind>> = {
   extension: { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION },
@@ -17,16 +17,16 @@ const LISTS: Partial<Record<NameKind, GroupVersionKind>> = {
 };
 const NAMESPACED: ReadonlySet<NameKind> = new Set(["serviceAccount", "subscription"]);
 
-/** Names of a kind that the cluster or the kubeconfig has now, in order; none where it cannot be asked within two seconds. */
-export async function liveNames(kind: NameKind, options: ClusterOptions & { namespace?: string }): Promise<string[]> {
+/** Returns names of a kind in the cluster or the kubeconfig, sorted; empty if the cluster does not respond within two seconds. */
+export async function listClusterNames(kind: NameKind, options: ClusterOptions & { namespace?: string }): Promise<string[]> {
   try {
-    return (await namesOf(kind, options)).sort(compareText);
+    return (await readNames(kind, options)).sort(compareText);
   } catch {
     return [];
   }
 }
 
-async function namesOf(kind: NameKind, { namespace, ...options }: ClusterOptions & { namespace?: string }): Promise<string[]> {
+async function readNames(kind: NameKind, { namespace, ...options }: ClusterOptions & { namespace?: string }): Promise<string[]> {
   if (kind === "context") return Credentials.contextNames(options.kubeconfig);
   const list = LISTS[kind];
   if (!list) return [];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCli } from "../../../../test/support/runCli.ts";
-import { keptByBash, wordsOf } from "./complete.ts";
+import { getKeptLength, splitLine } from "./complete.ts";
 
 const NO_FILES = ":4";
 
@@ -18,20 +18,20 @@ async function words(line: string, ...more: string[]): Promise<string[]> {
 }
 
 test.for<[what: string, line: string, want: string[]]>([
-  ["commands that begin so", "res", ["resolve", NO_FILES]],
-  ["no hidden ones", "__c", [NO_FILES]],
+  ["commands with a prefix", "res", ["resolve", NO_FILES]],
+  ["no hidden commands", "__c", [NO_FILES]],
   ["subcommands", "bundle ", ["validate", "render", "config-schema", "build", "push", "rbac", NO_FILES]],
   ["options", "tree x --k", ["--kubeconfig", NO_FILES]],
-  ["no option twice", "tree --kubeconfig a --k", [NO_FILES]],
+  ["no option that is given already", "tree --kubeconfig a --k", [NO_FILES]],
   ["choices of an option", "resolve x -o j", ["json", "jsonpath=", NO_FILES]],
-  ["choices glued to it", "resolve x --output=y", ["--output=yaml", ":4"]],
-  ["choices glued to its letter", "resolve x -oy", ["-oyaml", NO_FILES]],
+  ["choices after an equals sign", "resolve x --output=y", ["--output=yaml", ":4"]],
+  ["choices after a short option", "resolve x -oy", ["-oyaml", NO_FILES]],
   ["choices of an argument", "completion z", ["zsh", NO_FILES]],
-  ["nothing behind two dashes but words", "completion -- f", ["fish", NO_FILES]],
+  ["arguments after two dashes", "completion -- f", ["fish", NO_FILES]],
   ["a path for an option", "tree x --kubeconfig ", [":0"]],
   ["a folder", "catalog validate ", [":16"]],
   ["nothing after the last argument", "tree x y", [NO_FILES]],
-])("%s", async ([, line, want]) => {
+])("__complete proposes %s", async ([, line, want]) => {
   expect(await words(line)).toEqual(want);
 });
 
@@ -39,12 +39,12 @@ test.for<[what: string, line: string, want: string[]]>([
   ["packages", "catalog skip test/cases/fbc-edit/catalog ", ["etcd", "queue", NO_FILES]],
   ["bundles of a package", "catalog promote test/cases/fbc-edit/catalog queue queue.v1.0", ["queue.v1.0.0", "queue.v1.0.1", NO_FILES]],
   ["channels of a package", "catalog set-default-channel test/cases/fbc-edit/catalog etcd ", ["candidate", "stable", NO_FILES]],
-  ["nothing of a folder that there is not", "catalog skip test/cases/nowhere ", [NO_FILES]],
-])("names of a catalog in a folder: %s", async ([, line, want]) => {
+  ["nothing for a missing folder", "catalog skip test/cases/nowhere ", [NO_FILES]],
+])("__complete proposes names of a catalog in a folder: %s", async ([, line, want]) => {
   expect(await words(line)).toEqual(want);
 });
 
-test("names that would mean something to a shell, or be options, are not proposed", async () => {
+test("__complete omits names with a special meaning in a shell, and names that look like options", async () => {
   const folder = await mkdtemp(join(tmpdir(), "olmv1-completion-"));
   const names = ["plain", "$(touch x)", "`id`", "a;b", "a b", "a\tb", "a\nb", "~root", "--yes", "-n", "*", "a=b", "'", "\u001B[2J"];
   const metas = names.map((name) => JSON.stringify({ schema: "olm.package", name, defaultChannel: "stable" }));
@@ -53,22 +53,22 @@ test("names that would mean something to a shell, or be options, are not propose
   await rm(folder, { recursive: true });
 });
 
-test("commands and options come with what they do", async () => {
+test("__complete adds the help of commands and options", async () => {
   expect(await proposed("whi")).toEqual([NO_FILES]);
   expect(await proposed("why")).toEqual([expect.stringMatching(/^why-not\tExplain why a version/), NO_FILES]);
 });
 
-test("bash gets only what comes behind the last character at which it breaks words", async () => {
+test("__complete returns only the part after the last word break of bash", async () => {
   expect(await words("resolve x --output=y", "--breaks", " =:")).toEqual(["yaml", NO_FILES]);
 });
 
-test("words come without a line, too, as other shells and kubectl give them", async () => {
+test("__complete accepts words instead of a line, for other shells and kubectl", async () => {
   expect((await runCli(["__complete", "resolve", "x", "--out"])).out).toMatch(/^--output\t.*\n:4\n$/);
   expect((await runCli(["__complete", "--", "resolve", "x", "--out"])).out).toMatch(/^--output\t.*\n:4\n$/);
   expect((await runCli(["__complete", ""])).out).toContain("resolve\t");
 });
 
-test("a cluster that does not answer is waited for no longer than for anybody", async () => {
+test("__complete proposes no names if the cluster does not respond", async () => {
   expect(await words("tree ")).toEqual([NO_FILES]);
 });
 
@@ -79,8 +79,8 @@ test.for<[string, string[]]>([
   [`a "b c" 'd"e' f\\ g`, ["a", "b c", `d"e`, "f g"]],
   [`a "b`, ["a", "b"]],
   [`a '' b`, ["a", "", "b"]],
-])("the words of %s", ([line, want]) => {
-  expect(wordsOf(line)).toEqual(want);
+])("splitLine splits %s", ([line, want]) => {
+  expect(splitLine(line)).toEqual(want);
 });
 
 test.for<[string, string, number]>([
@@ -88,6 +88,6 @@ test.for<[string, string, number]>([
   ["quay.io/a:b", "=:", 10],
   ["plain", " =:", 0],
   ["--output=js", "", 0],
-])("of %s bash with breaks '%s' keeps %s", ([word, breaks, want]) => {
-  expect(keptByBash(word, breaks)).toBe(want);
+])("getKeptLength of %s with breaks '%s' is %s", ([word, breaks, want]) => {
+  expect(getKeptLength(word, breaks)).toBe(want);
 });

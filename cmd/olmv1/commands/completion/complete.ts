@@ -2,8 +2,8 @@ import type { Argument, Command, Option } from "commander";
 import type { Terminal } from "../../cli/terminal.ts";
 import { ARGUMENT_KINDS, type NameKind, OPTION_KINDS } from "./kinds.ts";
 
-/** A line of a shell up to the cursor, as words without their quotes; the last is the one that is being typed, empty after a blank. */
-export function wordsOf(line: string): string[] {
+/** Splits a shell line up to the cursor into words without quotes. The last word is incomplete; it is empty after a space. */
+export function splitLine(line: string): string[] {
   const words: string[] = [];
   let word = "";
   let isInWord = false;
@@ -32,32 +32,32 @@ export function wordsOf(line: string): string[] {
   return [...words, word];
 }
 
-/** How much of a word bash leaves as it is: all up to the last character at which it breaks words. */
-export function keptByBash(word: string, breaks: string): number {
+/** Returns the length of the prefix that bash keeps: up to the last character at which it breaks words. */
+export function getKeptLength(word: string, breaks: string): number {
   const at = Array.from(breaks)
     .filter((char) => !/\s/.test(char))
     .map((char) => word.lastIndexOf(char));
   return Math.max(-1, ...at) + 1;
 }
 
-/** What is being typed at the end of a command line. */
+/** The incomplete word at the end of a command line. */
 type Position = {
   readonly command: Command;
-  /** What of it has been typed. */
+  /** The typed part. */
   readonly typed: string;
-  /** Values of options by their long name, the last of each. */
+  /** Last value of each option, by long name. */
   readonly given: ReadonlyMap<string, string>;
-  /** Words before it that are no options, of the command itself. */
+  /** Arguments of the command before it. */
   readonly words: readonly string[];
 } & (
   | { readonly kind: "word"; readonly argument: Argument | undefined; readonly index: number }
   | { readonly kind: "option" }
-  /** `glue` stands before the value in the same word, such as `--output=`. */
+  /** `glue` is the prefix of the value in the same word, such as `--output=`. */
   | { readonly kind: "value"; readonly option: Option; readonly glue: string }
 );
 
-/** Where in the command line `words` end. @param words without the program's name; the last is being typed. */
-function positionOf(program: Command, words: readonly string[]): Position {
+/** Parses a command line up to the cursor. @param words without the name of the program; the last is incomplete. */
+function parsePosition(program: Command, words: readonly string[]): Position {
   const typed = words.at(-1) ?? "";
   let command = program;
   let own: string[] = [];
@@ -69,12 +69,12 @@ function positionOf(program: Command, words: readonly string[]): Position {
       given.set(pending.long ?? "", word);
       pending = undefined;
     } else if (isOver || !word.startsWith("-") || word === "-") {
-      const sub = own.length === 0 && !isOver ? subcommand(command, word) : undefined;
+      const sub = own.length === 0 && !isOver ? findSubcommand(command, word) : undefined;
       command = sub ?? command;
       own = sub ? [] : [...own, word];
     } else if (word === "--") isOver = true;
     else {
-      const { option, value } = optionIn(command, word);
+      const { option, value } = parseOption(command, word);
       if (value !== undefined) given.set(option?.long ?? "", value);
       else if (option && takesValue(option)) pending = option;
       else if (option) given.set(option.long ?? "", "");
@@ -83,7 +83,7 @@ function positionOf(program: Command, words: readonly string[]): Position {
   const at = { command, given, words: own };
   if (pending) return { ...at, typed, kind: "value", option: pending, glue: "" };
   if (!isOver && typed.startsWith("-") && typed !== "-") {
-    const { option, value } = optionIn(command, typed);
+    const { option, value } = parseOption(command, typed);
     if (option && value !== undefined && takesValue(option))
       return { ...at, typed: value, kind: "value", option, glue: typed.slice(0, typed.length - value.length) };
     return { ...at, typed, kind: "option" };
@@ -95,17 +95,17 @@ function positionOf(program: Command, words: readonly string[]): Position {
   return { ...at, typed, kind: "word", argument, index: Math.min(own.length, Math.max(last, 0)) };
 }
 
-/** Whether an option is followed by a value. */
+/** Returns whether an option takes a value. */
 function takesValue(option: Option): boolean {
   return option.required || option.optional;
 }
 
-function subcommand(command: Command, word: string): Command | undefined {
+function findSubcommand(command: Command, word: string): Command | undefined {
   return command.commands.find((one) => one.name() === word || one.aliases().includes(word));
 }
 
-/** The option that a word is, and the value that is glued to it. */
-function optionIn(command: Command, word: string): { option: Option | undefined; value: string | undefined } {
+/** Returns the option of a word, and the value in the same word. */
+function parseOption(command: Command, word: string): { option: Option | undefined; value: string | undefined } {
   const long = /^(--[^=]+)(?:=(.*))?$/s.exec(word);
   if (long) return { option: command.options.find((one) => one.long === long[1]), value: long[2] };
   const option = command.options.find(({ short }) => short !== undefined && word.startsWith(short));
@@ -113,24 +113,24 @@ function optionIn(command: Command, word: string): { option: Option | undefined;
   return { option, value: option && takesValue(option) && rest !== "" ? rest : undefined };
 }
 
-/** One way to go on. */
+/** A completion. */
 interface Proposal {
   readonly word: string;
   readonly help?: string;
 }
 
-/** What can follow: words that are known, and names of a kind that have to be looked up. */
+/** Completions: known words, and a kind of names to look up. */
 interface Proposals {
   readonly proposals: readonly Proposal[];
   readonly kind: NameKind;
 }
 
-/** What can stand at a position, before it is known which of it begins as was typed. */
-function proposalsAt(position: Position): Proposals {
+/** Returns the completions at a position, without filtering by the typed part. */
+function listProposals(position: Position): Proposals {
   const { command, given } = position;
   switch (position.kind) {
     case "option":
-      return { proposals: optionsOf(command, given), kind: "free" };
+      return { proposals: listOptions(command, given), kind: "free" };
     case "value": {
       const { option, glue } = position;
       const words = (option.argChoices ?? []).map((word) => ({ word: glue + word.replace(/<.*$/, "") }));
@@ -150,14 +150,14 @@ function proposalsAt(position: Position): Proposals {
   }
 }
 
-/** The words of a command, without the program's: `bundle validate`. */
+/** Returns the words of a command without the program, such as `bundle validate`. */
 export function getCommandPath(command: Command): string {
   const names: string[] = [];
   for (let one = command; one.parent; one = one.parent) names.unshift(one.name());
   return names.join(" ");
 }
 
-function optionsOf(command: Command, given: ReadonlyMap<string, string>): Proposal[] {
+function listOptions(command: Command, given: ReadonlyMap<string, string>): Proposal[] {
   const help = command.createHelp();
   return help
     .visibleOptions(command)
@@ -168,46 +168,46 @@ function optionsOf(command: Command, given: ReadonlyMap<string, string>): Propos
     .flatMap(({ long, description }) => (long === undefined ? [] : [{ word: long, help: description }]));
 }
 
-/** How `olmv1 __complete` can be asked. */
+/** Options of `olmv1 __complete`. */
 export interface CompleteOptions {
   line?: string;
   breaks: string;
 }
 
-/** What the shell is told beside proposals, as flags of which a number is made. @see github.com/spf13/cobra ShellCompDirective */
+/** Flags for the shell, combined into a number. @see github.com/spf13/cobra ShellCompDirective */
 const DIRECTIVE = { none: 0, noSpace: 2, noFiles: 4, onlyFolders: 16 } as const;
 
-/** `olmv1 __complete`: a proposal a line, with a tab before what it means; last `:` and the directive. */
+/** Runs `olmv1 __complete`: prints a completion per line, with a tab and its help; then `:` and the directive. */
 export async function complete(
   terminal: Pick<Terminal, "out" | "env">,
   program: Command,
   given: readonly string[],
   options: CompleteOptions,
 ): Promise<void> {
-  const words = options.line === undefined ? given : wordsOf(options.line).slice(1);
-  const position = positionOf(program, words);
-  const { proposals, kind } = proposalsAt(position);
-  const found = [...proposals, ...(await named(kind, position, terminal.env))];
+  const words = options.line === undefined ? given : splitLine(options.line).slice(1);
+  const position = parsePosition(program, words);
+  const { proposals, kind } = listProposals(position);
+  const found = [...proposals, ...(await lookUpNames(kind, position, terminal.env))];
   const typed = (position.kind === "value" ? position.glue : "") + position.typed;
-  const fitting = found.filter(({ word }) => word.startsWith(typed));
-  const kept = keptByBash(words.at(-1) ?? "", options.breaks);
-  const lines = fitting.map(({ word, help }) => [word.slice(kept), ...(help ? [firstLine(help)] : [])].join("\t"));
-  terminal.out([...lines, `:${directiveFor(kind, fitting)}`, ""].join("\n"));
+  const matching = found.filter(({ word }) => word.startsWith(typed));
+  const kept = getKeptLength(words.at(-1) ?? "", options.breaks);
+  const lines = matching.map(({ word, help }) => [word.slice(kept), ...(help ? [firstLine(help)] : [])].join("\t"));
+  terminal.out([...lines, `:${directiveFor(kind, matching)}`, ""].join("\n"));
 }
 
-/** What a shell would put into the command line as it is: names from a cluster or a catalog must mean nothing to it, nor be options. */
+/** Names without special meaning in a shell and that are not options. Only these are proposed, because the shell inserts them unchanged. */
 const PLAIN = /^[\w.:@/+][\w.:@/+-]*$/;
-/** These are looked up in a folder. */
+/** Kinds that are looked up in a folder. */
 const IN_FOLDER = new Set<NameKind>(["catalogPackage", "catalogChannel", "catalogBundle"]);
-/** Nothing is looked up for these. */
-const NOT_LIVE = new Set<NameKind>(["file", "folder", "free"]);
+/** Kinds that are not looked up. */
+const NOT_LOOKED_UP = new Set<NameKind>(["file", "folder", "free"]);
 
-async function named(kind: NameKind, position: Position, env: Terminal["env"]): Promise<Proposal[]> {
-  if (NOT_LIVE.has(kind)) return [];
+async function lookUpNames(kind: NameKind, position: Position, env: Terminal["env"]): Promise<Proposal[]> {
+  if (NOT_LOOKED_UP.has(kind)) return [];
   const { given, words } = position;
   if (IN_FOLDER.has(kind)) {
-    const { catalogNames } = await import("./catalogNames.ts");
-    const names = await catalogNames(kind, words[0] ?? ".", words[1]);
+    const { listCatalogNames } = await import("./catalogNames.ts");
+    const names = await listCatalogNames(kind, words[0] ?? ".", words[1]);
     return names.filter((name) => PLAIN.test(name)).map((word) => ({ word }));
   }
   const of = (name: string): string | undefined => given.get(name);
@@ -217,8 +217,8 @@ async function named(kind: NameKind, position: Position, env: Terminal["env"]): 
     const names = await listCachedPackageNames(env, { kubeconfig, context, catalogDir: of("--catalog-dir") });
     return names.filter((name) => PLAIN.test(name)).map((name) => ({ word: (position.kind === "value" ? position.glue : "") + name }));
   }
-  const { liveNames } = await import("./clusterNames.ts"); // a client of the cluster takes time to load
-  const names = await liveNames(kind, {
+  const { listClusterNames } = await import("./clusterNames.ts"); // slow to load
+  const names = await listClusterNames(kind, {
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
     ...(namespace === undefined ? {} : { namespace }),

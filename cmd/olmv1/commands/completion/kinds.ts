@@ -1,4 +1,4 @@
-/** What a word of the command line names: `file` and `folder` are left to the shell, nothing is proposed for `free`. */
+/** Kind of a word in the command line. The shell completes `file` and `folder`; `free` has no completions. */
 export type NameKind =
   | "extension"
   | "catalog"
@@ -7,7 +7,7 @@ export type NameKind =
   | "serviceAccount"
   | "subscription"
   | "context"
-  /** Of the catalog in the folder that is the first argument; the package is the second. */
+  /** Names in the catalog of the folder in the first argument; the second argument is the package. */
   | "catalogPackage"
   | "catalogChannel"
   | "catalogBundle"
@@ -15,7 +15,7 @@ export type NameKind =
   | "folder"
   | "free";
 
-/** What the arguments of each command name, by the command's words; the last counts for those after it. A test asks for all of them. */
+/** Kinds of the arguments of each command; the last one also applies to further arguments. A test requires an entry for each command. */
 export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   approve: ["extension"],
   "bundle build": ["folder"],
@@ -73,7 +73,7 @@ export const ARGUMENT_KINDS: Readonly<Record<string, readonly NameKind[]>> = {
   "why-not": ["extension", "free"],
 };
 
-/** What the values of options name, wherever an option of that name stands. */
+/** Kinds of option values, for all commands with the option. */
 export const OPTION_KINDS: Readonly<Record<string, NameKind>> = {
   "--auth-file": "file",
   "--backup": "file",

@@ -61,7 +61,7 @@ end
 complete -c olmv1 -f -a '(__olmv1_complete)'
 `;
 
-/** The script of a shell, to be sourced or put where the shell looks. */
-export function script(shell: Shell): string {
+/** Returns the completion script of a shell. */
+export function getCompletionScript(shell: Shell): string {
   return { bash: BASH, zsh: ZSH, fish: FISH }[shell];
 }

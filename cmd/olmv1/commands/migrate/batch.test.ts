@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { batchText, oneByOne, requireOneOrAll } from "./batch.ts";
+import { formatBatch, requireOneOrAll, runBatch } from "./batch.ts";
 
 const ITEMS = ["a", "b", "c"].map((name) => ({ namespace: "ns", name }));
 const idle = new AbortController().signal;
@@ -12,7 +12,7 @@ test.for<[string, boolean, string[]]>([
   ["what does not come right ends it", false, ["Converted", "Failed", "NotTried"]],
   ["or not, where it is to keep going", true, ["Converted", "Failed", "Converted"]],
 ])("%s", async ([, keepGoing, results]) => {
-  const { lines, interrupted } = await oneByOne(ITEMS, { keepGoing, signal: idle }, failing);
+  const { lines, interrupted } = await runBatch(ITEMS, { keepGoing, signal: idle }, failing);
   expect(lines.map(({ result }) => result)).toEqual(results);
   expect(lines[1]?.detail).toBe("it is broken");
   expect(interrupted).toBeUndefined();
@@ -20,7 +20,7 @@ test.for<[string, boolean, string[]]>([
 
 test("an interruption ends it, also where it is to keep going", async () => {
   const stop = new AbortController();
-  const batch = await oneByOne(ITEMS, { keepGoing: true, signal: stop.signal }, async ({ name }) => {
+  const batch = await runBatch(ITEMS, { keepGoing: true, signal: stop.signal }, async ({ name }) => {
     if (name === "b") stop.abort();
     stop.signal.throwIfAborted();
     return { result: "Converted", detail: "", kind: "done" };
@@ -30,8 +30,8 @@ test("an interruption ends it, also where it is to keep going", async () => {
 });
 
 test("people see all in a table, what failed in full, and how many came to what", async () => {
-  const { lines } = await oneByOne(ITEMS, { keepGoing: false, signal: idle }, failing);
-  expect(batchText({ width: 80, colour: false }, lines, "next\n")).toBe(
+  const { lines } = await runBatch(ITEMS, { keepGoing: false, signal: idle }, failing);
+  expect(formatBatch({ width: 80, colour: false }, lines, "next\n")).toBe(
     [
       "NAMESPACE   SUBSCRIPTION   RESULT      DETAIL",
       "ns          a              Converted",
@@ -50,8 +50,6 @@ test("people see all in a table, what failed in full, and how many came to what"
 test("one is named, or all are meant", () => {
   expect(() => requireOneOrAll("convert", "a", false)).not.toThrow();
   expect(() => requireOneOrAll("convert", undefined, true)).not.toThrow();
-  expect(() => requireOneOrAll("convert", undefined, false)).toThrow(
-    "which one? Give its name or --all, such as olmv1 migrate convert --all",
-  );
-  expect(() => requireOneOrAll("convert", "a", true)).toThrow("give either its name or --all");
+  expect(() => requireOneOrAll("convert", undefined, false)).toThrow("use either a name or --all, such as olmv1 migrate convert --all");
+  expect(() => requireOneOrAll("convert", "a", true)).toThrow("use either a name or --all");
 });

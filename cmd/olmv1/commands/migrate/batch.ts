@@ -1,28 +1,28 @@
-import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { type Mood, table } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
-/** One of many, and what came of it. */
+/** The result of one item. */
 export interface BatchLine {
   readonly namespace: string;
   readonly name: string;
-  /** A word that scripts can rely on. */
+  /** A stable word for scripts. */
   readonly result: string;
-  /** In a line why, or what was done; empty where there is nothing to say. */
+  /** The reason or the changes in one line; may be empty. */
   readonly detail: string;
-  /** done: as it should be; ready: it can be done; passed: nothing was to be done; left: it cannot be done; failed: it did not come right. */
+  /** done: completed; ready: can be done; passed: nothing to do; left: cannot be done; failed: an error occurred. */
   readonly kind: "done" | "ready" | "passed" | "left" | "failed";
 }
 
-/** What a batch came to, and what it ended with where somebody interrupted it. */
+/** The results of a batch, and the reason of an interruption. */
 export interface Batch {
   readonly lines: readonly BatchLine[];
   readonly interrupted?: unknown;
 }
 
-/** What is done with a batch. */
+/** An item of a batch. */
 export interface BatchItem {
   readonly namespace: string;
   readonly name: string;
@@ -32,10 +32,10 @@ const MOODS: Readonly<Record<BatchLine["kind"], Mood>> = { done: "good", ready: 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "RESULT", "DETAIL"];
 
 /**
- * Does `work` with one after another. What throws has failed, and those after it are not tried, unless `keepGoing`; an interruption ends it at once.
- * @param work what came of one.
+ * Runs `work` for one item after another. It stops at the first failure unless `keepGoing`, and at an interruption.
+ * @param work returns the result of an item.
  */
-export async function oneByOne<Item extends BatchItem>(
+export async function runBatch<Item extends BatchItem>(
   items: readonly Item[],
   { keepGoing, signal }: { keepGoing: boolean; signal: AbortSignal },
   work: (item: Item, at: number) => Promise<Omit<BatchLine, "namespace" | "name">>,
@@ -54,7 +54,7 @@ export async function oneByOne<Item extends BatchItem>(
       lines.push({ namespace, name, ...(await work(item, at)) });
     } catch (err) {
       if (signal.aborted) interrupted = err;
-      const failed = { result: "Failed", detail: messageOf(err), kind: "failed" } as const;
+      const failed = { result: "Failed", detail: getErrorMessage(err), kind: "failed" } as const;
       lines.push({ namespace, name, ...(signal.aborted ? ({ result: "Interrupted", detail: "", kind: "left" } as const) : failed) });
     }
     isOver = interrupted !== undefined || (lines.at(-1)?.kind === "failed" && !keepGoing);
@@ -62,9 +62,9 @@ export async function oneByOne<Item extends BatchItem>(
   return { lines, ...(interrupted === undefined ? {} : { interrupted }) };
 }
 
-/** A table of all, what failed in full, and how many came to what. */
-export function batchText(terminal: Pick<Terminal, "width" | "colour">, lines: readonly BatchLine[], next: string): string {
-  if (lines.length === 0) return "there are none\n";
+/** Formats a table of all results, the failures in full, and the number of each result. */
+export function formatBatch(terminal: Pick<Terminal, "width" | "colour">, lines: readonly BatchLine[], next: string): string {
+  if (lines.length === 0) return "no Subscriptions found\n";
   const rows = lines.map(({ namespace, name, result, detail, kind }) => [namespace, name, { text: result, mood: MOODS[kind] }, detail]);
   const counts = new Map<string, number>();
   for (const { result } of lines) counts.set(result, (counts.get(result) ?? 0) + 1);
@@ -73,9 +73,9 @@ export function batchText(terminal: Pick<Terminal, "width" | "colour">, lines: r
 }
 
 /**
- * Prints a batch; afterwards the command ends with 1 where one of them is left or failed.
- * @param next what to do now, for people; empty where there is nothing.
- * @throws what interrupted it.
+ * Prints a batch. The exit code is 1 if an item is left or failed.
+ * @param next the next step, for the text format; may be empty.
+ * @throws the reason of an interruption.
  */
 export async function showBatch(terminal: Terminal, output: Output, { lines, interrupted }: Batch, next: string): Promise<void> {
   await print(terminal, output, {
@@ -87,14 +87,13 @@ export async function showBatch(terminal: Terminal, output: Output, { lines, int
         ...(detail === "" ? {} : { detail }),
       })),
     },
-    text: () => batchText(terminal, lines, next),
+    text: () => formatBatch(terminal, lines, next),
   });
   if (interrupted !== undefined) throw interrupted;
   if (lines.some(({ kind }) => kind === "left" || kind === "failed")) terminal.exit(EXIT.no);
 }
 
-/** @throws Error unless either one is named or all are meant. */
+/** @throws Error unless either a name or --all is given. */
 export function requireOneOrAll(command: string, name: string | undefined, all: boolean | undefined): void {
-  if ((name === undefined) === (all !== true))
-    throw new Error(`${name === undefined ? "which one? Give" : "give either"} its name or --all, such as olmv1 migrate ${command} --all`);
+  if ((name === undefined) === (all !== true)) throw new Error(`use either a name or --all, such as olmv1 migrate ${command} --all`);
 }

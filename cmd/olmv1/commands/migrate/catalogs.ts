@@ -13,10 +13,10 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { waitUntilServed } from "../catalog/add.ts";
 import type { CatalogsOptions } from "./migrateOptions.ts";
 
-/** What became of a CatalogSource that was converted. */
+/** The result of a converted CatalogSource. */
 interface Made {
   readonly isServed: boolean;
-  /** Why it is not served. */
+  /** The reason why it is not served. */
   readonly because?: string | undefined;
 }
 
@@ -33,27 +33,27 @@ export async function showCatalogs(terminal: Terminal, names: readonly string[],
       const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
         surveySources({ client, reader, names, namespace, catalogName, signal, tell: (what) => progress.now(what) }),
       );
-      if (yes) for (const one of sources) if (one.catalog) made.set(one, await makeCatalog(terminal, client, one, timeout));
+      if (yes) for (const one of sources) if (one.catalog) made.set(one, await createCatalog(terminal, client, one, timeout));
       return sources;
     }),
   );
   await print(terminal, output, {
-    data: { items: found.map((one) => dataOf(one, made.get(one))) },
-    text: () => textOf(terminal, found, made, yes),
+    data: { items: found.map((one) => buildData(one, made.get(one))) },
+    text: () => formatText(terminal, found, made, yes),
   });
   const isLeft = (one: SurveyedSource): boolean =>
     (yes ? made.get(one)?.isServed === false : false) || one.state === "Conflict" || one.state === "Refused";
   if (found.some(isLeft)) terminal.exit(EXIT.no);
 }
 
-async function makeCatalog(terminal: Terminal, client: Client, { catalog }: SurveyedSource, timeout: number): Promise<Made> {
+async function createCatalog(terminal: Terminal, client: Client, { catalog }: SurveyedSource, timeout: number): Promise<Made> {
   if (!catalog) return { isServed: false };
   const created = await client.create(catalog, { fieldManager: MIGRATION_FIELD_MANAGER, signal: terminal.signal });
   const { because } = await waitUntilServed(terminal, client, created, timeout);
   return because === undefined ? { isServed: true } : { isServed: false, because };
 }
 
-function dataOf({ source, state, text, next, catalog, notes }: SurveyedSource, made: Made | undefined): unknown {
+function buildData({ source, state, text, next, catalog, notes }: SurveyedSource, made: Made | undefined): unknown {
   return {
     namespace: source.namespace,
     catalogSource: source.name,
@@ -66,26 +66,26 @@ function dataOf({ source, state, text, next, catalog, notes }: SurveyedSource, m
   };
 }
 
-function textOf(terminal: Terminal, found: readonly SurveyedSource[], made: ReadonlyMap<SurveyedSource, Made>, yes: boolean): string {
-  if (found.length === 0) return "there are no CatalogSources\n";
+function formatText(terminal: Terminal, found: readonly SurveyedSource[], made: ReadonlyMap<SurveyedSource, Made>, yes: boolean): string {
+  if (found.length === 0) return "no CatalogSources found\n";
   const rows = found.map(({ source, state, catalog }) => [
     source.namespace,
     source.name,
     { text: state, mood: MOODS[state] },
     catalog?.metadata.name ?? "",
   ]);
-  const details = found.map((one) => detail(one, made.get(one), yes)).filter((text) => text !== "");
+  const details = found.map((one) => formatDetail(one, made.get(one), yes)).filter((text) => text !== "");
   const isOpen = !yes && found.some(({ catalog }) => catalog !== undefined);
-  const next = isOpen ? "\nNothing was written. To do it: the same with --yes\n" : "";
+  const next = isOpen ? "\nNo changes were made. Run the command with --yes to create the ClusterCatalogs.\n" : "";
   return table(terminal, HEAD, rows) + details.map((text) => `\n${text}`).join("") + next;
 }
 
-function detail({ source, text, next, catalog, notes }: SurveyedSource, made: Made | undefined, yes: boolean): string {
+function formatDetail({ source, text, next, catalog, notes }: SurveyedSource, made: Made | undefined, yes: boolean): string {
   const lines = [
     ...(text === "" ? [] : [text]),
     ...(next === "" ? [] : [`  next: ${next}`]),
     ...notes.map((note) => `note: ${note}`),
-    ...(made ? [made.isServed ? "it is served" : `it is made and not served: ${made.because ?? "unknown"}`] : []),
+    ...(made ? [made.isServed ? "created and served" : `created but not served: ${made.because ?? "unknown"}`] : []),
   ];
   if (lines.length === 0 && !catalog) return "";
   const manifest = catalog && !yes ? `---\n${toYaml(catalog)}` : "";

@@ -1,5 +1,5 @@
 import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
-import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
+import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { oneLine } from "../../../../pkg/text/escape.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -12,7 +12,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import type { MigrateCheckOptions } from "./migrateOptions.ts";
 
 const HEAD = ["NAMESPACE", "SUBSCRIPTION", "PACKAGE", "VERSION", "STATE"];
-/** Below this, reasons are told below the table only. */
+/** Minimum width for reasons in the table. */
 const WIDE = 100;
 const MOODS: Readonly<Record<MigrationState, Mood>> = {
   Eligible: "good",
@@ -21,9 +21,9 @@ const MOODS: Readonly<Record<MigrationState, Mood>> = {
   AlreadyMigrated: "faint",
 };
 
-/** A survey for people: a table, then what each is to become, why one cannot be converted, and what to do. */
-export function checkText(terminal: Pick<Terminal, "width" | "colour">, found: readonly Surveyed[]): string {
-  if (found.length === 0) return "there are no Subscriptions\n";
+/** Formats a survey as text: a table, then the target of each Subscription, or the reasons and next steps. */
+export function formatCheck(terminal: Pick<Terminal, "width" | "colour">, found: readonly SurveyedSubscription[]): string {
+  if (found.length === 0) return "no Subscriptions found\n";
   const isWide = terminal.width >= WIDE;
   const rows = found.map(({ namespace, name, packageName, version, verdict: { state, reasons } }) => {
     const why = reasons.map(({ code }) => code).filter((code) => code !== state);
@@ -33,9 +33,9 @@ export function checkText(terminal: Pick<Terminal, "width" | "colour">, found: r
   return table(terminal, isWide ? [...HEAD, "WHY"] : HEAD, rows) + details.join("");
 }
 
-/** The same for programs. */
-function checkData(found: readonly Surveyed[]): unknown {
-  const told = (reasons: readonly MigrationReason[]): unknown =>
+/** Returns a survey as JSON. */
+function buildCheckData(found: readonly SurveyedSubscription[]): unknown {
+  const toItems = (reasons: readonly MigrationReason[]): unknown =>
     reasons.map(({ code, text, next }) => ({ reason: code, message: text, next }));
   return {
     items: found.map(({ namespace, name, packageName, version, approval, verdict, eligible }) => ({
@@ -45,30 +45,33 @@ function checkData(found: readonly Surveyed[]): unknown {
       ...(version === "" ? {} : { version }),
       ...(approval === undefined ? {} : { approval }),
       state: verdict.state,
-      reasons: told(verdict.reasons),
-      remarks: told(verdict.remarks),
+      reasons: toItems(verdict.reasons),
+      remarks: toItems(verdict.remarks),
       ...(eligible ? { clusterExtension: eligible.extension } : {}),
     })),
   };
 }
 
-function detail(terminal: Pick<Terminal, "width" | "colour">, { namespace, name, approval, verdict, eligible }: Surveyed): string {
+function detail(
+  terminal: Pick<Terminal, "width" | "colour">,
+  { namespace, name, approval, verdict, eligible }: SurveyedSubscription,
+): string {
   const { state, reasons, remarks } = verdict;
-  const told = (text: string, indent = "  "): string[] => wrapText(oneLine(text), terminal.width, indent);
+  const wrap = (text: string, indent = "  "): string[] => wrapText(oneLine(text), terminal.width, indent);
   const catalog = eligible?.extension.spec.source.catalog;
   const becomes =
     eligible && catalog
       ? [
-          ...told(
-            `becomes ClusterExtension ${eligible.extension.metadata.name} in namespace ${namespace}: version ${catalog.version ?? ""} of package ${catalog.packageName} from ClusterCatalog ${eligible.offer.catalog}${approval === "Manual" ? ", where it stays until you change it, since approval is Manual" : ""}`,
+          ...wrap(
+            `becomes ClusterExtension ${eligible.extension.metadata.name} in namespace ${namespace}: version ${catalog.version ?? ""} of package ${catalog.packageName} from ClusterCatalog ${eligible.offer.catalog}${approval === "Manual" ? "; it stays at this version because the approval is Manual" : ""}`,
           ),
           `  next: olmv1 migrate convert ${name} -n ${namespace}`,
         ]
       : [];
   const lines = [
     `${namespace}/${name}: ${formatStyled(terminal, { text: state, mood: MOODS[state] })}`,
-    ...reasons.flatMap(({ text, next }) => [...told(text), `    next: ${oneLine(next)}`]), // commands are not broken
-    ...remarks.flatMap(({ text, next }) => [...told(`note: ${text}`), ...told(next, "    ")]),
+    ...reasons.flatMap(({ text, next }) => [...wrap(text), `    next: ${oneLine(next)}`]), // commands are not wrapped
+    ...remarks.flatMap(({ text, next }) => [...wrap(`note: ${text}`), ...wrap(next, "    ")]),
     ...becomes,
   ];
   return lines.map((line) => `${line}\n`).join("");
@@ -86,8 +89,8 @@ export async function showCheck(terminal: Terminal, names: readonly string[], op
     ),
   );
   await print(terminal, output, {
-    data: checkData(found),
-    text: () => checkText(terminal, found),
+    data: buildCheckData(found),
+    text: () => formatCheck(terminal, found),
     names: () => found.map(({ namespace: where, name }) => `subscription.operators.coreos.com/${name} -n ${where}`),
   });
   if (found.some(({ verdict }) => verdict.state === "Ineligible" || verdict.state === "Conflict")) terminal.exit(EXIT.no);

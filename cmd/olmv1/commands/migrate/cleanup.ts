@@ -1,4 +1,4 @@
-import { backupRef } from "../../../../pkg/migrate/backup.ts";
+import { getBackupRef } from "../../../../pkg/migrate/backup.ts";
 import { type CleanupRequest, cleanUp, findLeftovers } from "../../../../pkg/migrate/cleanup.ts";
 import { listMigrated, type MigratedRef, requireMigrated } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
@@ -6,7 +6,7 @@ import { withCluster } from "../../cli/cluster.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
+import { type BatchLine, requireOneOrAll, runBatch, showBatch } from "./batch.ts";
 import type { CleanupOptions } from "./migrateOptions.ts";
 
 /** `olmv1 migrate cleanup`. */
@@ -19,45 +19,45 @@ export async function showCleanup(terminal: Terminal, name: string | undefined, 
     const migrated = await requireMigrated(client, name, namespace, signal);
     const { metadata, spec } = migrated.extension;
     const request = { client, operatorGroup, signal };
-    const found = await withProgress(terminal, "looking for what is left of OLM v0", () => findLeftovers(migrated, request));
+    const found = await withProgress(terminal, "searching for leftovers of OLM v0", () => findLeftovers(migrated, request));
     const hasBackup = migrated.subscription !== undefined;
-    if (yes && hasBackup) await withProgress(terminal, "removing what is left of OLM v0", () => cleanUp(migrated, found, request));
-    const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [backupRef(metadata.name, spec.namespace)] : [])];
+    if (yes && hasBackup) await withProgress(terminal, "deleting leftovers of OLM v0", () => cleanUp(migrated, found, request));
+    const deleted = [...found.map(({ ref }) => ref), ...(migrated.backup ? [getBackupRef(metadata.name, spec.namespace)] : [])];
     const lines = deleted.map((ref) => `  ${describeObject(ref)}\n`).join("");
     const [title, next] = yes
-      ? ["removed", `\nSubscription ${migrated.from} cannot be brought back any more\n`]
+      ? ["deleted", `\nSubscription ${migrated.from} can no longer be restored\n`]
       : [
-          "to be removed",
-          `\nNothing was written. Afterwards there is no way back to OLM v0. To do it: olmv1 migrate cleanup ${metadata.name} --yes\n`,
+          "to be deleted",
+          `\nNo changes were made. To delete the leftovers, after which you cannot roll back: olmv1 migrate cleanup ${metadata.name} --yes\n`,
         ];
     await print(terminal, output, {
       data: { clusterExtension: metadata.name, subscription: migrated.from, removed: yes, objects: deleted },
-      text: () => (hasBackup ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "nothing is left of OLM v0\n"),
+      text: () => (hasBackup ? `${title} of Subscription ${migrated.from}:\n${lines}${next}` : "no leftovers of OLM v0\n"),
     });
   });
 }
 
-/** `olmv1 migrate cleanup --all`: by namespace and name of the Subscriptions. */
+/** Runs `olmv1 migrate cleanup --all`, sorted by namespace and name of the Subscriptions. */
 async function cleanupAll(terminal: Terminal, options: CleanupOptions): Promise<void> {
   const { namespace, output, yes = false, keepGoing = false, operatorGroup = false } = options;
   const { signal } = terminal;
   await withCluster(options, (client) =>
-    withProgress(terminal, "looking for what is left of OLM v0", async (progress) => {
+    withProgress(terminal, "searching for leftovers of OLM v0", async (progress) => {
       const found = await listMigrated(client, namespace, signal);
-      const batch = await oneByOne(found, { keepGoing: keepGoing || !yes, signal }, (one) => {
-        progress.now(`${yes ? "removing" : "looking for"} what is left of ${one.namespace}/${one.name}`);
-        return cleanedUp(one, { client, operatorGroup, signal }, yes);
+      const batch = await runBatch(found, { keepGoing: keepGoing || !yes, signal }, (one) => {
+        progress.now(`${yes ? "deleting" : "searching for"} leftovers of ${one.namespace}/${one.name}`);
+        return cleanUpOne(one, { client, operatorGroup, signal }, yes);
       });
       const isReady = batch.lines.some(({ kind }) => kind === "ready");
-      const next = "\nNothing was written. Afterwards there is no way back to OLM v0. To do it: olmv1 migrate cleanup --all --yes\n";
+      const next = "\nNo changes were made. To delete the leftovers, after which you cannot roll back: olmv1 migrate cleanup --all --yes\n";
       await showBatch(terminal, output, batch, isReady ? next : "");
     }),
   );
 }
 
-async function cleanedUp(one: MigratedRef, request: CleanupRequest, yes: boolean): Promise<Omit<BatchLine, "namespace" | "name">> {
+async function cleanUpOne(one: MigratedRef, request: CleanupRequest, yes: boolean): Promise<Omit<BatchLine, "namespace" | "name">> {
   const migrated = await one.read();
-  if (migrated.subscription === undefined) return { result: "NothingLeft", detail: "it was cleaned up before", kind: "passed" };
+  if (migrated.subscription === undefined) return { result: "NothingLeft", detail: "already cleaned up", kind: "passed" };
   const found = await findLeftovers(migrated, request);
   const { name } = migrated.extension.metadata;
   const detail = `${found.length} objects and the backups of ClusterExtension ${name}`;

@@ -2,23 +2,23 @@ import { writeFile } from "node:fs/promises";
 import type { ClusterExtension } from "../../../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../../../pkg/api/constants.ts";
 import { ANNOTATION_MIGRATED_FROM, type ConversionStep, LABEL_MIGRATION } from "../../../../pkg/api/migration.ts";
-import { messageOf } from "../../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
-import { backupFile } from "../../../../pkg/migrate/backup.ts";
+import { formatBackupFile } from "../../../../pkg/migrate/backup.ts";
 import { CatalogOffers } from "../../../../pkg/migrate/catalogOffers.ts";
-import { findMigrated, type Migrated } from "../../../../pkg/migrate/migratedExtensions.ts";
+import { findMigrated, type MigratedExtension } from "../../../../pkg/migrate/migratedExtensions.ts";
 import { CSV, readOrNone } from "../../../../pkg/migrate/olmV0Cluster.ts";
 import {
   type Conversion,
   type ConversionSettings,
   type ConversionSource,
-  markedBy,
+  getMarkIdentity,
   planConversion,
 } from "../../../../pkg/migrate/planConversion.ts";
 import { WaitTimeoutError } from "../../../../pkg/migrate/poll.ts";
 import { runConversion } from "../../../../pkg/migrate/runConversion.ts";
-import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
-import { type Surveyed, survey } from "../../../../pkg/migrate/survey.ts";
+import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
+import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { describeObject } from "../../../../pkg/release/identity.ts";
 import { type BundleReader, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { withCluster } from "../../cli/cluster.ts";
@@ -27,19 +27,19 @@ import { print } from "../../cli/output.ts";
 import { type Progress, withProgress } from "../../cli/progress.ts";
 import { parseProxySettings } from "../../cli/proxySettings.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { type BatchLine, oneByOne, requireOneOrAll, showBatch } from "./batch.ts";
-import { checkText } from "./check.ts";
-import { conversionData, conversionText } from "./conversionText.ts";
+import { type BatchLine, requireOneOrAll, runBatch, showBatch } from "./batch.ts";
+import { formatCheck } from "./check.ts";
+import { buildConversionData, formatConversion } from "./conversionText.ts";
 import type { MigrateConvertOptions } from "./migrateOptions.ts";
 
-/** Keeps the objects of OLM v0 in a file where one is asked for. @param flag wx for a new file, a to append. */
+/** Writes the objects of OLM v0 to the backup file, if requested. @param flag wx for a new file, a to append. */
 async function writeBackup(path: string | undefined, { source }: Conversion, flag: "wx" | "a"): Promise<void> {
   const { subscription, csv, group } = source;
-  if (path !== undefined) await writeFile(path, backupFile([group, csv, subscription]), { flag, mode: 0o600 });
+  if (path !== undefined) await writeFile(path, formatBackupFile([group, csv, subscription]), { flag, mode: 0o600 });
 }
 
-/** Carries a conversion out. @param done called with each step once it is done. @throws DidNotCome where something did not come in time. */
-function carriedOut(
+/** Runs a conversion. @param done called after each step. @throws WaitTimeoutError if a step does not complete in time. */
+function runSteps(
   { terminal, options, client, progress }: Session,
   conversion: Conversion,
   done: (step: ConversionStep) => void,
@@ -50,12 +50,12 @@ function carriedOut(
     unpin,
     timeoutMs: timeout,
     signal: terminal.signal,
-    tell: (what) => progress.now(what),
+    tell: (step) => progress.now(step),
     done,
   });
 }
 
-/** With what conversions are made. */
+/** Context of conversions. */
 interface Session {
   readonly terminal: Terminal;
   readonly options: MigrateConvertOptions;
@@ -64,23 +64,22 @@ interface Session {
   readonly progress: Progress;
 }
 
-/** @throws Error where two ServiceAccounts are asked for. */
+/** @throws Error for two options with a ServiceAccount. */
 function requireOneAccount({ serviceAccount, createServiceAccount }: MigrateConvertOptions): void {
   if (serviceAccount !== undefined && createServiceAccount !== undefined)
-    throw new Error("--service-account names one that exists, --create-service-account makes one: give one of them");
+    throw new Error("use either --service-account or --create-service-account");
 }
 
-/** Whether it is said as whom extensions are installed. */
+/** Returns whether the options name a ServiceAccount. */
 function hasAccount({ serviceAccount, createServiceAccount }: MigrateConvertOptions): boolean {
   return serviceAccount !== undefined || createServiceAccount !== undefined;
 }
 
-/** What is told where it has to be said, and is not. */
 const NO_ACCOUNT =
-  "as whom is the extension to be installed? Give --create-service-account, which makes an identity with the rights that the bundle needs, or --service-account NAME";
+  "no ServiceAccount: use --create-service-account to create one with the permissions that the bundle needs, or --service-account NAME";
 
-/** How a conversion is planned in a session. */
-function settingsOf(
+/** Returns the settings for planning a conversion. */
+function getSettings(
   { terminal, options, client, reader }: Pick<Session, "terminal" | "options" | "client" | "reader">,
   offers: CatalogOffers,
   createsServiceAccount: boolean,
@@ -99,18 +98,18 @@ function settingsOf(
   };
 }
 
-/** A Subscription that is looked at again, and what converting it would do; nothing of the latter where it is not eligible. */
+/** A Subscription and, if it is eligible, its planned conversion. */
 interface PlannedConversion {
-  readonly surveyed: Surveyed;
+  readonly surveyed: SurveyedSubscription;
   readonly conversion?: Conversion;
 }
 
 /**
- * What converting a Subscription that was not begun would do.
- * @param offers what catalogs were found to say before; otherwise they are read.
- * @throws Error where there is none of that name, or several.
+ * Plans the conversion of a Subscription that has not been started.
+ * @param known content of catalogs; without it, the catalogs are read.
+ * @throws Error if no Subscription or several have the name.
  */
-async function plannedConversion(
+async function planNewConversion(
   { terminal, options, client, reader, progress }: Session,
   { name, namespace }: { name: string; namespace: string | undefined },
   known?: CatalogOffers,
@@ -126,53 +125,53 @@ async function plannedConversion(
     extensionName,
     serviceAccount: serviceAccount ?? (createServiceAccount === true ? undefined : createServiceAccount),
     signal: terminal.signal,
-    tell: (what) => progress.now(what),
+    tell: (step) => progress.now(step),
   });
-  const surveyed = onlyOne(found, name);
+  const surveyed = requireOne(found, name);
   if (!surveyed.eligible) return { surveyed };
-  progress.now(`comparing the bundle with what is installed of ${surveyed.namespace}/${name}`);
-  const settings = settingsOf({ terminal, options, client, reader }, offers, serviceAccount === undefined);
+  progress.now(`comparing the bundle with the installed objects of ${surveyed.namespace}/${name}`);
+  const settings = getSettings({ terminal, options, client, reader }, offers, serviceAccount === undefined);
   return { surveyed, conversion: await planConversion(surveyed.eligible, settings) };
 }
 
-function onlyOne(found: readonly Surveyed[], name: string): Surveyed {
+function requireOne(found: readonly SurveyedSubscription[], name: string): SurveyedSubscription {
   const [one, ...others] = found;
   if (one && others.length === 0) return one;
-  throw new Error(`there are Subscriptions "${name}" in several namespaces: say which with --namespace`);
+  throw new Error(`several namespaces have a Subscription "${name}": select one with --namespace`);
 }
 
 /**
- * A conversion that was begun, as it goes on: what is written down of it counts, not what the command line says.
- * @throws Error where its Subscription or ClusterServiceVersion is gone without a backup, or no ClusterCatalog has the bundle any more.
+ * Plans the rest of a conversion that was started. The backup determines the settings, not the command line.
+ * @throws Error if the Subscription or ClusterServiceVersion is missing without a backup, or no ClusterCatalog contains the bundle.
  */
-async function resumedConversion(session: Session, begun: Migrated): Promise<Conversion> {
+async function planResumedConversion(session: Session, begun: MigratedExtension): Promise<Conversion> {
   const { terminal, options, client, reader, progress } = session;
-  const source = await sourceOf(client, begun);
+  const source = await readSource(client, begun);
   const { backup } = begun;
-  if (backup) return { source, csv: markedBy(source), rights: [], objects: [], findings: [], notes: [], marks: backup.marks };
-  const { packageName } = subscriptionFrom(source.subscription);
+  if (backup) return { source, csv: getMarkIdentity(source), rights: [], objects: [], findings: [], notes: [], marks: backup.marks };
+  const { packageName } = parseSubscription(source.subscription);
   const offers = await CatalogOffers.read(client, {
     given: options.catalogDir,
     packages: new Set([packageName]),
     reader,
     signal: terminal.signal,
-    tell: (what) => progress.now(what),
+    tell: (step) => progress.now(step),
   });
   const [offer] = offers.of(packageName, source.csv.metadata.name).bundles;
-  if (!offer) throw new Error(`no ClusterCatalog has bundle "${source.csv.metadata.name}" of package "${packageName}" any more`);
-  return planConversion({ ...source, offer }, settingsOf(session, offers, await mayMakeAccount(client, begun)));
+  if (!offer) throw new Error(`no ClusterCatalog contains bundle "${source.csv.metadata.name}" of package "${packageName}"`);
+  return planConversion({ ...source, offer }, getSettings(session, offers, await ownsAccount(client, begun)));
 }
 
-async function sourceOf(client: Client, { extension, subscription, group, backup }: Migrated): Promise<ConversionSource> {
-  if (!subscription) throw new Error(`ClusterExtension "${extension.metadata.name}" keeps no backup of its Subscription`);
-  const { namespace, installedCsv = "" } = subscriptionFrom(subscription);
+async function readSource(client: Client, { extension, subscription, group, backup }: MigratedExtension): Promise<ConversionSource> {
+  if (!subscription) throw new Error(`ClusterExtension "${extension.metadata.name}" has no backup of its Subscription`);
+  const { namespace, installedCsv = "" } = parseSubscription(subscription);
   const csv = backup?.csv ?? (await readOrNone(client, { ...CSV, namespace, name: installedCsv }));
-  if (!csv) throw new Error(`${describeObject({ ...CSV, namespace, name: installedCsv })} does not exist, and there is no backup of it`);
+  if (!csv) throw new Error(`${describeObject({ ...CSV, namespace, name: installedCsv })} does not exist, and has no backup`);
   return { subscription, csv, group, extension: { ...extension, apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, offer: { image: "" } };
 }
 
-/** It was made by this conversion, or is not there yet. */
-async function mayMakeAccount(client: Client, { extension }: Migrated): Promise<boolean> {
+/** Returns whether the conversion created the ServiceAccount, or has yet to create it. */
+async function ownsAccount(client: Client, { extension }: MigratedExtension): Promise<boolean> {
   const { namespace, serviceAccount } = extension.spec;
   const found = await client.get(
     { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" },
@@ -184,30 +183,30 @@ async function mayMakeAccount(client: Client, { extension }: Migrated): Promise<
 type Line = Omit<BatchLine, "namespace" | "name">;
 
 /**
- * `olmv1 migrate convert --all`: by namespace and name. None of them needs another: what depends on others, or is needed by them, is not eligible. Each
- * is judged again when its turn comes, since what was converted before may count.
+ * Runs `olmv1 migrate convert --all`, sorted by namespace and name. The order does not matter, because Subscriptions with dependencies or dependents
+ * are not eligible. Each is checked again before its conversion, because earlier conversions may affect it.
  */
 async function convertAll(session: Session): Promise<void> {
   const { terminal, options, client, reader, progress } = session;
   const { namespace, catalogDir, yes = false, keepGoing = false, name, createServiceAccount } = options;
   if (name !== undefined || typeof createServiceAccount === "string")
-    throw new Error("with --all every extension gets the name of its Subscription, and the ServiceAccount that is made one of its own");
+    throw new Error("with --all, --name and a name for --create-service-account are not supported: names derive from the Subscriptions");
   if (yes && !hasAccount(options)) throw new Error(NO_ACCOUNT);
   const { signal } = terminal;
-  const { found, offers } = await survey({ client, reader, names: [], namespace, catalogDir, signal, tell: (what) => progress.now(what) });
+  const { found, offers } = await survey({ client, reader, names: [], namespace, catalogDir, signal, tell: (step) => progress.now(step) });
   const backup = new BackupFlag();
-  const batch = await oneByOne(found, { keepGoing: keepGoing || !yes, signal }, (one) => lineOf(session, one, offers, backup));
+  const batch = await runBatch(found, { keepGoing: keepGoing || !yes, signal }, (one) => convertOne(session, one, offers, backup));
   const isReady = batch.lines.some(({ kind }) => kind === "ready");
   const account = options.serviceAccount === undefined ? "--create-service-account" : `--service-account ${options.serviceAccount}`;
   const next = isReady
-    ? `\nNothing was written. One of them in full: olmv1 migrate convert NAME -n NAMESPACE. To do it: olmv1 migrate convert --all${namespace === undefined ? "" : ` -n ${namespace}`} ${account} --yes\n`
+    ? `\nNo changes were made. Details of one Subscription: olmv1 migrate convert NAME -n NAMESPACE. To convert: olmv1 migrate convert --all${namespace === undefined ? "" : ` -n ${namespace}`} ${account} --yes\n`
     : batch.lines.some(({ kind }) => kind === "left" || kind === "failed")
-      ? "why, and what to do about it: olmv1 migrate check\n"
+      ? "Reasons and next steps: olmv1 migrate check\n"
       : "";
   await showBatch(terminal, options.output, batch, next);
 }
 
-/** The first backup makes the file, which may not be there before; the others go behind it. */
+/** Flags for the backup file: the first backup creates it, and it must not exist; others append. */
 class BackupFlag {
   #isBegun = false;
 
@@ -218,32 +217,37 @@ class BackupFlag {
   }
 }
 
-async function lineOf(session: Session, { namespace, name, verdict }: Surveyed, offers: CatalogOffers, backup: BackupFlag): Promise<Line> {
+async function convertOne(
+  session: Session,
+  { namespace, name, verdict }: SurveyedSubscription,
+  offers: CatalogOffers,
+  backup: BackupFlag,
+): Promise<Line> {
   const { terminal, options, client } = session;
   const [reason] = verdict.reasons;
   if (verdict.state === "AlreadyMigrated") return { result: "AlreadyMigrated", detail: reason?.text ?? "", kind: "passed" };
   if (reason?.code === "ConversionUnfinished") {
     if (!options.yes) return { result: "Unfinished", detail: reason.text, kind: "ready" };
     const begun = await findMigrated(client, name, namespace, terminal.signal);
-    if (begun?.subscription) return converted(session, await resumedConversion(session, begun));
+    if (begun?.subscription) return convertPlanned(session, await planResumedConversion(session, begun));
   }
-  const { surveyed, conversion } = await plannedConversion(session, { name, namespace }, offers);
+  const { surveyed, conversion } = await planNewConversion(session, { name, namespace }, offers);
   if (!conversion) {
     const { state, reasons } = surveyed.verdict;
     return { result: state, detail: reasons.map(({ code, text }) => `${code}: ${text}`).join("; "), kind: "left" };
   }
   if (options.yes && conversion.findings.length === 0) await writeBackup(options.backup, conversion, backup.next());
-  return converted(session, conversion);
+  return convertPlanned(session, conversion);
 }
 
-async function converted(session: Session, conversion: Conversion): Promise<Line> {
+async function convertPlanned(session: Session, conversion: Conversion): Promise<Line> {
   const { name } = conversion.source.extension.metadata;
   const [finding, ...others] = conversion.findings;
   if (finding)
     return { result: "Refused", detail: `${finding.text}${others.length > 0 ? `, and ${others.length} more` : ""}`, kind: "failed" };
-  if (!session.options.yes) return { result: "Eligible", detail: wouldBe(conversion), kind: "ready" };
+  if (!session.options.yes) return { result: "Eligible", detail: summarizeConversion(conversion), kind: "ready" };
   session.progress.now(`converting ${name}`);
-  const { spec } = await carriedOut(session, conversion, () => undefined);
+  const { spec } = await runSteps(session, conversion, () => undefined);
   const { version } = spec.source.catalog ?? {};
   return {
     result: "Converted",
@@ -252,14 +256,14 @@ async function converted(session: Session, conversion: Conversion): Promise<Line
   };
 }
 
-/** What a conversion would do, in a line. */
-function wouldBe({ source, objects }: Conversion): string {
+/** Summarizes a conversion in a line. */
+function summarizeConversion({ source, objects }: Conversion): string {
   const of = (wanted: string): number => objects.filter(({ action }) => action === wanted).length;
   const restarts = objects.filter((object) => object.restarts).length;
   const parts = [
-    `${of("keep") + of("change")} objects taken over${of("change") > 0 ? `, ${of("change")} of them changed` : ""}`,
-    ...(of("create") > 0 ? [`${of("create")} made`] : []),
-    ...(of("leave") > 0 ? [`${of("leave")} left over`] : []),
+    `${of("keep") + of("change")} objects adopted${of("change") > 0 ? `, ${of("change")} changed` : ""}`,
+    ...(of("create") > 0 ? [`${of("create")} created`] : []),
+    ...(of("leave") > 0 ? [`${of("leave")} left`] : []),
     restarts > 0 ? `Pods of ${restarts} restart` : "no Pod restarts",
   ];
   return `becomes ${CLUSTER_EXTENSION} ${source.extension.metadata.name}: ${parts.join(", ")}`;
@@ -273,7 +277,7 @@ export async function showConvert(terminal: Terminal, name: string | undefined, 
     throw new Error(NO_ACCOUNT);
   await withReader(options, (reader) =>
     withCluster(options, (client) =>
-      withProgress(terminal, "looking at Subscriptions", (progress) => {
+      withProgress(terminal, "reading Subscriptions", (progress) => {
         const session = { terminal, options, client, reader, progress };
         return name === undefined ? convertAll(session) : run(session, name);
       }),
@@ -288,54 +292,52 @@ function isBegun(name: string, options: MigrateConvertOptions, signal: AbortSign
 async function run(session: Session, name: string): Promise<void> {
   const { terminal, options, client } = session;
   const begun = await findMigrated(client, name, options.namespace, terminal.signal);
-  if (begun?.subscription) return goOn(session, begun);
-  const { surveyed, conversion } = await plannedConversion(session, { name, namespace: options.namespace });
+  if (begun?.subscription) return resume(session, begun);
+  const { surveyed, conversion } = await planNewConversion(session, { name, namespace: options.namespace });
   if (!conversion) {
-    terminal.out(checkText(terminal, [surveyed]));
+    terminal.out(formatCheck(terminal, [surveyed]));
     return terminal.exit(EXIT.no);
   }
-  const isRefused = conversion.findings.length > 0;
-  if (isRefused) terminal.exit(EXIT.no);
-  if (!options.yes || isRefused) {
+  const isBlocked = conversion.findings.length > 0;
+  if (isBlocked) terminal.exit(EXIT.no);
+  if (!options.yes || isBlocked) {
     await print(terminal, options.output, {
-      data: conversionData(conversion),
-      text: () => conversionText(conversion) + nextLine(session, name, conversion),
+      data: buildConversionData(conversion),
+      text: () => formatConversion(conversion) + formatNextStep(session, name, conversion),
     });
     return undefined;
   }
   await writeBackup(options.backup, conversion, "wx");
-  return carryOut(session, conversion);
+  return runConversionSteps(session, conversion);
 }
 
-/** Goes on with a conversion that was begun, or says how. */
-async function goOn(session: Session, begun: Migrated): Promise<void> {
+/** Continues a conversion that was started, or prints how. */
+async function resume(session: Session, begun: MigratedExtension): Promise<void> {
   const { terminal, options } = session;
   const { extension, step, from } = begun;
   const { name } = extension.metadata;
   if (step === "Installed" && !options.unpin) {
-    terminal.out(
-      `${CLUSTER_EXTENSION} ${name} has taken the place of Subscription ${from}: nothing is left to do but olmv1 migrate cleanup ${name}\n`,
-    );
+    terminal.out(`${CLUSTER_EXTENSION} ${name} has replaced Subscription ${from}; to delete leftovers: olmv1 migrate cleanup ${name}\n`);
     return;
   }
   if (!options.yes) {
     terminal.out(
-      `the conversion of Subscription ${from} to ${CLUSTER_EXTENSION} ${name} stopped ${step === undefined ? "before its first step" : `after step ${step}`}\ngo on: olmv1 migrate convert ${name} --yes\ntake it back: olmv1 migrate rollback ${name} --yes\n`,
+      `the conversion of Subscription ${from} to ${CLUSTER_EXTENSION} ${name} stopped ${step === undefined ? "before its first step" : `after step ${step}`}\nto continue: olmv1 migrate convert ${name} --yes\nto roll back: olmv1 migrate rollback ${name} --yes\n`,
     );
     return terminal.exit(EXIT.no);
   }
-  const conversion = await resumedConversion(session, begun);
-  if (conversion.findings.length === 0) return carryOut(session, conversion);
-  terminal.out(conversionText(conversion));
+  const conversion = await planResumedConversion(session, begun);
+  if (conversion.findings.length === 0) return runConversionSteps(session, conversion);
+  terminal.out(formatConversion(conversion));
   return terminal.exit(EXIT.no);
 }
 
-async function carryOut(session: Session, conversion: Conversion): Promise<void> {
+async function runConversionSteps(session: Session, conversion: Conversion): Promise<void> {
   const { terminal, options } = session;
   const { name } = conversion.source.extension.metadata;
   const done: string[] = [];
   try {
-    const extension = await carriedOut(session, conversion, (step) => {
+    const extension = await runSteps(session, conversion, (step) => {
       done.push(step);
       if (options.output === "text") terminal.out(`${step}\n`);
     });
@@ -346,19 +348,19 @@ async function carryOut(session: Session, conversion: Conversion): Promise<void>
         `\n${CLUSTER_EXTENSION} ${name} is installed and ready${version === undefined ? "" : `, pinned at version ${version}`}\n` +
         (version === undefined
           ? ""
-          : `to have it follow its channel: kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'\n`) +
-        `what is left of OLM v0: olmv1 migrate cleanup ${name}\nback to OLM v0: olmv1 migrate rollback ${name}\n`,
+          : `to follow the channel: kubectl patch clusterextension ${name} --type merge -p '{"spec":{"source":{"catalog":{"version":null}}}}'\n`) +
+        `to delete leftovers of OLM v0: olmv1 migrate cleanup ${name}\nto roll back to OLM v0: olmv1 migrate rollback ${name}\n`,
     });
   } catch (err) {
     if (!(err instanceof WaitTimeoutError)) throw err;
-    terminal.err(`olmv1: ${messageOf(err)}\n`);
+    terminal.err(`olmv1: ${getErrorMessage(err)}\n`);
     terminal.exit(EXIT.no);
   }
 }
 
-function nextLine({ options }: Session, name: string, { source, findings }: Conversion): string {
+function formatNextStep({ options }: Session, name: string, { source, findings }: Conversion): string {
   if (findings.length > 0) return "";
   const { namespace } = source.subscription.metadata;
   const account = options.serviceAccount === undefined ? "--create-service-account" : `--service-account ${options.serviceAccount}`;
-  return `\nNothing was written. To do it: olmv1 migrate convert ${name} -n ${namespace ?? ""} ${account} --yes\n`;
+  return `\nNo changes were made. To convert: olmv1 migrate convert ${name} -n ${namespace ?? ""} ${account} --yes\n`;
 }

@@ -25,7 +25,7 @@ export interface MigrateConvertOptions extends MigrateCheckOptions, ReleaseOptio
   keepGoing?: boolean;
   name?: string;
   serviceAccount?: string;
-  /** True where it has no name. */
+  /** True without a name. */
   createServiceAccount?: string | true;
   yes?: boolean;
   backup?: string;

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../../pkg/api/k8s.ts";
-import { installedCsvFrom } from "../../../../pkg/migrate/clusterServiceVersion.ts";
-import { decideEligibility, judgeMigrated } from "../../../../pkg/migrate/eligibility.ts";
-import type { Surroundings } from "../../../../pkg/migrate/eligibilityInput.ts";
-import { extensionFor } from "../../../../pkg/migrate/extensionManifest.ts";
-import { convertedObject, leftBehind } from "../../../../pkg/migrate/objectConversion.ts";
-import { operatorGroupFrom } from "../../../../pkg/migrate/operatorGroup.ts";
+import { parseInstalledCsv } from "../../../../pkg/migrate/clusterServiceVersion.ts";
+import { checkMigrated, decideEligibility } from "../../../../pkg/migrate/eligibility.ts";
+import type { EligibilityInput } from "../../../../pkg/migrate/eligibilityInput.ts";
+import { buildExtension } from "../../../../pkg/migrate/extensionManifest.ts";
+import { describeConvertedObject, describeLeftover } from "../../../../pkg/migrate/objectConversion.ts";
+import { parseOperatorGroup } from "../../../../pkg/migrate/operatorGroup.ts";
 import type { Conversion } from "../../../../pkg/migrate/planConversion.ts";
-import { subscriptionFrom } from "../../../../pkg/migrate/subscription.ts";
-import type { Surveyed } from "../../../../pkg/migrate/survey.ts";
-import { checkText } from "./check.ts";
-import { conversionText } from "./conversionText.ts";
+import { parseSubscription } from "../../../../pkg/migrate/subscription.ts";
+import type { SurveyedSubscription } from "../../../../pkg/migrate/survey.ts";
+import { formatCheck } from "./check.ts";
+import { formatConversion } from "./conversionText.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const NAMESPACE = "operators";
@@ -51,13 +51,13 @@ const offerOf = (name: string) => ({
   channels: ["stable"],
 });
 
-function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<Surroundings> } = {}): Surveyed {
+function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<EligibilityInput> } = {}): SurveyedSubscription {
   const [subscription, csv] = [subscriptionOf(name, given.spec), csvOf(name, given.csv)];
-  const read = subscriptionFrom(subscription);
-  const group = operatorGroupFrom(GROUP);
+  const read = parseSubscription(subscription);
+  const group = parseOperatorGroup(GROUP);
   const offer = offerOf(name);
   const verdict = decideEligibility(read, {
-    csv: installedCsvFrom(csv),
+    csv: parseInstalledCsv(csv),
     groups: [group],
     subscriptions: [read],
     csvs: [],
@@ -66,13 +66,13 @@ function surveyed(name: string, given: { spec?: object; csv?: object; around?: P
     extensionName: name,
     ...given.around,
   });
-  const extension = extensionFor({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
+  const extension = buildExtension({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
   const eligible = verdict.offer ? { eligible: { subscription, csv, group: GROUP, offer, extension } } : {};
   return { namespace: NAMESPACE, name, packageName: read.packageName, version: "1.2.0", approval: read.approval, verdict, ...eligible };
 }
 
-const migrated = judgeMigrated({ name: "quay", packageName: "quay", migratedFrom: "operators/quay", step: "Installed" }, []);
-const FOUND: Surveyed[] = [
+const migrated = checkMigrated({ name: "quay", packageName: "quay", migratedFrom: "operators/quay", step: "Installed" }, []);
+const FOUND: SurveyedSubscription[] = [
   surveyed("argocd-operator", { spec: { installPlanApproval: "Manual", config: { env: [{ name: "LOG", value: "debug" }] } } }),
   surveyed("keycloak-operator", {
     csv: { installModes: [{ type: "OwnNamespace", supported: true }] },
@@ -85,11 +85,11 @@ const FOUND: Surveyed[] = [
 ];
 
 test.for([80, 200])("every state is told in %i columns", async (width) => {
-  await expect(checkText({ width, colour: false }, FOUND)).toMatchFileSnapshot(join(GOLDENS, `migrate-check-${width}.txt`));
+  await expect(formatCheck({ width, colour: false }, FOUND)).toMatchFileSnapshot(join(GOLDENS, `migrate-check-${width}.txt`));
 });
 
 test("nothing is told as nothing", () => {
-  expect(checkText({ width: 80, colour: false }, [])).toBe("there are no Subscriptions\n");
+  expect(formatCheck({ width: 80, colour: false }, [])).toBe("no Subscriptions found\n");
 });
 
 test("a plan tells its order, every object, every field that changes, and what is written", async () => {
@@ -107,17 +107,17 @@ test("a plan tells its order, every object, every field that changes, and what i
     csv: { namespace: NAMESPACE, name: "argocd-operator.v1.2.0", definitions: [], packageName: "argocd-operator" },
     rights: [account],
     objects: [
-      convertedObject(
+      describeConvertedObject(
         deployment,
         [{ path: "spec.template.spec.containers[name=manager].env[name=LOG].value", before: '"info"', after: '"debug"' }],
         "other",
       ),
-      convertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, [], "none"),
-      convertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
-      leftBehind(role),
+      describeConvertedObject({ apiVersion: "v1", kind: "ServiceAccount", namespace: NAMESPACE, name: "argocd-operator" }, [], "none"),
+      describeConvertedObject({ ...role, name: "argocd-operator.v1.2.0-1a2b3c" }, [], undefined),
+      describeLeftover(role),
     ],
     findings: [],
     notes: ["the API server warns about Deployment operators/argocd-operator: would violate PodSecurity"],
   };
-  await expect(conversionText(conversion)).toMatchFileSnapshot(join(GOLDENS, "migrate-convert.txt"));
+  await expect(formatConversion(conversion)).toMatchFileSnapshot(join(GOLDENS, "migrate-convert.txt"));
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { extensionNamed } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../api/constants.ts";
-import { type UpgradeChange, upgradeWanted } from "./extensionSpec.ts";
+import { buildUpgradedExtension, type UpgradeChange } from "./extensionSpec.ts";
 
 const EXTENSION = extensionNamed("x", { packageName: "p", version: "1.x", channels: ["stable"] });
 
@@ -11,8 +11,8 @@ test.for<[string, UpgradeChange, object]>([
   ["another range", { version: "2.x", channel: [] }, { version: "2.x", channels: ["stable"] }],
   ["any version", { anyVersion: true, channel: [] }, { channels: ["stable"] }],
   ["other channels", { channel: ["fast"] }, { version: "1.x", channels: ["fast"] }],
-])("upgradeWanted applies %s", ([, change, want]) => {
-  const { catalog } = upgradeWanted(EXTENSION, change).spec.source;
+])("buildUpgradedExtension applies %s", ([, change, want]) => {
+  const { catalog } = buildUpgradedExtension(EXTENSION, change).spec.source;
   expect(catalog).toEqual({ packageName: "p", upgradeConstraintPolicy: "CatalogProvided", ...want });
 });
 
@@ -20,8 +20,8 @@ test.for<[string, (extension: ClusterExtension) => void, string]>([
   ["is being deleted", ({ metadata }) => (metadata.deletionTimestamp = "2026-03-10T12:00:00Z"), "is being deleted"],
   ["is suspended", ({ spec }) => (spec.suspend = true), "spec.suspend"],
   ["is kept at a revision", ({ metadata }) => (metadata.annotations = { [ANNOTATION_ROLLBACK_TO]: "3" }), "olmv1 rollback x --cancel"],
-])("upgradeWanted rejects an extension that %s", ([, change, text]) => {
+])("buildUpgradedExtension rejects an extension that %s", ([, change, text]) => {
   const extension = structuredClone(EXTENSION);
   change(extension);
-  expect(() => upgradeWanted(extension, { channel: [] })).toThrow(text);
+  expect(() => buildUpgradedExtension(extension, { channel: [] })).toThrow(text);
 });

@@ -10,7 +10,7 @@ const MAX_NAME = 64;
 const MAX_LISTED = 4;
 
 /** Formats a package name; quoted only if it contains unusual characters. */
-export function shownName(name: string): string {
+export function formatPackageName(name: string): string {
   const short = truncate(name.trim(), MAX_NAME);
   return /^[-.0-9A-Za-z]+\u2026?$/.test(short) ? short : goQuote(short);
 }
@@ -31,18 +31,22 @@ function compareBundles(a: SolverBundle, b: SolverBundle): number {
 }
 
 /** Returns the bundle's version, or its name if it has none. */
-export function versionText({ version, name }: SolverBundle): string {
+export function formatBundleVersion({ version, name }: SolverBundle): string {
   return truncate(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
 }
 
 function versionsInOrder(bundles: readonly SolverBundle[]): string[] {
-  return [...new Set(bundles.toSorted(compareBundles).map(versionText))];
+  return [...new Set(bundles.toSorted(compareBundles).map(formatBundleVersion))];
 }
 
 /**
  * Formats the versions of bundles of one package: `1.0.0, 1.1.0 and 1.3.0`. Three or more that are consecutive in `all` become `1.0.0 to 1.2.0`.
  */
-export function versionsText(bundles: readonly SolverBundle[], all: readonly SolverBundle[], conjunction: "and" | "or" = "and"): string {
+export function formatBundleVersions(
+  bundles: readonly SolverBundle[],
+  all: readonly SolverBundle[],
+  conjunction: "and" | "or" = "and",
+): string {
   const told = new Set(versionsInOrder(bundles));
   const runs: string[][] = [];
   let isOpen = false;
@@ -58,16 +62,16 @@ export function versionsText(bundles: readonly SolverBundle[], all: readonly Sol
 }
 
 /** Formats bundles of several packages: `b 1.0.0 to 1.5.0 and d 2.0.0`. */
-export function bundlesText(bundles: readonly SolverBundle[], candidatesOf: (packageName: string) => readonly SolverBundle[]): string {
+export function formatBundles(bundles: readonly SolverBundle[], candidatesOf: (packageName: string) => readonly SolverBundle[]): string {
   const byPackage = Map.groupBy(bundles, ({ packageName }) => packageName);
   return formatConjunction(
     [...byPackage.keys()]
       .sort(compareText)
-      .map((name) => `${shownName(name)} ${versionsText(byPackage.get(name) ?? [], candidatesOf(name))}`),
+      .map((name) => `${formatPackageName(name)} ${formatBundleVersions(byPackage.get(name) ?? [], candidatesOf(name))}`),
   );
 }
 
 /** Reports whether the formatted bundles are a single version. Several catalogs may offer the same version of a package. */
 export function isOneInText(bundles: readonly SolverBundle[]): boolean {
-  return new Set(bundles.map((bundle) => `${bundle.packageName} ${versionText(bundle)}`)).size === 1;
+  return new Set(bundles.map((bundle) => `${bundle.packageName} ${formatBundleVersion(bundle)}`)).size === 1;
 }

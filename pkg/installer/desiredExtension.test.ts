@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_METADATA_NAME } from "../api/constants.ts";
-import { changedPaths, extensionWanted, type Said } from "./extensionSpec.ts";
+import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "./extensionSpec.ts";
 
-const SAID: Said = {
+const SAID: ExtensionOptions = {
   packageName: "p",
   namespace: "ns",
   serviceAccount: "installer",
@@ -14,7 +14,7 @@ const SAID: Said = {
 };
 const PLAIN = { namespace: "ns", serviceAccount: { name: "installer" }, source: { sourceType: "Catalog", catalog: { packageName: "p" } } };
 
-test.for<[string, Partial<Said>, object]>([
+test.for<[string, Partial<ExtensionOptions>, object]>([
   ["nothing but a package", {}, PLAIN],
   ["no ServiceAccount", { serviceAccount: undefined }, { namespace: "ns", source: PLAIN.source }],
   [
@@ -49,15 +49,15 @@ test.for<[string, Partial<Said>, object]>([
     { watchNamespace: ["a", "b"], config: { deploymentConfig: {} } },
     { config: { configType: "Inline", inline: { deploymentConfig: {}, watchNamespaces: ["a", "b"] } } },
   ],
-])("extensionWanted builds an extension with %s", ([, said, want]) => {
-  const { spec, ...rest } = extensionWanted("x", { ...SAID, ...said });
+])("buildDesiredExtension builds an extension with %s", ([, said, want]) => {
+  const { spec, ...rest } = buildDesiredExtension("x", { ...SAID, ...said });
   expect(spec).toMatchObject(want);
   expect(ClusterExtension.safeParse({ ...rest, spec }).error).toBeUndefined();
 });
 
-test("extensionWanted keeps values of the existing extension when options are omitted", () => {
-  const before = extensionWanted("x", { ...SAID, version: "1.x", watchNamespace: ["a"], approval: "Manual" }).spec;
-  expect(changedPaths(before, extensionWanted("x", SAID, before).spec)).toEqual([]);
-  const other = extensionWanted("x", { ...SAID, version: "2.x", channel: ["fast"], watchNamespace: ["b"] }, before).spec;
-  expect(changedPaths(before, other)).toEqual(["config.inline.watchNamespace", "source.catalog.channels", "source.catalog.version"]);
+test("buildDesiredExtension keeps values of the existing extension when options are omitted", () => {
+  const before = buildDesiredExtension("x", { ...SAID, version: "1.x", watchNamespace: ["a"], approval: "Manual" }).spec;
+  expect(findChangedPaths(before, buildDesiredExtension("x", SAID, before).spec)).toEqual([]);
+  const other = buildDesiredExtension("x", { ...SAID, version: "2.x", channel: ["fast"], watchNamespace: ["b"] }, before).spec;
+  expect(findChangedPaths(before, other)).toEqual(["config.inline.watchNamespace", "source.catalog.channels", "source.catalog.version"]);
 });

@@ -1,17 +1,17 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { conditionText, RESOLUTION_MESSAGE_MAX } from "./wording.ts";
+import { RESOLUTION_MESSAGE_MAX, truncateForCondition } from "./wording.ts";
 
-test("conditionText keeps a message of up to 2,000 characters", () => {
+test("truncateForCondition keeps a message of up to 2,000 characters", () => {
   const text = "x".repeat(RESOLUTION_MESSAGE_MAX);
-  expect(conditionText(text, "p")).toBe(text);
+  expect(truncateForCondition(text, "p")).toBe(text);
 });
 
-test("conditionText truncates a longer message between characters and refers to the full text", () => {
+test("truncateForCondition truncates a longer message between characters and refers to the full text", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 2_001, maxLength: 2_400 }), (text) => {
       fc.pre(text.length > RESOLUTION_MESSAGE_MAX);
-      const cut = conditionText(text, "my-operator");
+      const cut = truncateForCondition(text, "my-operator");
       const [kept = "", note] = cut.split("... (truncated; ");
       expect(cut.length).toBeLessThanOrEqual(RESOLUTION_MESSAGE_MAX);
       expect(cut.length).toBeGreaterThan(RESOLUTION_MESSAGE_MAX - 2);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { withoutDrifted } from "./drift.ts";
+import { preserveDrift } from "./drift.ts";
 import { objectKey } from "./identity.ts";
 
 const LABELS = { "olm.operatorframework.io/owner-name": "x", "olm.operatorframework.io/package-name": "p", app: "d" };
@@ -66,22 +66,22 @@ test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>(
     deployment({ labels: Object.fromEntries(Object.entries(LABELS).filter(([key]) => key !== "app")) }),
   ],
   ["what is not ours", deployment({ paused: true, manager: [all, somebody("paused")] }), deployment({ manager: [all] }), deployment()],
-])("withoutDrifted keeps drift of a release that is taken over: %s", ([, live, after, want]) => {
+])("preserveDrift keeps drift of a release that is taken over: %s", ([, live, after, want]) => {
   const object = deployment();
   const recorded = [deployment({ labels: { app: "d" } })];
-  const [applied] = withoutDrifted([object], { recorded, live: byKey(live), after: byKey(after) });
+  const [applied] = preserveDrift([object], { recorded, live: byKey(live), after: byKey(after) });
   expect(applied).toEqual(want);
   if (want === object) expect(applied).toBe(object);
 });
 
-test("withoutDrifted applies changes of the new rendering", () => {
+test("preserveDrift applies changes of the new rendering", () => {
   const object = deployment({ replicas: 3 });
   const live = deployment({ manager: [all] });
   const after = deployment({ replicas: 3, manager: [all] });
-  expect(withoutDrifted([object], { recorded: [deployment()], live: byKey(live), after: byKey(after) })).toEqual([object]);
+  expect(preserveDrift([object], { recorded: [deployment()], live: byKey(live), after: byKey(after) })).toEqual([object]);
 });
 
-test("withoutDrifted keeps deleted objects deleted and creates new ones", () => {
+test("preserveDrift keeps deleted objects deleted and creates new ones", () => {
   const made = { ...deployment(), metadata: { name: "new", namespace: "ns" } };
-  expect(withoutDrifted([deployment(), made], { recorded: [deployment()], live: new Map(), after: new Map() })).toEqual([made]);
+  expect(preserveDrift([deployment(), made], { recorded: [deployment()], live: new Map(), after: new Map() })).toEqual([made]);
 });
