@@ -86,16 +86,16 @@ test("parseExactJson and goJson preserve the digits of any int64", () => {
 
 // Source: Go's encoding/json, whose Unmarshal and Marshal convert `json` to `want`.
 test.for<[name: string, json: string, want: string]>([
-  ["a first half", String.raw`{"a":"\ud800"}`, '{"a":"�"}'],
-  ["a second half in capitals", String.raw`{"a":"\uDFFF."}`, '{"a":"�."}'],
+  ["a lone high surrogate", String.raw`{"a":"\ud800"}`, '{"a":"�"}'],
+  ["a lone low surrogate in capitals", String.raw`{"a":"\uDFFF."}`, '{"a":"�."}'],
   ["a name", String.raw`{"\ud800":1}`, '{"�":1}'],
-  ["two names that become the same, of which the last counts", String.raw`{"\ud800":1,"\udfff":2}`, '{"�":2}'],
-  ["whole characters", String.raw`{"a":"\ud83d\ude00\uD83D\uDE00"}`, '{"a":"😀😀"}'],
-  ["halves in the wrong order", String.raw`{"a":"\ude00\ud83d"}`, '{"a":"��"}'],
-  ["a half before a whole character", String.raw`{"a":"\ud800\ud83d\ude00"}`, '{"a":"�😀"}'],
-  ["a half before another escape", String.raw`{"a":"\ud800\u0041"}`, '{"a":"�A"}'],
+  ["two names that become equal: the last counts", String.raw`{"\ud800":1,"\udfff":2}`, '{"�":2}'],
+  ["complete characters", String.raw`{"a":"\ud83d\ude00\uD83D\uDE00"}`, '{"a":"😀😀"}'],
+  ["surrogates in the wrong order", String.raw`{"a":"\ude00\ud83d"}`, '{"a":"��"}'],
+  ["a lone surrogate before a complete character", String.raw`{"a":"\ud800\ud83d\ude00"}`, '{"a":"�😀"}'],
+  ["a lone surrogate before another escape", String.raw`{"a":"\ud800\u0041"}`, '{"a":"�A"}'],
   ["an escaped backslash", String.raw`{"a":"\\ud800"}`, String.raw`{"a":"\\ud800"}`],
-  ["a half before an escaped backslash", String.raw`{"a":"\ud800\\udc00"}`, String.raw`{"a":"�\\udc00"}`],
+  ["a lone surrogate before an escaped backslash", String.raw`{"a":"\ud800\\udc00"}`, String.raw`{"a":"�\\udc00"}`],
 ])("replaceLoneSurrogates reads as Go does: %s", ([, json, want]) => {
   expect(JSON.stringify(JSON.parse(replaceLoneSurrogates(json)))).toBe(want);
   expect(replaceLoneSurrogates(json)).toHaveLength(json.length);

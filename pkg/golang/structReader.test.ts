@@ -47,10 +47,10 @@ test.for<[what: string, json: string, want: object]>([
   ["a struct after a null", '{"inner":{"a":"1"},"inner":null,"inner":{"b":"2"}}', { inner: { b: "2" } }],
   ["two maps, merged", '{"byName":{"a":"1","b":"2"},"byName":{"b":"3"}}', { byName: { a: "1", b: "3" } }],
   ["the last of two lists", '{"texts":["a","b"],"texts":["c"]}', { texts: ["c"] }],
-  ["names in a map as they are written", '{"byName":{"A":"1","a":"2"}}', { byName: { A: "1", a: "2" } }],
+  ["names in a map unchanged", '{"byName":{"A":"1","a":"2"}}', { byName: { A: "1", a: "2" } }],
   ["an empty time of Helm's", '{"maybeAt":""}', { maybeAt: "" }],
-  ["nothing of unknown members", '{"other":{"text":["]}",{"a":"\\""}]},"text":"a"}', { text: "a" }],
-  ["nothing of what is only checked", '{"data":"Y\\u0051\\r\\n=\\n=","unused":{"a":"b"}}', {}],
+  ["no unknown members", '{"other":{"text":["]}",{"a":"\\""}]},"text":"a"}', { text: "a" }],
+  ["no members that are only checked", '{"data":"Y\\u0051\\r\\n=\\n=","unused":{"a":"b"}}', {}],
   [
     "a name and a text with characters of many bytes",
     '{"byName":{"\u00e9\u4e2d":"\ud83d\ude00"}}',

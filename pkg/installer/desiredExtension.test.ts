@@ -15,7 +15,7 @@ const SAID: ExtensionOptions = {
 const PLAIN = { namespace: "ns", serviceAccount: { name: "installer" }, source: { sourceType: "Catalog", catalog: { packageName: "p" } } };
 
 test.for<[string, Partial<ExtensionOptions>, object]>([
-  ["nothing but a package", {}, PLAIN],
+  ["only a package", {}, PLAIN],
   ["no ServiceAccount", { serviceAccount: undefined }, { namespace: "ns", source: PLAIN.source }],
   [
     "a range, channels and a policy",
@@ -45,7 +45,7 @@ test.for<[string, Partial<ExtensionOptions>, object]>([
   ["approval", { approval: "Manual" }, { approval: "Manual" }],
   ["one namespace to watch", { watchNamespace: ["a"] }, { config: { configType: "Inline", inline: { watchNamespace: "a" } } }],
   [
-    "several beside a configuration",
+    "several namespaces in addition to a configuration",
     { watchNamespace: ["a", "b"], config: { deploymentConfig: {} } },
     { config: { configType: "Inline", inline: { deploymentConfig: {}, watchNamespaces: ["a", "b"] } } },
   ],

@@ -19,7 +19,7 @@ test.for<[string, UpgradeChange, object]>([
 test.for<[string, (extension: ClusterExtension) => void, string]>([
   ["is being deleted", ({ metadata }) => (metadata.deletionTimestamp = "2026-03-10T12:00:00Z"), "is being deleted"],
   ["is suspended", ({ spec }) => (spec.suspend = true), "spec.suspend"],
-  ["is kept at a revision", ({ metadata }) => (metadata.annotations = { [ANNOTATION_ROLLBACK_TO]: "3" }), "olmv1 rollback x --cancel"],
+  ["is pinned to a revision", ({ metadata }) => (metadata.annotations = { [ANNOTATION_ROLLBACK_TO]: "3" }), "olmv1 rollback x --cancel"],
 ])("buildUpgradedExtension rejects an extension that %s", ([, change, text]) => {
   const extension = structuredClone(EXTENSION);
   change(extension);

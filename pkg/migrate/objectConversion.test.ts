@@ -17,14 +17,42 @@ const MARKS: FieldChange[] = [
 ];
 
 test.for<[string, ObjectRef, PodChange | undefined, FieldChange[], "keep" | "change" | "create", boolean]>([
-  ["an object without a change is kept", DEPLOYMENT, "none", [], "keep", false],
-  ["marks of its owner are no change", DEPLOYMENT, "none", MARKS, "keep", false],
-  ["an object that is not there is made", SERVICE, undefined, [], "create", false],
-  ["a field of the Pods restarts them", DEPLOYMENT, "other", [...MARKS, { path: "spec.template.spec.x", after: "1" }], "change", true],
-  ["so does another order of a list, which is no field", DEPLOYMENT, "other", MARKS, "change", true],
-  ["another field does not", DEPLOYMENT, "none", [{ path: "spec.replicas", before: "1", after: "2" }], "change", false],
-  ["what has no Pods restarts none", SERVICE, "none", [{ path: "spec.template.x", after: "1" }], "change", false],
-  ["labels of the bundle are a change", SERVICE, "none", [{ path: "metadata.labels", after: '{"app":"a"}' }], "change", false],
+  ["describeConvertedObject keeps an object without changes", DEPLOYMENT, "none", [], "keep", false],
+  ["describeConvertedObject ignores marks of its owner", DEPLOYMENT, "none", MARKS, "keep", false],
+  ["describeConvertedObject creates a missing object", SERVICE, undefined, [], "create", false],
+  [
+    "describeConvertedObject restarts Pods when a field of them changes",
+    DEPLOYMENT,
+    "other",
+    [...MARKS, { path: "spec.template.spec.x", after: "1" }],
+    "change",
+    true,
+  ],
+  ["describeConvertedObject restarts Pods when only the order of a list changes", DEPLOYMENT, "other", MARKS, "change", true],
+  [
+    "describeConvertedObject does not restart Pods when another field changes",
+    DEPLOYMENT,
+    "none",
+    [{ path: "spec.replicas", before: "1", after: "2" }],
+    "change",
+    false,
+  ],
+  [
+    "describeConvertedObject restarts nothing when the object has no Pods",
+    SERVICE,
+    "none",
+    [{ path: "spec.template.x", after: "1" }],
+    "change",
+    false,
+  ],
+  [
+    "describeConvertedObject reports changed labels of the bundle",
+    SERVICE,
+    "none",
+    [{ path: "metadata.labels", after: '{"app":"a"}' }],
+    "change",
+    false,
+  ],
 ])("%s", ([, ref, pods, fields, action, restarts]) => {
   expect(describeConvertedObject(ref, fields, pods)).toMatchObject({ action, restarts });
 });

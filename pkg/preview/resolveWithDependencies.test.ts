@@ -101,12 +101,12 @@ const BREAKS = 'ClusterExtension "y" (bundle "q.v1.0.0") would lose what it requ
 /** Source: S2-01, S2-02, S2-42; D-07: the same result as operator-controller's. */
 test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof judged>>>]>([
   [
-    "what the cluster serves is there",
+    "uses the APIs that the cluster serves",
     { extension: having("x", "p", "1.0.0"), served: ["Shelf", "Board"] },
     { bundle: "p.v2.0.0", notes: [], unjudged: [] },
   ],
   [
-    "what another extension provides by its status is there, and that nobody knows what that one requires is told",
+    "uses the APIs in the status of another extension, and reports that its requirements are unknown",
     {
       extension: having("x", "p", "1.0.0"),
       others: [having("y", "z", "1.0.0", { providedAPIs: [{ group: "example.com", kind: "Board", versions: ["v1"] }] })],
@@ -118,12 +118,12 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     },
   ],
   [
-    "nothing is taken away from what others have installed",
+    "rejects bundles that would remove APIs of dependents",
     { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] },
     { bundle: "p.v1.0.0", notes: [`bundle "p.v2.0.0" is not chosen: ${BREAKS}`], unjudged: [] },
   ],
   [
-    "without the right to list extensions nothing is judged",
+    "checks nothing when listing extensions is forbidden",
     { extension: having("x", "p", "1.0.0"), forbidden: "clusterextensions" },
     {
       bundle: "p.v2.0.0",
@@ -136,7 +136,7 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     },
   ],
   [
-    "without discovery nothing is judged",
+    "checks nothing when discovery fails",
     { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], forbidden: "discovery" },
     {
       bundle: "p.v2.0.0",

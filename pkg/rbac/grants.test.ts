@@ -105,25 +105,35 @@ test("mergeRequiredRules contains exactly the permissions of all versions", () =
 test.for<[name: string, holder: PolicyRule, asked: PolicyRule, covered: boolean]>([
   ["everything", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] }, { apiGroups: ["a"], resources: ["b/c"], verbs: ["d"] }, true],
   [
-    "a subresource by its own wildcard",
+    "a wildcard covers its subresource",
     { apiGroups: ["a"], resources: ["*/scale"], verbs: ["get"] },
     { apiGroups: ["a"], resources: ["b/scale"], verbs: ["get"] },
     true,
   ],
   [
-    "no subresource of a resource",
+    "a resource does not cover its subresource",
     { apiGroups: ["a"], resources: ["b"], verbs: ["get"] },
     { apiGroups: ["a"], resources: ["b/scale"], verbs: ["get"] },
     false,
   ],
   [
-    "not all names by some",
+    "some names do not cover all names",
     { apiGroups: ["a"], resources: ["b"], resourceNames: ["x"], verbs: ["get"] },
     { apiGroups: ["a"], resources: ["b"], verbs: ["get"] },
     false,
   ],
-  ["URLs below a wildcard", { nonResourceURLs: ["/metrics/*"], verbs: ["get"] }, { nonResourceURLs: ["/metrics/a"], verbs: ["get"] }, true],
-  ["no URL by resources", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] }, { nonResourceURLs: ["/metrics"], verbs: ["get"] }, false],
+  [
+    "a wildcard covers URLs below it",
+    { nonResourceURLs: ["/metrics/*"], verbs: ["get"] },
+    { nonResourceURLs: ["/metrics/a"], verbs: ["get"] },
+    true,
+  ],
+  [
+    "resources do not cover URLs",
+    { apiGroups: ["*"], resources: ["*"], verbs: ["*"] },
+    { nonResourceURLs: ["/metrics"], verbs: ["get"] },
+    false,
+  ],
 ])("%s", ([, holder, asked, covered]) => {
   expect(covers(holder, asked)).toBe(covered);
 });

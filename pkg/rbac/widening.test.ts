@@ -18,16 +18,21 @@ const rule = (verbs: string[], resources = ["pods"], resourceNames?: string[]): 
 
 // Source: D-04: an upgrade that asks for more says so.
 test.for<[string, KubeObject | undefined, KubeObject, boolean]>([
-  ["the same rules do not widen", role([rule(["get"])]), role([rule(["get"])]), false],
-  ["fewer rules do not widen", role([rule(["get", "list"])]), role([rule(["get"])]), false],
-  ["rules that are written in another way do not widen", role([rule(["get", "list"])]), role([rule(["list"]), rule(["get"])]), false],
-  ["what a wildcard covers does not widen", role([rule(["*"], ["*"])]), role([rule(["delete"], ["secrets"])]), false],
-  ["another verb widens", role([rule(["get"])]), role([rule(["get", "delete"])]), true],
-  ["another resource widens", role([rule(["get"])]), role([rule(["get"]), rule(["get"], ["secrets"])]), true],
-  ["leaving out the names widens", role([rule(["get"], ["pods"], ["a"])]), role([rule(["get"])]), true],
-  ["a new role widens", undefined, role([rule(["get"])], "Role"), true],
-  ["a role without rules does not", undefined, role(null), false],
-  ["other kinds do not", undefined, role([rule(["get"])], "ConfigMap", "v1"), false],
+  ["widensPermissions is false when the rules are the same", role([rule(["get"])]), role([rule(["get"])]), false],
+  ["widensPermissions is false when there are fewer rules", role([rule(["get", "list"])]), role([rule(["get"])]), false],
+  [
+    "widensPermissions is false when rules are written differently",
+    role([rule(["get", "list"])]),
+    role([rule(["list"]), rule(["get"])]),
+    false,
+  ],
+  ["widensPermissions is false when a wildcard covers the rule", role([rule(["*"], ["*"])]), role([rule(["delete"], ["secrets"])]), false],
+  ["widensPermissions is true when a verb is added", role([rule(["get"])]), role([rule(["get", "delete"])]), true],
+  ["widensPermissions is true when a resource is added", role([rule(["get"])]), role([rule(["get"]), rule(["get"], ["secrets"])]), true],
+  ["widensPermissions is true when names are removed", role([rule(["get"], ["pods"], ["a"])]), role([rule(["get"])]), true],
+  ["widensPermissions is true when a role is new", undefined, role([rule(["get"])], "Role"), true],
+  ["widensPermissions is false when a new role has no rules", undefined, role(null), false],
+  ["widensPermissions is false for other kinds", undefined, role([rule(["get"])], "ConfigMap", "v1"), false],
 ])("%s", ([, before, after, wanted]) => {
   expect(widensPermissions(before, after)).toBe(wanted);
 });

@@ -33,10 +33,10 @@ test("withBundleLabels changes nothing when the bundle is unknown, and withoutBu
 
 test.for<[what: string, before: KubeObject, after: KubeObject, only: boolean]>([
   ["the version", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0" }), true],
-  ["labels that were not there", deployment(), deployment({ [PACKAGE]: "p", [VERSION]: "1.0.0" }), true],
+  ["labels that did not exist", deployment(), deployment({ [PACKAGE]: "p", [VERSION]: "1.0.0" }), true],
   ["nothing", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.0.0" }), false],
-  ["another label too", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0", app: "d" }), false],
-  ["the image too", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0" }, "i:2"), false],
+  ["another label in addition", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0", app: "d" }), false],
+  ["the image in addition", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0" }, "i:2"), false],
   ["the image", deployment(), deployment(undefined, "i:2"), false],
 ])("onlyBundleLabelsDiffer is correct when %s", ([, before, after, only]) => {
   expect(onlyBundleLabelsDiffer(before, after)).toBe(only);

@@ -15,45 +15,45 @@ const lines = (before: KubeObject | undefined, after: KubeObject): string[] =>
 // Source: the output of `olmv1 plan`, D-04.
 describe("findChangedFields", () => {
   test.for<[string, KubeObject | undefined, KubeObject, string[]]>([
-    ["are none without a difference", object({ data: { a: "1" } }), object({ data: { a: "1" } }), []],
+    ["findChangedFields returns nothing without a difference", object({ data: { a: "1" } }), object({ data: { a: "1" } }), []],
     [
-      "are told by path, with both values",
+      "findChangedFields returns paths with both values",
       object({ data: { a: "1", b: "2" } }),
       object({ data: { a: "1", b: "3", c: "4" } }),
       ['data.b: "2" → "3"', 'data.c: - → "4"'],
     ],
     [
-      "of list entries are told by the member that names them, whatever their order",
+      "findChangedFields identifies list entries by key, in any order",
       object({ spec: { containers: [{ name: "a", image: "i:1" }, { name: "b" }] } }),
       object({ spec: { containers: [{ name: "b" }, { name: "a", image: "i:2" }] } }),
       ['spec.containers[name=a].image: "i:1" → "i:2"'],
     ],
     [
-      "of other lists are told by position",
+      "findChangedFields identifies entries of other lists by index",
       object({ spec: { args: ["--a", "--b"] } }),
       object({ spec: { args: ["--a", "--c", "--d"] } }),
       ['spec.args[1]: "--b" → "--c"', 'spec.args[2]: - → "--d"'],
     ],
     [
-      "with members that are no plain words are quoted",
+      "findChangedFields quotes member names with special characters",
       object({}, { labels: { "a.b/c": "1" } }),
       object({}, { labels: { "a.b/c": "2" } }),
       ['metadata.labels["a.b/c"]: "1" → "2"'],
     ],
     [
-      "leave out what the API server writes, and status",
+      "findChangedFields ignores server-side fields and status",
       object({ status: { a: 1 } }, { resourceVersion: "1", uid: "u", generation: 1, managedFields: [] }),
       object({ status: { a: 2 } }, { resourceVersion: "2" }),
       [],
     ],
     [
-      "of a Secret do not show what it holds",
+      "findChangedFields masks values of a Secret",
       object({ data: { password: "b2xk", user: "dQ==" }, type: "Opaque" }, {}, "Secret"),
       object({ data: { password: "bmV3", user: "dQ==" }, type: "Other" }, {}, "Secret"),
       ["data.password: (secret) → (secret)", 'type: "Opaque" → "Other"'],
     ],
     [
-      "of a new Secret do not show it either",
+      "findChangedFields masks values of a new Secret",
       undefined,
       object({ stringData: { p: "x" } }, {}, "Secret"),
       ['apiVersion: - → "v1"', "data: - → (secret)", 'kind: - → "Secret"', "metadata: - → (secret)"],

@@ -13,15 +13,20 @@ const object = (members: JsonObject, managedFields: JsonObject[] = []): KubeObje
 
 // Source: O-14; D-31.
 test.for<[name: string, before: KubeObject, after: KubeObject, want: string[]]>([
-  ["an object as it was applied has none", object({ spec: { replicas: 1 }, status: { a: 1 } }), object({ spec: { replicas: 1 } }), []],
   [
-    "a changed field is told with its manager",
+    "findDriftedFields returns nothing for an object as it was applied",
+    object({ spec: { replicas: 1 }, status: { a: 1 } }),
+    object({ spec: { replicas: 1 } }),
+    [],
+  ],
+  [
+    "findDriftedFields returns a changed field with its manager",
     object({ spec: { replicas: 3 } }, [owned("kubectl-scale", { "f:spec": { "f:replicas": {} } })]),
     object({ spec: { replicas: 1 } }),
     ["spec.replicas by kubectl-scale"],
   ],
   [
-    "managers of other fields are not told, nor are we",
+    "findDriftedFields omits managers of other fields and ourselves",
     object({ spec: { replicas: 3, paused: true } }, [
       owned(OURS, { "f:spec": { "f:replicas": {} } }, "Apply"),
       owned("a", { "f:spec": { "f:paused": {} } }),
@@ -30,21 +35,21 @@ test.for<[name: string, before: KubeObject, after: KubeObject, want: string[]]>(
     object({ spec: { replicas: 1, paused: true } }),
     ["spec.replicas by b"],
   ],
-  ["a removed field has no manager", object({ data: {} }), object({ data: { a: "1" } }), ["data.a by "]],
+  ["findDriftedFields returns a removed field without a manager", object({ data: {} }), object({ data: { a: "1" } }), ["data.a by "]],
   [
-    "what others wrote meanwhile is none, only fields of our apply are",
+    "findDriftedFields ignores fields that our apply does not set",
     object({ spec: { replicas: 1 } }),
     object({ spec: { replicas: 2, paused: true } }, [owned(OURS, { "f:spec": { "f:paused": {} } }, "Apply")]),
     ["spec.paused by "],
   ],
   [
-    "of a list that we own as a whole every entry counts, also one too many",
+    "findDriftedFields compares every entry of a list that we own as a whole, including extra ones",
     object({ spec: { args: ["--a", "--b"] } }),
     object({ spec: { args: ["--a"] } }, [owned(OURS, { "f:spec": { "f:args": {} } }, "Apply")]),
     ["spec.args[1] by "],
   ],
   [
-    "an entry of a list is found by its key, wherever it stands",
+    "findDriftedFields identifies a list entry by key at any index",
     object(
       {
         spec: {
@@ -67,7 +72,7 @@ test.for<[name: string, before: KubeObject, after: KubeObject, want: string[]]>(
     ["spec.ports[name=b].port by x"],
   ],
   [
-    "who owns a list as a whole owns what is in it",
+    "findDriftedFields attributes entries to the manager that owns the whole list",
     object({ spec: { args: ["--b"] } }, [owned("x", { "f:spec": { "f:args": {} } })]),
     object({ spec: { args: ["--a"] } }),
     ["spec.args[0] by x"],

@@ -22,15 +22,35 @@ const other = (time: string): JsonObject => ({
 
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 test.for<[name: string, before: JsonObject[], after: JsonObject[], wrote: boolean]>([
-  ["our entry is newer: the apply changed something", [applied()], [applied({ time: LATER })], true],
-  ["our entry is as it was: the apply changed nothing", [applied()], [applied()], false],
-  ["somebody wrote elsewhere", [applied()], [applied(), other(LATER)], false],
-  ["our entry was written as of a subresource", [applied()], [applied(), applied({ subresource: "status", time: LATER })], false],
-  ["we apply other fields than before", [applied()], [applied({ time: LATER, fieldsV1: { "f:data": { "f:a": {} } } })], false],
-  ["the order of fields is no difference", [applied()], [applied({ time: LATER, fieldsV1: { "f:data": { "f:b": {}, "f:a": {} } } })], true],
-  ["the entry is of another version of the kind", [applied()], [applied({ time: LATER, apiVersion: "v2" })], false],
-  ["there was no entry of ours", [other(EARLIER)], [applied({ time: LATER })], false],
-  ["entries without a time", [applied({ time: null })], [applied({ time: null })], false],
+  ["detectsConcurrentChange is true when our entry is newer", [applied()], [applied({ time: LATER })], true],
+  ["detectsConcurrentChange is false when our entry is unchanged", [applied()], [applied()], false],
+  ["detectsConcurrentChange is false when another manager wrote other fields", [applied()], [applied(), other(LATER)], false],
+  [
+    "detectsConcurrentChange is false when our newer entry is for a subresource",
+    [applied()],
+    [applied(), applied({ subresource: "status", time: LATER })],
+    false,
+  ],
+  [
+    "detectsConcurrentChange is false when we apply different fields",
+    [applied()],
+    [applied({ time: LATER, fieldsV1: { "f:data": { "f:a": {} } } })],
+    false,
+  ],
+  [
+    "detectsConcurrentChange ignores the order of fields",
+    [applied()],
+    [applied({ time: LATER, fieldsV1: { "f:data": { "f:b": {}, "f:a": {} } } })],
+    true,
+  ],
+  [
+    "detectsConcurrentChange is false when the entry is for another version of the kind",
+    [applied()],
+    [applied({ time: LATER, apiVersion: "v2" })],
+    false,
+  ],
+  ["detectsConcurrentChange is false when we had no entry", [other(EARLIER)], [applied({ time: LATER })], false],
+  ["detectsConcurrentChange is false when entries have no time", [applied({ time: null })], [applied({ time: null })], false],
 ])("%s", ([, before, after, wrote]) => {
   expect(detectsConcurrentChange({ managedFields: before }, { managedFields: after })).toBe(wrote);
 });

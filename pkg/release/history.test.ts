@@ -29,11 +29,11 @@ function historyOf(statuses: readonly ReleaseStatus[]): ReleaseRecord[] {
 const failed = (n: number): ReleaseStatus[] => Array.from({ length: n }, () => "failed");
 
 test.for<[name: string, statuses: ReleaseStatus[], removed: number[]]>([
-  ["ten are kept", ["superseded", ...failed(8), "deployed"], []],
-  ["the oldest goes", ["superseded", "superseded", ...failed(8), "deployed"], [1]],
-  ["the last deployed one stays however old", ["deployed", ...failed(12)], [2, 3, 4]],
-  ["an older deployed one goes", ["deployed", "deployed", ...failed(10)], [1, 3]],
-  ["without a deployed one the newest ten stay", failed(12), [1, 2]],
+  ["findReleasesToRemove keeps ten releases", ["superseded", ...failed(8), "deployed"], []],
+  ["findReleasesToRemove returns the oldest release", ["superseded", "superseded", ...failed(8), "deployed"], [1]],
+  ["findReleasesToRemove keeps the last deployed release, however old", ["deployed", ...failed(12)], [2, 3, 4]],
+  ["findReleasesToRemove returns an earlier deployed release", ["deployed", "deployed", ...failed(10)], [1, 3]],
+  ["findReleasesToRemove keeps the newest ten when none is deployed", failed(12), [1, 2]],
 ])("%s", ([, statuses, removed]) => {
   expect(findReleasesToRemove(historyOf(statuses).toReversed())).toEqual(removed);
 });

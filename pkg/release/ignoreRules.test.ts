@@ -18,32 +18,62 @@ const REPLICAS = { "f:spec": { "f:replicas": {} } };
 
 // Source: O-16.
 test.for<[name: string, live: KubeObject | undefined, rules: IgnoreRule[], want: JsonObject]>([
-  ["an object that does not exist is made as the bundle has it", undefined, [rule(["/spec/replicas"])], { replicas: 1, paused: true }],
+  ["preserveIgnored changes nothing when the object does not exist", undefined, [rule(["/spec/replicas"])], { replicas: 1, paused: true }],
   [
-    "a field that somebody else owns is left out",
+    "preserveIgnored omits a field that another manager owns",
     deployment({ replicas: 3 }, { managedFields: [owned("hpa", REPLICAS), owned(OURS, REPLICAS)] }),
     [rule(["/spec/replicas"])],
     { paused: true },
   ],
   [
-    "a field that only we own keeps its live value, since an apply without it would remove it",
+    "preserveIgnored keeps the live value of a field that only we own, because an apply without it would remove it",
     deployment({ replicas: 3 }, { managedFields: [owned(OURS, REPLICAS)] }),
     [rule(["/spec/replicas"])],
     { replicas: 3, paused: true },
   ],
-  ["a field that is gone is left out", deployment({}), [rule(["/spec/replicas"])], { paused: true }],
-  ["a path that leads nowhere changes nothing", deployment({ replicas: 3 }), [rule(["/spec/other/field"])], { replicas: 1, paused: true }],
+  ["preserveIgnored omits a field that no longer exists", deployment({}), [rule(["/spec/replicas"])], { paused: true }],
   [
-    "below an object each member is looked at by itself",
+    "preserveIgnored changes nothing when a path does not exist",
+    deployment({ replicas: 3 }),
+    [rule(["/spec/other/field"])],
+    { replicas: 1, paused: true },
+  ],
+  [
+    "preserveIgnored checks each member of an object separately",
     deployment({ replicas: 3, paused: false }, { managedFields: [owned("hpa", REPLICAS), owned(OURS, { "f:spec": { "f:paused": {} } })] }),
     [rule(["/spec"])],
     { paused: false },
   ],
-  ["another group is not meant", deployment({ replicas: 3 }), [rule(["/spec/replicas"], { group: "" })], { replicas: 1, paused: true }],
-  ["another namespace is not meant", deployment({}), [rule(["/spec/replicas"], { namespace: "other" })], { replicas: 1, paused: true }],
-  ["another name is not meant", deployment({}), [rule(["/spec/replicas"], { name: "e" })], { replicas: 1, paused: true }],
-  ["another kind is not meant", deployment({}), [rule(["/spec/replicas"], { kind: "StatefulSet" })], { replicas: 1, paused: true }],
-  ["all of it is meant", deployment({}), [rule(["/spec/replicas"], { group: "apps", namespace: "ns", name: "d" })], { paused: true }],
+  [
+    "preserveIgnored skips a rule for another group",
+    deployment({ replicas: 3 }),
+    [rule(["/spec/replicas"], { group: "" })],
+    { replicas: 1, paused: true },
+  ],
+  [
+    "preserveIgnored skips a rule for another namespace",
+    deployment({}),
+    [rule(["/spec/replicas"], { namespace: "other" })],
+    { replicas: 1, paused: true },
+  ],
+  [
+    "preserveIgnored skips a rule for another name",
+    deployment({}),
+    [rule(["/spec/replicas"], { name: "e" })],
+    { replicas: 1, paused: true },
+  ],
+  [
+    "preserveIgnored skips a rule for another kind",
+    deployment({}),
+    [rule(["/spec/replicas"], { kind: "StatefulSet" })],
+    { replicas: 1, paused: true },
+  ],
+  [
+    "preserveIgnored applies a rule when all of its target matches",
+    deployment({}),
+    [rule(["/spec/replicas"], { group: "apps", namespace: "ns", name: "d" })],
+    { paused: true },
+  ],
 ])("%s", ([, live, rules, want]) => {
   const object = deployment({ replicas: 1, paused: true });
   expect(preserveIgnored(object, live, rules)["spec"]).toEqual(want);

@@ -13,11 +13,11 @@ test.for<[what: string, text: string, value: string]>([
   ["build metadata", "1.2.3+build.5", "1.2.3_build.5"],
   ["a value of 63 characters", "a".repeat(63), "a".repeat(63)],
   ["a value of 64 characters", "a".repeat(64), `${"a".repeat(54)}-ffe054fe`],
-  ["a cut between labels of a name", `${"a".repeat(53)}.${"b".repeat(20)}`, `${"a".repeat(53)}-faf921a0`],
+  ["a truncation between labels of a name", `${"a".repeat(53)}.${"b".repeat(20)}`, `${"a".repeat(53)}-faf921a0`],
   ["a version that ends in a hyphen", "1.0.0-rc-", "1.0.0-rc-7be816c3"],
-  ["characters that no label has", "größe/✓", "gr-e-3bcb6db3"],
-  ["a begin that no label has", "-a", "a-c2748917"],
-  ["nothing of it valid", "✓", "1dabba21"],
+  ["characters that are invalid in a label", "größe/✓", "gr-e-3bcb6db3"],
+  ["a first character that is invalid in a label", "-a", "a-c2748917"],
+  ["no valid character", "✓", "1dabba21"],
 ])("%s", ([, text, value]) => {
   expect([toLabelValue(text), VALID.test(value)]).toEqual([value, true]);
 });

@@ -48,24 +48,29 @@ const byKey = (object: KubeObject): Map<string, KubeObject> => new Map([[objectK
 test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>([
   ["nothing", deployment({ manager: [all] }), deployment({ manager: [all] }), deployment()],
   [
-    "a value, which is left to whom it belongs",
+    "a value, which keeps its owner",
     deployment({ replicas: 5, manager: [ours(), somebody("replicas")] }),
     deployment({ manager: [all] }),
     { ...deployment(), spec: { template: { spec: { containers: [{ name: "c", args: ["a", "b"] }] } } } },
   ],
   [
-    "a list without keys, as a whole; what nobody else owns keeps its value",
+    "a list without keys, as a whole; a value without another owner is applied unchanged",
     deployment({ args: ["a", "x", "y"], manager: [all] }),
     deployment({ manager: [all] }),
     deployment({ args: ["a", "x", "y"] }),
   ],
   [
-    "all labels, of which ours are marks",
+    "all labels, including our marks",
     { ...deployment({ manager: [all] }), metadata: { name: "d", namespace: "ns", managedFields: [all] } },
     deployment({ manager: [all] }),
     deployment({ labels: Object.fromEntries(Object.entries(LABELS).filter(([key]) => key !== "app")) }),
   ],
-  ["what is not ours", deployment({ paused: true, manager: [all, somebody("paused")] }), deployment({ manager: [all] }), deployment()],
+  [
+    "fields that are not ours",
+    deployment({ paused: true, manager: [all, somebody("paused")] }),
+    deployment({ manager: [all] }),
+    deployment(),
+  ],
 ])("preserveDrift keeps drift of a release that is taken over: %s", ([, live, after, want]) => {
   const object = deployment();
   const recorded = [deployment({ labels: { app: "d" } })];

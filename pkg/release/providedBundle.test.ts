@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { thingDefinition } from "../../test/support/definitions.ts";
 import { releaseRecord } from "../../test/support/releases.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { apiKindsAnnotation } from "../bundle/apiServices.ts";
+import { buildApiKindsAnnotation } from "../bundle/apiServices.ts";
 import type { Property } from "../fbc/types.ts";
 import { formatKeptProperties, readProvidedBundle } from "./providedBundle.ts";
 
@@ -17,7 +17,7 @@ const REQUIRED: Property = { type: "olm.package.required", value: { packageName:
 const API_SERVICE: KubeObject = {
   apiVersion: "apiregistration.k8s.io/v1",
   kind: "APIService",
-  metadata: { name: "v1.g.io", annotations: apiKindsAnnotation([{ kind: "Flunder", name: "flunders" }]) },
+  metadata: { name: "v1.g.io", annotations: buildApiKindsAnnotation([{ kind: "Flunder", name: "flunders" }]) },
   spec: { group: "g.io", version: "v1" },
 };
 
@@ -42,36 +42,36 @@ const provided = ({ annotation, properties, ...given }: Given) =>
 
 // Source: S2-02, S2-09.
 test.for<[why: string, given: Given, apis: string[], types: string[]]>([
-  ["what its definitions serve", { objects: [thingDefinition("g.io")] }, ["g.io/v1/Thing"], []],
-  ["what its API services serve", { objects: [API_SERVICE] }, ["g.io/v1/Flunder"], []],
+  ["from its definitions", { objects: [thingDefinition("g.io")] }, ["g.io/v1/Thing"], []],
+  ["from its API services", { objects: [API_SERVICE] }, ["g.io/v1/Flunder"], []],
   [
-    "not what its catalog says of the same kind",
+    "not from its catalog for kinds of its definitions",
     { objects: [thingDefinition("g.io")], properties: formatKeptProperties([gvk("v7")]) },
     ["g.io/v1/Thing"],
     ["olm.gvk"],
   ],
   [
-    "what its catalog says of others",
+    "from its catalog for other kinds",
     { objects: [thingDefinition("h.io")], properties: formatKeptProperties([gvk("v7"), gvk("v7")]) },
     ["h.io/v1/Thing", "g.io/v7/Thing"],
     ["olm.gvk", "olm.gvk"],
   ],
-  ["what its catalog says, and not its ClusterServiceVersion", { properties: "[]", annotation: formatKeptProperties([REQUIRED]) }, [], []],
+  ["from its catalog, not from its ClusterServiceVersion", { properties: "[]", annotation: formatKeptProperties([REQUIRED]) }, [], []],
   [
-    "what its ClusterServiceVersion says, where no catalog did",
+    "from its ClusterServiceVersion when no catalog was used",
     { annotation: formatKeptProperties([REQUIRED, gvk("v1")]) },
     ["g.io/v1/Thing"],
     ["olm.package.required", "olm.gvk"],
   ],
   [
-    "the same, where what the catalog said cannot be read",
+    "from its ClusterServiceVersion when the catalog's properties are invalid",
     { properties: "[", annotation: formatKeptProperties([REQUIRED]) },
     [],
     ["olm.package.required"],
   ],
-  ["nothing, where nothing can be read", { annotation: "{}", objects: [{ ...thingDefinition("g.io"), spec: 7 }] }, [], []],
+  ["none when everything is invalid", { annotation: "{}", objects: [{ ...thingDefinition("g.io"), spec: 7 }] }, [], []],
   [
-    "no API that is none",
+    "without invalid APIs",
     {
       properties: formatKeptProperties([
         { type: "olm.gvk", value: { group: "g.io" } },

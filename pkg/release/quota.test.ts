@@ -20,45 +20,50 @@ const balancer = { type: "LoadBalancer", ports: [{ port: 1 }, { port: 2, nodePor
 
 // Source: k8s.io/kubernetes v1.36.0 pkg/quota/v1/evaluator/core/services_test.go, k8s.io/apiserver v0.36.3 pkg/quota/v1/generic
 test.for<[what: string, quota: KubeObject, created: CountedObject[], text: string | undefined]>([
-  ["fits exactly", quota({ "count/configmaps": "3" }, { "count/configmaps": "1" }), configMaps(2), undefined],
+  ["they fit exactly", quota({ "count/configmaps": "3" }, { "count/configmaps": "1" }), configMaps(2), undefined],
   [
-    "is one too many",
+    "there is one too many",
     quota({ "count/configmaps": "3" }, { "count/configmaps": "1" }),
     configMaps(3),
     "exceeded quota: q, requested: count/configmaps=3, used: count/configmaps=1, limited: count/configmaps=3",
   ],
   [
-    "counts under its bare name too, and what else has room is not told",
+    "they also count under the bare name, while another resource fits",
     quota({ configmaps: "1", "count/configmaps": "1", secrets: "9" }),
     configMaps(2),
     "exceeded quota: q, requested: configmaps=2,count/configmaps=2, used: configmaps=0,count/configmaps=0, limited: configmaps=1,count/configmaps=1",
   ],
   [
-    "is of a group",
+    "they are of the counted group",
     quota({ "count/deployments.apps": "1" }, { "count/deployments.apps": "1" }),
     [counted("deployments", "apps")],
     "exceeded quota: q, requested: count/deployments.apps=1, used: count/deployments.apps=1, limited: count/deployments.apps=1",
   ],
-  ["is of another group", quota({ "count/deployments.apps": "0", configmaps: "0" }), [counted("configmaps", "example.com")], undefined],
-  ["is in another namespace", quota({ configmaps: "0" }), [counted("configmaps", "", {}, "other")], undefined],
-  ["is counted by quotas without scopes only", quota({ configmaps: "0" }, {}, { scopes: ["NotTerminating"] }), configMaps(1), undefined],
-  ["nor by a scope selector", quota({ configmaps: "0" }, {}, { scopeSelector: { matchExpressions: [] } }), configMaps(1), undefined],
-  ["is limited by an amount with a suffix", quota({ configmaps: "1k" }, { configmaps: "999" }), configMaps(1), undefined],
-  ["is limited by what cannot be read", quota({ configmaps: "many" }), configMaps(1), undefined],
-  ["is limited by what Pods request", quota({ "requests.cpu": "1", pods: "0" }), [counted("deployments", "apps")], undefined],
   [
-    "opens ports on nodes",
+    "they are of another group",
+    quota({ "count/deployments.apps": "0", configmaps: "0" }),
+    [counted("configmaps", "example.com")],
+    undefined,
+  ],
+  ["they are in another namespace", quota({ configmaps: "0" }), [counted("configmaps", "", {}, "other")], undefined],
+  ["the quota has scopes", quota({ configmaps: "0" }, {}, { scopes: ["NotTerminating"] }), configMaps(1), undefined],
+  ["the quota has a scope selector", quota({ configmaps: "0" }, {}, { scopeSelector: { matchExpressions: [] } }), configMaps(1), undefined],
+  ["the limit has a suffix", quota({ configmaps: "1k" }, { configmaps: "999" }), configMaps(1), undefined],
+  ["the limit is invalid", quota({ configmaps: "many" }), configMaps(1), undefined],
+  ["the limit is for requests of Pods", quota({ "requests.cpu": "1", pods: "0" }), [counted("deployments", "apps")], undefined],
+  [
+    "they open node ports",
     quota({ "services.nodeports": "1", "services.loadbalancers": "0" }),
     [counted("services", "", nodePorts)],
     "exceeded quota: q, requested: services.nodeports=2, used: services.nodeports=0, limited: services.nodeports=1",
   ],
   [
-    "is a load balancer without ports on nodes but those that it names",
+    "a load balancer only has the node ports that it names",
     quota({ "services.nodeports": "0", "services.loadbalancers": "0" }),
     [counted("services", "", { ...balancer, allocateLoadBalancerNodePorts: false })],
     "exceeded quota: q, requested: services.loadbalancers=1,services.nodeports=1, used: services.loadbalancers=0,services.nodeports=0, limited: services.loadbalancers=0,services.nodeports=0",
   ],
-  ["is no load balancer", quota({ "services.loadbalancers": "0" }), [counted("services", "", nodePorts)], undefined],
+  ["there is no load balancer", quota({ "services.loadbalancers": "0" }), [counted("services", "", nodePorts)], undefined],
 ])("findExceededQuotas compares the created objects with the quota: %s", ([, of, created, text]) => {
   const [exceeded] = findExceededQuotas([of], created);
   expect(exceeded && formatExceededQuota(exceeded)).toBe(text);

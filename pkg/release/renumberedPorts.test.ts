@@ -71,14 +71,10 @@ describe("findRenumberedPorts returns nothing", () => {
   const other = { name: "extra", port: 9999, protocol: "TCP" };
   const { managedFields = [] } = EDITED.metadata;
   test.each([
-    [
-      "where somebody added a port of another name",
-      WANTED,
-      service([{ name: "metrics", port: 8080, protocol: "TCP" }, other], managedFields),
-    ],
-    ["where all are as they are wanted", WANTED, service([{ name: "metrics", port: 8080, protocol: "TCP" }], managedFields)],
-    ["about an object that we never applied", WANTED, service([{ name: "metrics", port: 9999 }], managedFields.slice(1))],
-    ["about an object without ports", { ...WANTED, spec: {} }, EDITED],
+    ["when a port with another name was added", WANTED, service([{ name: "metrics", port: 8080, protocol: "TCP" }, other], managedFields)],
+    ["when all ports are as desired", WANTED, service([{ name: "metrics", port: 8080, protocol: "TCP" }], managedFields)],
+    ["for an object that we never applied", WANTED, service([{ name: "metrics", port: 9999 }], managedFields.slice(1))],
+    ["for an object without ports", { ...WANTED, spec: {} }, EDITED],
   ])("%s", (_, wanted, live) => {
     expect(findRenumberedPorts(wanted, live)).toBeUndefined();
   });

@@ -29,14 +29,14 @@ const SAME = { inputDigest: "d", generation: 3, catalog: "c@sha256:1" };
 
 // Source: O-04.
 test.for<[why: string, attempt: Partial<typeof SAME>, attempts: number, minutes: number, heldFor: number | undefined]>([
-  ["at once", {}, 1, 0, 10],
-  ["until ten minutes passed", {}, 1, 9.99, 10],
+  ["immediately", {}, 1, 0, 10],
+  ["until ten minutes have passed", {}, 1, 9.99, 10],
   ["not after ten minutes", {}, 1, 10, undefined],
   ["twice as long the second time", {}, 2, 19, 20],
   ["at most a day", {}, 50, 1_439, 1_440],
   ["not longer than a day", {}, 50, 1_440, undefined],
-  ["with a clock that is a little behind", {}, 1, -4, 10],
-  ["not after the clock was put back", {}, 1, -6, undefined],
+  ["when a clock is slightly late", {}, 1, -4, 10],
+  ["not when a clock was adjusted", {}, 1, -6, undefined],
   ["not another bundle or configuration", { inputDigest: "e" }, 1, 0, undefined],
   ["not after an edit of the extension", { generation: 4 }, 1, 0, undefined],
   ["not with other content in the catalog", { catalog: "c@sha256:2" }, 1, 0, undefined],
@@ -67,12 +67,12 @@ test("computeRollbackObjects keeps current definitions and restores removed ones
 
 test.for<[why: string, value: unknown, want: RolledBack | undefined]>([
   ["what was written", { ...GIVEN }, GIVEN],
-  ["members of a later version are passed over", { ...GIVEN, more: 1 }, GIVEN],
+  ["unknown members are ignored", { ...GIVEN, more: 1 }, GIVEN],
   ["nothing", undefined, undefined],
   ["a text", "rolled back", undefined],
-  ["a member that is missing", { ...GIVEN, at: undefined }, undefined],
-  ["a number that is none", { ...GIVEN, attempts: "1" }, undefined],
-  ["a reason that nobody knows", { ...GIVEN, reason: "Other" }, undefined],
+  ["a missing member", { ...GIVEN, at: undefined }, undefined],
+  ["an invalid number", { ...GIVEN, attempts: "1" }, undefined],
+  ["an unknown reason", { ...GIVEN, reason: "Other" }, undefined],
 ])("parseRolledBack parses a stored rollback or ignores it: %s", ([, value, want]) => {
   expect(parseRolledBack(value)).toEqual(want);
 });
@@ -90,10 +90,14 @@ const workload = (kind: string, status: object, generation = 1): KubeObject => (
 
 test.for<[why: string, object: KubeObject, want: boolean]>([
   ["no Pod of the new version yet", workload("Deployment", { replicas: 2, updatedReplicas: 0, readyReplicas: 2 }), false],
-  ["a new Pod beside two old ready ones", workload("Deployment", { replicas: 3, updatedReplicas: 1, readyReplicas: 2 }), false],
-  ["as many ready as there are", workload("Deployment", { replicas: 3, updatedReplicas: 1, readyReplicas: 3 }), true],
+  ["a new Pod next to two old ready ones", workload("Deployment", { replicas: 3, updatedReplicas: 1, readyReplicas: 2 }), false],
+  ["as many ready Pods as exist", workload("Deployment", { replicas: 3, updatedReplicas: 1, readyReplicas: 3 }), true],
   ["only new ones", workload("StatefulSet", { replicas: 1, updatedReplicas: 1, readyReplicas: 1 }), true],
-  ["a change that its controller has not seen", workload("Deployment", { replicas: 1, updatedReplicas: 1, readyReplicas: 1 }, 2), false],
+  [
+    "a change that its controller has not observed",
+    workload("Deployment", { replicas: 1, updatedReplicas: 1, readyReplicas: 1 }, 2),
+    false,
+  ],
   ["a DaemonSet on its first node", workload("DaemonSet", { currentNumberScheduled: 3, updatedNumberScheduled: 1, numberReady: 3 }), true],
   [
     "a DaemonSet whose new Pod is not ready",

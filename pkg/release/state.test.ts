@@ -39,7 +39,12 @@ interface StateCase {
 }
 
 test.for<StateCase>([
-  { name: "nothing released", history: [], desired: same, want: { kind: "NeedsInstall", reason: "no release exists yet" } },
+  {
+    name: "determineState returns NeedsInstall when there is no release",
+    history: [],
+    desired: same,
+    want: { kind: "NeedsInstall", reason: "no release exists yet" },
+  },
   {
     name: "uninstalled",
     history: [release(1, "uninstalled")],
@@ -47,25 +52,25 @@ test.for<StateCase>([
     want: { kind: "NeedsInstall", reason: "release v1 was uninstalled" },
   },
   {
-    name: "deployed, the same wanted",
+    name: "determineState returns Unchanged when the deployed objects are the same",
     history: [release(2, "deployed"), release(1, "superseded")],
     desired: same,
     want: { kind: "Unchanged", reason: "release v2 contains exactly these objects" },
   },
   {
-    name: "deployed before objects were labelled with their bundle",
+    name: "determineState returns Unchanged when the objects were deployed without bundle labels",
     history: [release(1, "deployed")],
     desired: { ...same, objects: same.objects.map((object) => withBundleLabels(object, { packageName: "op", version: "1.0.0" })) },
     want: { kind: "Unchanged" },
   },
   {
-    name: "deployed, the objects of another version wanted",
+    name: "determineState returns NeedsUpgrade when the objects of another version are desired",
     history: [release(1, "deployed", [withBundleLabels(configMap("a"), { packageName: "op", version: "1.0.0" })])],
     desired: { objects: [withBundleLabels(configMap("a"), { packageName: "op", version: "2.0.0" })], labels: { bundle: "op.v2" } },
     want: { kind: "NeedsUpgrade", reason: "release v1 differs: different bundle (bundle)" },
   },
   {
-    name: "deployed, other objects wanted",
+    name: "determineState returns NeedsUpgrade when other objects are desired",
     history: [release(1, "deployed", [configMap("a"), configMap("old")])],
     desired: other,
     want: {
@@ -74,13 +79,13 @@ test.for<StateCase>([
     },
   },
   {
-    name: "deployed, the same objects of another bundle wanted",
+    name: "determineState returns NeedsUpgrade when another bundle has the same objects",
     history: [release(1, "deployed")],
     desired: { ...same, labels: { bundle: "op.v2" } },
     want: { kind: "NeedsUpgrade", reason: "release v1 differs: different bundle (bundle)" },
   },
   {
-    name: "left pending on the first install",
+    name: "determineState returns Interrupted when the first install is pending",
     history: [release(1, "pending-install")],
     desired: same,
     want: {
@@ -91,19 +96,19 @@ test.for<StateCase>([
     },
   },
   {
-    name: "left pending on an upgrade, something else wanted by now",
+    name: "determineState returns Interrupted when an upgrade is pending and other objects are desired",
     history: [release(1, "deployed"), release(2, "pending-upgrade")],
     desired: other,
     want: { kind: "Interrupted", sameObjects: false, base: release(1, "deployed") },
   },
   {
-    name: "failed, the same wanted",
+    name: "determineState returns Failed when the same objects are desired",
     history: [release(3, "failed"), release(2, "failed"), release(1, "deployed")],
     desired: same,
     want: { kind: "Failed", sameObjects: true, base: release(1, "deployed"), reason: "release v3 failed and the same objects are desired" },
   },
   {
-    name: "failed, other objects wanted",
+    name: "determineState returns Failed when other objects are desired",
     history: [release(1, "failed")],
     desired: { objects: [configMap("a"), configMap("b")] },
     want: {
@@ -114,7 +119,7 @@ test.for<StateCase>([
     },
   },
   {
-    name: "superseded without a successor",
+    name: "determineState returns NeedsUpgrade when a superseded release has no successor",
     history: [release(4, "superseded")],
     desired: same,
     want: { kind: "NeedsUpgrade", reason: "release v4 is superseded and was not replaced" },

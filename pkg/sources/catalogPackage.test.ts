@@ -5,10 +5,10 @@ import { readPackage, selectBundles, type VersionChoice } from "./catalogContent
 const CATALOG = join(import.meta.dirname, "../devcluster/sample/catalog");
 
 test.for<[why: string, choice: Partial<VersionChoice>, bundles: string[]]>([
-  ["without a range the version that a new installation gets", {}, ["hello-operator.v1.2.0"]],
-  ["without a range in a channel", { channels: ["candidate"] }, ["hello-operator.v1.2.0"]],
-  ["a range, highest first", { version: ">=1.1.0" }, ["hello-operator.v1.2.0", "hello-operator.v1.1.0"]],
-  ["a deprecated version, as it may be installed", { version: "1.0.0" }, ["hello-operator.v1.0.0"]],
+  ["the default version without a range", {}, ["hello-operator.v1.2.0"]],
+  ["the default version of a channel without a range", { channels: ["candidate"] }, ["hello-operator.v1.2.0"]],
+  ["versions in a range, highest first", { version: ">=1.1.0" }, ["hello-operator.v1.2.0", "hello-operator.v1.1.0"]],
+  ["a deprecated version, because it can be installed", { version: "1.0.0" }, ["hello-operator.v1.0.0"]],
 ])("selectBundles returns bundles of a package: %s", async ([, choice, bundles]) => {
   const content = await readPackage(CATALOG, "hello-operator");
   expect(selectBundles(content, { packageName: "hello-operator", channels: [], ...choice }).map(({ name }) => name)).toEqual(bundles);
@@ -34,7 +34,7 @@ test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, mess
     { version: "1.x", channels: ["beta"] },
     /matching version "1\.x" in channels \[beta\]; the highest/,
   ],
-  ["no range", "hello-operator", { version: "|" }, /^desired version range "\|" is invalid: constraint parser error$/],
+  ["an invalid range", "hello-operator", { version: "|" }, /^desired version range "\|" is invalid: constraint parser error$/],
 ])("selectBundles explains why there is no bundle: %s", async ([, packageName, choice, message]) => {
   const content = await readPackage(CATALOG, packageName);
   expect(() => selectBundles(content, { packageName, channels: [], ...choice })).toThrow(message);

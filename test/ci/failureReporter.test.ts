@@ -27,15 +27,15 @@ const ends = (signal: string): string =>
 const FAILED = { file: "a.test.js", first: "outer > two: expected 1 to be 2 // Object.is equality" };
 
 test.for<Case>([
-  { name: "all is well", files: { a: passes }, want: { crashed: [], failed: [], others: [] } },
+  { name: "everything passes", files: { a: passes }, want: { crashed: [], failed: [], others: [] } },
   {
     name: "the runtime crashes",
     files: { a: passes, b: ends("SIGSEGV") },
     want: { crashed: [{ file: "b.test.js", signal: "SIGSEGV" }], failed: [], others: [] },
   },
-  { name: "tests fail, of which the first is told", files: { a: fails, b: passes }, want: { crashed: [], failed: [FAILED], others: [] } },
+  { name: "tests fail; the first is reported", files: { a: fails, b: passes }, want: { crashed: [], failed: [FAILED], others: [] } },
   {
-    name: "a test fails beside a crash",
+    name: "a test fails and the runtime crashes",
     files: { a: fails, b: ends("SIGBUS") },
     want: { crashed: [{ file: "b.test.js", signal: "SIGBUS" }], failed: [FAILED], others: [] },
   },
@@ -55,7 +55,7 @@ test.for<Case>([
     want: { crashed: [], failed: [{ file: "a.test.js", first: "broken" }], others: [] },
   },
   {
-    name: "memory runs out, which is no crash",
+    name: "memory runs out, which is not a crash",
     files: { a: ends("SIGABRT") },
     want: { crashed: [], failed: [], others: [expect.stringContaining("SIGABRT")] },
   },

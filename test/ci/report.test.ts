@@ -90,7 +90,7 @@ test.for<Case>([
     exit: 0,
   },
   {
-    name: "a file that failed and passed when it was run again is told before the last line",
+    name: "a file that failed and then passed is reported before the last line",
     status: 0,
     reports: {
       cluster: vitestReport({ passed: 7, failed: 1 }, "raced.test.ts"),
@@ -140,26 +140,26 @@ const crash = (file: string) => ({ file, signal: "SIGSEGV" });
 const failure = (file: string) => ({ file, first: "it waits: no" });
 
 test.for<AgainCase>([
-  { name: "nothing when nothing is known", part: "cluster", failures: {}, want: [] },
-  { name: "on a control plane, what failed", part: "cluster", failures: { failed: [failure("a")] }, want: ["a: it waits: no"] },
+  { name: "nothing if nothing is known", part: "cluster", failures: {}, want: [] },
+  { name: "failed files on a control plane", part: "cluster", failures: { failed: [failure("a")] }, want: ["a: it waits: no"] },
   {
-    name: "on a control plane, what failed and what crashed",
+    name: "failed and crashed files on a control plane",
     part: "cluster",
     failures: { failed: [failure("a")], crashed: [crash("b")] },
     want: ["b: SIGSEGV (crashed)", "a: it waits: no"],
   },
   { name: "not three files", part: "cluster", failures: { failed: ["a", "b", "c"].map(failure) }, want: [] },
   {
-    name: "not three files, one of which crashed",
+    name: "not three files, including one that crashed",
     part: "cluster",
     failures: { failed: ["a", "b"].map(failure), crashed: [crash("c")] },
     want: [],
   },
-  { name: "nothing beside failures of no file", part: "cluster", failures: { failed: [failure("a")], others: ["no file"] }, want: [] },
-  { name: "of unit tests, what crashed", part: "unit", failures: { crashed: [crash("a")] }, want: ["a: SIGSEGV (crashed)"] },
-  { name: "of unit tests, never what failed", part: "unit", failures: { failed: [failure("a")] }, want: [] },
+  { name: "nothing when failures belong to no file", part: "cluster", failures: { failed: [failure("a")], others: ["no file"] }, want: [] },
+  { name: "crashed files of unit tests", part: "unit", failures: { crashed: [crash("a")] }, want: ["a: SIGSEGV (crashed)"] },
+  { name: "no failed files of unit tests", part: "unit", failures: { failed: [failure("a")] }, want: [] },
   {
-    name: "of unit tests, not what crashed beside a failure",
+    name: "no crashed files of unit tests when another file failed",
     part: "unit",
     failures: { failed: [failure("a")], crashed: [crash("b")] },
     want: [],

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { usage as catalogdUsage } from "../../cmd/catalogd/flags.ts";
-import { programMetrics } from "../../cmd/crdgen/monitoringReference.ts";
+import { listProgramMetrics } from "../../cmd/crdgen/monitoringReference.ts";
 import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
 import { GROUP } from "../../pkg/api/constants.ts";
 import { buildOpenApiSchema, KINDS, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
@@ -21,7 +21,7 @@ export function knownFlags(): Set<string> {
 
 /** Returns the names of all metrics of the two programs; for histograms, also those with suffixes. */
 export async function knownMetrics(): Promise<Set<string>> {
-  const programs = programMetrics();
+  const programs = listProgramMetrics();
   programs[0]?.metrics.collectProcess();
   const texts = await Promise.all(programs.map(({ metrics }) => metrics.text()));
   const types = [...texts.join("\n").matchAll(/^# TYPE (\w+) (\w+)$/gm)];

@@ -43,7 +43,7 @@ function documentProblems(document: unknown): string[] {
   const isPart = document["apiVersion"] === undefined && isObject(document["spec"]);
   if (!isPart && document["apiVersion"] !== API_VERSION) return [];
   const schema = ownSchemas().get(isPart ? CLUSTER_EXTENSION : String(document["kind"]));
-  return schema ? structuralProblems(schema, document, { isPart }) : [`there is no kind ${String(document["kind"])}`];
+  return schema ? structuralProblems(schema, document, { isPart }) : [`unknown kind ${String(document["kind"])}`];
 }
 
 function problemsOf(fence: Fence): string[] {

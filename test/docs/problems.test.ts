@@ -32,8 +32,8 @@ test.each([
 test.each<[document: unknown, problems: unknown]>([
   [{ spec: { aproval: "Manual" } }, ["spec.aproval is unknown"]],
   [{ spec: { approval: "manual" } }, [expect.stringMatching(/^spec.approval is not one of /)]],
-  [{ spec: { suspend: "yes" } }, ["spec.suspend is not a boolean"]],
-  [{ spec: { source: { catalog: { channels: "stable" } } } }, ["spec.source.catalog.channels is not a array"]],
+  [{ spec: { suspend: "yes" } }, ["spec.suspend is not of type boolean"]],
+  [{ spec: { source: { catalog: { channels: "stable" } } } }, ["spec.source.catalog.channels is not of type array"]],
   [{ spec: { progressDeadlineMinutes: 1 } }, [expect.stringMatching(/is below/)]],
   [{ spec: { config: { inline: { anything: 1 } } } }, []],
 ])("structuralProblems rejects %j", (document, expected) => {

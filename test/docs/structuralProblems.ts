@@ -15,7 +15,7 @@ export function structuralProblems(schema: Structural, value: unknown, judging: 
   const at = path === "" ? "the document" : path;
   if (value === null) return [];
   if (schema["x-kubernetes-preserve-unknown-fields"] === true) return [];
-  if (!hasType(schema.type, value)) return [`${at} is not a ${schema.type ?? "value"}`];
+  if (!hasType(schema.type, value)) return [`${at} is not of type ${schema.type ?? "value"}`];
   if (schema.enum && !schema.enum.some((one) => isDeepStrictEqual(one, value))) return [`${at} is not one of ${schema.enum.join(", ")}`];
   if (typeof value === "string") return textProblems(schema, value, at);
   if (Array.isArray(value)) {

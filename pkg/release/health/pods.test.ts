@@ -40,7 +40,7 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
     'init container "setup" is in CrashLoopBackOff, restarted 1 time',
     true,
   ],
-  ["a container that is being made", { phase: "Pending", containerStatuses: [waiting("ContainerCreating")] }, "it is pending", false],
+  ["a container that is being created", { phase: "Pending", containerStatuses: [waiting("ContainerCreating")] }, "it is pending", false],
   [
     "a missing Secret",
     { phase: "Pending", containerStatuses: [waiting("CreateContainerConfigError", {}, 'secret "s" not found')] },
@@ -69,12 +69,12 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
     true,
   ],
   [
-    "a Pod for which there is no node",
+    "a Pod that cannot be scheduled",
     { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes" }] },
     "it cannot be scheduled: 0/1 nodes",
     true,
   ],
-  ["a Pod that nothing runs", {}, "no kubelet has reported its status yet", false],
+  ["a Pod that no kubelet has reported", {}, "no kubelet has reported its status yet", false],
 ])("findPodProblem describes a Pod: %s", ([, status, text, isFailing]) => {
   const problem = findPodProblem(pod(status), NOW);
   expect([problem?.text, problem?.isFailing]).toEqual([text, isFailing]);

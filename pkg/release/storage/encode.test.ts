@@ -205,7 +205,7 @@ test("encodeRelease rejects more than eleven chunks with Go's text", () => {
 test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]>([
   ["no data", (index) => ({ ...index, data: {} }), /^index secret "sh\.helm\.release\.v1\.hello\.v2" missing chunks data$/],
   [
-    "no list of chunks",
+    "no chunk list",
     (index) => withData(index, { extraChunks: "x" }),
     /^failed to parse chunk names from index "sh\.helm\.release\.v1\.hello\.v2": /,
   ],
@@ -216,32 +216,32 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
     /^release too large: "sh\.helm\.release\.v1\.hello\.v2" consists of 12 chunks, which exceeds the maximum of 11$/,
   ],
   [
-    "no gzip",
+    "data that is not gzip",
     (index) => withData(index, { chunk: "hello" }),
     /^failed to decode release from index secret "sh\.helm\.release\.v1\.hello\.v2": /,
   ],
   [
-    "more bytes than a release may hold",
+    "more bytes than allowed",
     (index) => withData(index, { chunk: gzipSync(Buffer.alloc(PAYLOAD_LIMITS.bytes + 1, 32)) }),
     /: it contains more than the 100663296 bytes allowed$/,
   ],
   [
-    "more values than a release may hold",
+    "more values than allowed",
     (index) => withData(index, { chunk: gzipSync(`{"config":{"a":[${"[],".repeat(PAYLOAD_LIMITS.separators / 2)}0]}}`) }),
     /: it contains more than the 2000000 lines, list items and members allowed$/,
   ],
   [
-    "no JSON",
+    "a payload that is not JSON",
     (index) => withData(index, { chunk: gzipSync("hello") }),
     /^failed to decode release: line 1, column 1: unexpected character "h", expected a value$/,
   ],
   [
-    "an object that is no JSON, which may be a Secret and is not quoted,",
+    "an object that is not JSON, without quoting it, because it may be a Secret",
     (index) => withData(index, { chunk: gzipSync('{"manifest":"{\\"data\\":{\\"password\\":hidden}}\\n"}') }),
     /^failed to decode object 1 of the release's manifest: line 1, column 21: unexpected character "h", expected a value$/,
   ],
   [
-    "a broken object",
+    "an invalid object",
     (index) => withData(index, { chunk: gzipSync('{"manifest":"{}\\n"}') }),
     /^object 1 of the release's manifest has no apiVersion, kind or name$/,
   ],

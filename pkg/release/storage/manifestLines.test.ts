@@ -3,11 +3,11 @@ import { ManifestLines } from "./payloadReader.ts";
 
 test.for<[what: string, pieces: string[], want: string[]]>([
   ["each line", ["a\\nb\\n"], ["a", "b"]],
-  ["no line of spaces", ["a\\n \\t\\n\\n", "b"], ["a", "b"]],
-  ["a line that comes in pieces", ["a", "b", "c\\nd"], ["abc", "d"]],
-  ["a line end that is written as a number", ["a\\u000Ab\\u000ac\\u00e9"], ["a", "b", "c\u00e9"]],
+  ["no blank lines", ["a\\n \\t\\n\\n", "b"], ["a", "b"]],
+  ["a line in pieces", ["a", "b", "c\\nd"], ["abc", "d"]],
+  ["a line end that is escaped as a number", ["a\\u000Ab\\u000ac\\u00e9"], ["a", "b", "c\u00e9"]],
   ["no line end after a backslash", ["a\\\\nb\\\\\\nc"], ["a\\nb\\", "c"]],
-  ["half a character as U+FFFD", ["\\ud83d\\n\\ude00", "\\ud83d\\ude00"], ["\ufffd", "\ufffd\ud83d\ude00"]],
+  ["a lone surrogate as U+FFFD", ["\\ud83d\\n\\ude00", "\\ud83d\\ude00"], ["\ufffd", "\ufffd\ud83d\ude00"]],
   ["other escapes", ['\\"\\/\\r\\t'], ['"/\r\t']],
 ])("ManifestLines yields %s", ([, pieces, want]) => {
   const found: string[] = [];

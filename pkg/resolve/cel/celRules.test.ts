@@ -36,29 +36,32 @@ describe("rules that would take long end", () => {
 
   test.for([
     ["each property with each other", "properties.exists(p, properties.exists(q, p.type == q.value))"],
-    ["three times inside each other", "properties.all(p, properties.all(q, properties.all(r, true)))"],
+    ["three nested loops", "properties.all(p, properties.all(q, properties.all(r, true)))"],
     ["loops whose error is swallowed", "properties.all(p, properties.all(q, properties.all(r, p.x == q.x)) || true) || true"],
-    ["again and again after each other", Array.from({ length: 20 }, () => "properties.exists(p, p.type == 'x')").join(" || ")],
+    ["many loops after each other", Array.from({ length: 20 }, () => "properties.exists(p, p.type == 'x')").join(" || ")],
     ["a text that doubles", `${repeated(18, "[#].map(a, a + a)[0]", '"xxxxxxxxxxxxxxxx"')} == "y"`],
     ["bytes that double", `${repeated(18, "[#].map(a, a + a)[0]", 'b"xxxxxxxxxxxxxxxx"')} == b"y"`],
     ["a list that doubles", `${repeated(18, "[#].map(a, a + a)[0]", "properties")}.exists(z, z == 1)`],
-    ["a list of lists that doubles, compared", `[${repeated(18, "[#].map(a, [a, a])[0]", "1")}].exists(z, z == z)`],
-    ["a map of maps that doubles, compared", `[${repeated(18, '[#].map(a, {"a": a, "b": a})[0]', "1")}].exists(z, z == z)`],
-    ["a list of lists that doubles, searched", `[1, 2] in ${repeated(18, "[#].map(a, [a, a])[0]", "[1]")}`],
-    ["a text compared with many", "properties.exists(p, properties.filter(q, q.value.text == p.value.text).size() == 7)"],
-    ["a text searched", "properties.exists(p, (p.value.text + p.value.text).contains(p.value.text + 'x'))"],
+    ["comparing a list of lists that doubles", `[${repeated(18, "[#].map(a, [a, a])[0]", "1")}].exists(z, z == z)`],
+    ["comparing a map of maps that doubles", `[${repeated(18, '[#].map(a, {"a": a, "b": a})[0]', "1")}].exists(z, z == z)`],
+    ["searching a list of lists that doubles", `[1, 2] in ${repeated(18, "[#].map(a, [a, a])[0]", "[1]")}`],
+    ["comparing a string with many", "properties.exists(p, properties.filter(q, q.value.text == p.value.text).size() == 7)"],
+    ["searching a string", "properties.exists(p, (p.value.text + p.value.text).contains(p.value.text + 'x'))"],
     ["a regular expression with many states", 'properties.exists(p, p.value.text.matches("(a|b)*a(a|b){20}c"))'],
     ["a regular expression from a property", "properties.exists(p, p.type.matches('(a|b)*a(a|b){20}' + p.type))"],
-    ["many lists joined", "properties.map(p, (properties + properties).size()).size() == 1"],
-    ["each list with each list", "properties.map(p, p.value.list).exists(l, properties.map(p, p.value.list).exists(m, l == m + m))"],
-    ["a long text counted", "properties.all(p, p.value.text.size() == 1000)"],
+    ["joining many lists", "properties.map(p, (properties + properties).size()).size() == 1"],
+    [
+      "joining each list with each list",
+      "properties.map(p, p.value.list).exists(l, properties.map(p, p.value.list).exists(m, l == m + m))",
+    ],
+    ["counting a long string", "properties.all(p, p.value.text.size() == 1000)"],
   ] as [string, string][])("%s", ([, rule]) => {
     expect(new CelRules().compiled(rule).evaluate(many)).toEqual(tooMuch);
   });
 
   test.for([
-    ["texts as numbers", `properties.exists(p, int(p.value.text) == 4)`, "a string of 1000 characters is too long for a number"],
-    ["texts as versions", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a string of 1000 characters is not a version"],
+    ["strings as numbers", `properties.exists(p, int(p.value.text) == 4)`, "a string of 1000 characters is too long for a number"],
+    ["strings as versions", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a string of 1000 characters is not a version"],
     [
       "regular expressions from properties",
       "properties.exists(p, p.type.matches(p.value.text))",
