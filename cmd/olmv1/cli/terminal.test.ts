@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { getOutputWidth, hasColour } from "./terminal.ts";
+import { getOutputWidth, hasColour, hasColourIn, suggestNext } from "./terminal.ts";
 
 test.for<[number | undefined, string | undefined, number]>([
   [120, undefined, 120],
@@ -21,4 +21,22 @@ test.for<[boolean, Record<string, string>, boolean]>([
   [true, { TERM: "dumb" }, false],
 ])("terminal %s with %o has colours: %s", ([isTerminal, env, want]) => {
   expect(hasColour(isTerminal, env)).toBe(want);
+});
+
+test("suggestNext prints one line on a terminal, and nothing elsewhere", () => {
+  let text = "";
+  const err = (piece: string): void => void (text += piece);
+  suggestNext({ interactive: false, err }, "olmv1 list");
+  expect(text).toBe("");
+  suggestNext({ interactive: true, err }, "olmv1 list");
+  expect(text).toBe("Next: olmv1 list\n");
+});
+
+test.for([
+  ["auto", true, true],
+  ["auto", false, false],
+  ["always", false, true],
+  ["never", true, false],
+] as const)("hasColourIn: --color %s with a screen that has colours %s gives %s", ([mode, colour, want]) => {
+  expect(hasColourIn({ colour }, mode)).toBe(want);
 });

@@ -9,12 +9,24 @@ import { formatImagePlace, parseDestination, parsePlace } from "../../../pkg/oci
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { type Output, print } from "../cli/output.ts";
 import { withProgress } from "../cli/progress.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import { suggestNext, type Terminal } from "../cli/terminal.ts";
+
+/** The kind of a pushed image, with the next command for it. */
+export const NEXT_COMMANDS = {
+  catalog: "olmv1 catalog add NAME IMAGE adds the catalog to a cluster",
+  bundle: "olmv1 catalog add-bundle CATALOG BUNDLE --image IMAGE adds the bundle to a catalog",
+} as const;
 
 /** Prints a pushed image by digest. */
-export async function printImage(terminal: Terminal, output: Output, report: ImageReport): Promise<void> {
+export async function printImage(
+  terminal: Terminal,
+  output: Output,
+  report: ImageReport,
+  kind: keyof typeof NEXT_COMMANDS,
+): Promise<void> {
   if (report.present) terminal.err(`${escapeControlCharacters(report.reference)} already exists\n`);
   await print(terminal, output, { data: report, text: () => `${escapeControlCharacters(report.image)}\n`, names: () => [report.image] });
+  if (output === "text") suggestNext(terminal, NEXT_COMMANDS[kind]);
 }
 
 /** Options of `olmv1 catalog push` and `olmv1 bundle push`. */
@@ -35,5 +47,5 @@ export async function push(
   const report = await withImages(options, terminal, (stores) =>
     withProgress(terminal, `pushing ${formatImagePlace(request.to)}`, () => pushInto(stores, request, terminal.signal)),
   );
-  return printImage(terminal, options.output, report);
+  return printImage(terminal, options.output, report, expected.what === "catalog" ? "catalog" : "bundle");
 }

@@ -29,5 +29,5 @@ export async function buildBundle(terminal: Terminal, directory: string, options
   const report = await withImages(options, terminal, (stores) =>
     withProgress(terminal, `building ${formatImagePlace(place)}`, () => publishImage(stores, place, parts, terminal.signal)),
   );
-  return printImage(terminal, options.output, report);
+  return printImage(terminal, options.output, report, "bundle");
 }

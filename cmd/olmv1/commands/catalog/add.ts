@@ -11,7 +11,7 @@ import { EXIT } from "../../cli/errors.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import type { Terminal } from "../../cli/terminal.ts";
+import { suggestNext, type Terminal } from "../../cli/terminal.ts";
 
 /** Options of `olmv1 catalog add`. */
 export interface AddOptions extends ClusterOptions {
@@ -38,7 +38,10 @@ export async function add(terminal: Terminal, name: string, image: string, optio
     if (dryRun === "server") return printResult(terminal, created, `${formatCatalogName(name)} created (server dry run)`, options.output);
     if (!options.wait) return printResult(terminal, created, `${formatCatalogName(name)} created`, options.output);
     const waited = await waitUntilServed(terminal, client, created, options.timeout);
-    if (waited.because === undefined) return printResult(terminal, waited.catalog, `${formatCatalogName(name)} is served`, options.output);
+    if (waited.because === undefined) {
+      await printResult(terminal, waited.catalog, `${formatCatalogName(name)} is served`, options.output);
+      return suggestNext(terminal, "olmv1 search WORD finds a package, olmv1 install PACKAGE installs it");
+    }
     await printResult(terminal, waited.catalog, `${formatCatalogName(name)} is not served: ${waited.because}`, options.output);
     terminal.exit(EXIT.no);
     return undefined;

@@ -33,5 +33,5 @@ export async function buildCatalog(terminal: Terminal, directory: string, option
       publishImage(stores, place, buildCatalogParts(directory, metadata), terminal.signal),
     ),
   );
-  return printImage(terminal, options.output, report);
+  return printImage(terminal, options.output, report, "catalog");
 }

@@ -8,7 +8,7 @@ import { CatalogTexts } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { type Output, print } from "../../cli/output.ts";
-import type { Terminal } from "../../cli/terminal.ts";
+import { suggestNext, type Terminal } from "../../cli/terminal.ts";
 
 /** Options of all edit commands. */
 export interface EditOptions {
@@ -48,6 +48,8 @@ export async function printEdit(
     },
     text: () => (dryRun ? diff() : formatSummary(before, files)),
   });
+  if (!dryRun && files.size > 0 && output === "text")
+    suggestNext(terminal, "olmv1 catalog validate checks the catalog, olmv1 catalog build publishes it");
 }
 
 function formatSummary(before: ReadonlyMap<string, string>, files: EditResult["files"]): string {
