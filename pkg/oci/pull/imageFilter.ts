@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Logger } from "pino";
-import { MEDIA_TYPE, MEDIA_TYPE_KEY, formatUnsupportedMediaType } from "../../bundle/annotations.ts";
+import { formatUnsupportedMediaType, MEDIA_TYPE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
 import { RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { ImageConfig } from "../manifest.ts";
