@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkPlainHttp, parseFlags, usage } from "./flags.ts";
 
-test("defaults are those of upstream", () => {
+test("catalogd has the flag defaults of upstream", () => {
   expect(parseFlags([])).toMatchObject({
     "shutdown-delay": 5_000,
     "catalogs-server-addr": ":8443",
@@ -69,7 +69,7 @@ test.for([
   expect(() => parseFlags([...args])).toThrow(message);
 });
 
-test("--help lists every flag", () => {
+test("catalogd --help lists every flag", () => {
   expect(parseFlags(["--help"])).toBe("help");
   expect(usage()).toMatch(/--cache-dir +folder/);
 });

@@ -16,8 +16,8 @@ import {
   switchFlag,
   systemNamespaceFlag,
 } from "../internal/flags.ts";
-import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
-import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
+import { hasPullSecret, imageFlags, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
+import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
 import { hasCertificate, isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
 /**
@@ -77,8 +77,8 @@ const Flags = z
     ...logFlags(),
     ...ignoredFlags(),
   })
-  .refine(namesPullSecret, PULL_SECRET_FORMAT)
-  .refine(electionTimesFit, ELECTION_TIMES)
+  .refine(hasPullSecret, PULL_SECRET_FORMAT)
+  .refine(areElectionTimesValid, ELECTION_TIMES)
   .refine(isWholePair, "tls-cert and tls-key flags must be used together")
   .refine(isOneCertificate, ONE_CERTIFICATE)
   .refine(namesHost, "serving-certificates self-managed needs a DNS name in external-address")
@@ -127,7 +127,7 @@ export function parseFlags(args: string[]): Flags | "help" {
 }
 
 /** Returns the endpoints whose feature gates are disabled; clients get 404 for them. */
-export function gatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<GatedEndpoint> {
+export function listGatedEndpoints({ "feature-gates": { enabled } }: Flags): Set<GatedEndpoint> {
   const gated = new Set<GatedEndpoint>();
   if (!enabled.APIV1MetasHandler) gated.add("findMetas");
   if (!enabled.GraphQLCatalogQueries) gated.add("queryCatalog");

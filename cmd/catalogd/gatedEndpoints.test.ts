@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
-import { catalogRoutes, type GatedEndpoint } from "../../pkg/catalogd/http/catalogRoutes.ts";
+import { createCatalogRoutes, type GatedEndpoint } from "../../pkg/catalogd/http/catalogRoutes.ts";
 import { ResponseCache } from "../../pkg/catalogd/http/responseCache.ts";
-import { gatedEndpoints, parseFlags } from "./flags.ts";
+import { listGatedEndpoints, parseFlags } from "./flags.ts";
 
 function urls(without?: ReadonlySet<GatedEndpoint>): string[] {
   const source = { get: () => undefined, catalogs: () => [] };
-  return catalogRoutes({ source, cache: new ResponseCache(), graphs: new QueryThreads(), ...(without ? { without } : {}) }).map(
+  return createCatalogRoutes({ source, cache: new ResponseCache(), graphs: new QueryThreads(), ...(without ? { without } : {}) }).map(
     ({ url }) => url,
   );
 }
@@ -15,7 +15,7 @@ function urls(without?: ReadonlySet<GatedEndpoint>): string[] {
 function missing(...args: string[]): string[] {
   const flags = parseFlags(args);
   if (flags === "help") throw new Error("no flags");
-  const registered = new Set(urls(gatedEndpoints(flags)));
+  const registered = new Set(urls(listGatedEndpoints(flags)));
   return urls().filter((url) => !registered.has(url));
 }
 

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { systemClock } from "../../pkg/async/clock.ts";
-import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
+import { CatalogController, getCacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
 import { serveUntil, startContentServer } from "../../pkg/catalogd/http/contentServer.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
@@ -12,12 +12,12 @@ import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
-import { logIgnoredFlags, logLevelOf } from "../internal/flags.ts";
-import { pullerFor, pullSecretsFor } from "../internal/imageFlags.ts";
-import { leadershipFor } from "../internal/leaderFlags.ts";
-import { runProgram, surviveLostConnections } from "../internal/program.ts";
-import { serveMetrics, servingTls } from "../internal/serving.ts";
-import { checkPlainHttp, type Flags, gatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
+import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
+import { createPuller, pullSecretsFor } from "../internal/imageFlags.ts";
+import { createLeadership } from "../internal/leaderFlags.ts";
+import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
+import { createServingTls, serveMetrics } from "../internal/serving.ts";
+import { checkPlainHttp, type Flags, listGatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 /**
  * Lease of the leader election; the same as that of the Go program, so that the two never lead at
@@ -32,14 +32,14 @@ const CONTENT_GRACE_MS = 15_000;
 
 async function run(flags: Flags): Promise<void> {
   checkPlainHttp(flags);
-  const log = createLogger({ component: "catalogd", level: logLevelOf(flags) });
+  const log = createLogger({ component: "catalogd", level: getLogLevel(flags) });
   logIgnoredFlags(flags, log);
-  surviveLostConnections(log);
+  ignoreConnectionResets(log);
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();
-  const folders = cacheFolders(flags["cache-dir"]);
+  const folders = getCacheFolders(flags["cache-dir"]);
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
-  const certificate = servingTls(flags, {
+  const certificate = createServingTls(flags, {
     program: "catalogd",
     host: flags["external-address"],
     client,
@@ -49,10 +49,10 @@ async function run(flags: Flags): Promise<void> {
   });
   const { tls } = certificate;
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
-  const puller = pullerFor(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, log });
+  const puller = createPuller(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, log });
   const loader = new Loader({ validation: flags["catalog-validation"] });
   const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });
-  const leadership = leadershipFor(flags, {
+  const leadership = createLeadership(flags, {
     client,
     name: LEASE_NAME,
     log,
@@ -88,7 +88,7 @@ async function run(flags: Flags): Promise<void> {
     log,
     tls,
     metrics: new HttpMetrics(metrics),
-    without: gatedEndpoints(flags),
+    without: listGatedEndpoints(flags),
   });
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],

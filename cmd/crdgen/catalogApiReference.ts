@@ -1,5 +1,5 @@
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
-import { catalogRoutes } from "../../pkg/catalogd/http/catalogRoutes.ts";
+import { createCatalogRoutes } from "../../pkg/catalogd/http/catalogRoutes.ts";
 import { type OpenApiDocument, type OpenApiOperation, openApiDocument, type SchemaObject } from "../../pkg/catalogd/http/openApi.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "../../pkg/catalogd/http/problem.ts";
 import { ResponseCache } from "../../pkg/catalogd/http/responseCache.ts";
@@ -30,14 +30,14 @@ const COMMON_RESPONSES: readonly CommonResponse[] = [
 ];
 
 /** Returns the OpenAPI document of catalogd without starting a server. */
-export function catalogApiDocument(): OpenApiDocument {
+export function buildCatalogApiDocument(): OpenApiDocument {
   return openApiDocument(
-    catalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new ResponseCache(), graphs: new QueryThreads() }),
+    createCatalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new ResponseCache(), graphs: new QueryThreads() }),
   );
 }
 
 /** Returns the reference of the HTTP API of catalogd in Markdown: common responses, endpoints, schemas and codes of failures. */
-export function catalogApiReference({ info, paths, components }: OpenApiDocument): string {
+export function renderCatalogApiReference({ info, paths, components }: OpenApiDocument): string {
   const endpoints = Object.entries(paths).flatMap(([path, operations]) => {
     const methods = Object.keys(operations).map((method) => method.toUpperCase());
     const [main] = Object.entries(operations).filter(([method]) => method !== "head");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chartFiles } from "./chartFiles.ts";
+import { buildChartFiles } from "./chartFiles.ts";
 
 const CHART = "config/helm/olmv1";
 const ACCOUNT = `apiVersion: v1
@@ -19,10 +19,10 @@ subjects:
 
 /** Returns the chart for these files of config/; all others are empty. */
 function buildChart(texts: Record<string, string>, crds: Record<string, string> = {}): Map<string, string> {
-  return chartFiles(new Map(Object.entries(crds)), (path) => texts[path] ?? "");
+  return buildChartFiles(new Map(Object.entries(crds)), (path) => texts[path] ?? "");
 }
 
-test("chartFiles sets the release namespace, and pull secrets of ServiceAccounts, but not of their bindings", () => {
+test("buildChartFiles sets the release namespace, and pull secrets of ServiceAccounts, but not of their bindings", () => {
   const text = buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}---\n${BINDING}` }).get(`${CHART}/templates/rbac/catalogd.yaml`);
   const namespace = 'namespace: {{ include "olmv1.namespace" . }}';
   expect(text).toBe(
@@ -33,13 +33,13 @@ test("chartFiles sets the release namespace, and pull secrets of ServiceAccounts
   );
 });
 
-test("chartFiles rejects a ServiceAccount to which it cannot add pull secrets", () => {
+test("buildChartFiles rejects a ServiceAccount to which it cannot add pull secrets", () => {
   expect(() => buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}automountServiceAccountToken: false\n` })).toThrow(
     "does not end with its labels",
   );
 });
 
-test("chartFiles adds conditions to optional manifests and escapes templates of other programs", () => {
+test("buildChartFiles adds conditions to optional manifests and escapes templates of other programs", () => {
   const rules = buildChart({ "config/prometheus/rules.yaml": "summary: {{ $labels.name }} of {{ $value }}\n" });
   expect(rules.get(`${CHART}/templates/prometheus/rules.yaml`)?.split("\n").slice(1)).toEqual([
     "{{- if .Values.prometheus.enabled }}",
@@ -52,7 +52,7 @@ test("chartFiles adds conditions to optional manifests and escapes templates of 
 test.for([
   { name: "with annotations", before: "metadata:\n  name: x\n  annotations:\n    a: b\nspec: {}\n", after: "    a: b\n" },
   { name: "without annotations", before: "metadata:\n  name: x\nspec: {}\n", after: "  name: x\n" },
-])("chartFiles keeps definitions $name when the chart is uninstalled", ({ before, after }) => {
+])("buildChartFiles keeps definitions $name when the chart is uninstalled", ({ before, after }) => {
   const text = buildChart({}, { "config/crd/x.yaml": before }).get(`${CHART}/templates/crd/x.yaml`);
   expect(text).toContain(`  annotations:\n    helm.sh/resource-policy: keep\n${after}`);
   expect(text).toContain("{{- if .Values.crds.install }}");

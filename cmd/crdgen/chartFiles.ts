@@ -41,7 +41,7 @@ const DASHBOARD = "config/prometheus/dashboard.json";
  * @param crds CustomResourceDefinitions by path.
  * @param read returns the text of a file by path.
  */
-export function chartFiles(crds: ReadonlyMap<string, string>, read: (path: string) => string): Map<string, string> {
+export function buildChartFiles(crds: ReadonlyMap<string, string>, read: (path: string) => string): Map<string, string> {
   const definitions = [...crds].map(([path, text]): [string, string] => [
     `${CHART}/templates/crd/${path.slice(path.lastIndexOf("/") + 1)}`,
     template(path, keepOnUninstall(text), ".Values.crds.install"),

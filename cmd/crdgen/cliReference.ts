@@ -42,7 +42,7 @@ interface Reference {
 }
 
 /** Returns the command-line reference in Markdown: shared options once, then every command, then the flags of the servers. */
-export function cliReference(cli: Command, servers: readonly ServerHelp[]): string {
+export function renderCliReference(cli: Command, servers: readonly ServerHelp[]): string {
   const groups = collectGroups(cli);
   const reference: Reference = { groups, described: new Map() };
   const sections = [

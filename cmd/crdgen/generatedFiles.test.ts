@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Structural } from "../../pkg/api/customResourceDefinitions.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
-import { generatedFiles } from "./generatedFiles.ts";
+import { generateFiles } from "./generatedFiles.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-test.for([...generatedFiles()])("%s is up to date", ([path, text]) => {
+test.for([...generateFiles()])("%s is up to date", ([path, text]) => {
   const file = join(ROOT, path);
   expect(existsSync(file), `${path} is missing: run \`npm run generate\``).toBe(true);
   expect(readFileSync(file, "utf8"), `${path} is not up to date: run \`npm run generate\``).toBe(text);
 });
 
-test.for([...generatedFiles()].filter(([path]) => path.startsWith("config/crd/")))(
+test.for([...generateFiles()].filter(([path]) => path.startsWith("config/crd/")))(
   "%s has a structural schema with a description for every field",
   ([, text]) => {
     const crd = parseYaml(text) as { spec: { versions: { schema: { openAPIV3Schema: Structural } }[] } };

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { generatedFiles } from "./generatedFiles.ts";
+import { generateFiles } from "./generatedFiles.ts";
 
 const USAGE = `Writes generated files: config/crd/*.yaml, docs/reference/{api,bundle-rules,catalog-rules,catalogd-api,cli,events,metrics,problems}.md,
 and the files of the Helm chart in config/helm that derive from config/.
@@ -16,7 +16,7 @@ if (values.help) {
   console.log(USAGE);
 } else {
   const root = values.root ?? join(import.meta.dirname, "../..");
-  const differing = [...generatedFiles()].filter(([path, text]) => current(join(root, path)) !== text);
+  const differing = [...generateFiles()].filter(([path, text]) => current(join(root, path)) !== text);
   for (const [path, text] of differing) {
     if (values.check) {
       console.error(`${path} is not up to date: run \`npm run generate\` and commit the result`);

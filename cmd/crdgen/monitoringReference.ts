@@ -1,12 +1,12 @@
 import { EVENTS, type EventDescription } from "../../pkg/api/events.ts";
 import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemDescription } from "../../pkg/api/problemTypes.ts";
-import { CatalogMetrics, replicaMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
+import { CatalogMetrics, registerReplicaMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
-import { pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
+import { createPullSecretGauge } from "../../pkg/controller/pullSecrets.ts";
 import { pullMetrics } from "../../pkg/oci/pull/pullPool.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/openshift/clusterUpgradeGate.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/state/extensionMetrics.ts";
-import { watchMetrics } from "../../pkg/operatorcontroller/watches/streamPool.ts";
+import { registerWatchMetrics } from "../../pkg/operatorcontroller/watches/streamPool.ts";
 import { servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
 import {
   controllerMetrics,
@@ -18,7 +18,7 @@ import {
 } from "../../pkg/telemetry/metrics.ts";
 
 /** Returns the reference of Events in Markdown: a row per reason. */
-export function eventReference(): string {
+export function renderEventReference(): string {
   const rows = Object.entries<EventDescription>(EVENTS).map(
     ([reason, { type, on, when }]) => `| \`${reason}\` | ${type} | ${on.join(", ")} | ${when} |`,
   );
@@ -43,7 +43,7 @@ ${rows.join("\n")}
 }
 
 /** Returns the reference of problem types in Markdown: a row per type, by kind. */
-export function problemReference(): string {
+export function renderProblemReference(): string {
   const sections = (["ClusterExtension", "ClusterCatalog"] as const).map((kind) => {
     const rows = Object.entries<ProblemDescription>(PROBLEM_TYPES).flatMap(([type, { on, severity, details, cause, remedy }]) =>
       on.includes(kind) ? [`| \`${type}\` | ${severity} | ${details === undefined ? "–" : `\`${details}\``} | ${cause} | ${remedy} |`] : [],
@@ -70,7 +70,7 @@ ${sections.join("\n")}`;
 }
 
 /** Returns the reference of metrics in Markdown: those of both programs, then those of each. */
-export function metricReference(programs: readonly ProgramMetrics[]): string {
+export function renderMetricReference(programs: readonly ProgramMetrics[]): string {
   const tables = programs.map(({ program, metrics }) => ({
     program,
     rows: metrics.described.map(
@@ -107,20 +107,20 @@ interface ProgramMetrics {
 }
 
 /** Returns the metrics of both programs, without values. */
-export function programMetrics(): ProgramMetrics[] {
+export function listProgramMetrics(): ProgramMetrics[] {
   const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
   for (const metrics of [controller, catalogd]) {
     controllerMetrics(metrics, "x");
     queueMetrics(metrics, "x");
     restClientMetrics(metrics);
     pullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
-    pullSecretStates(metrics);
+    createPullSecretGauge(metrics);
     leaderMetrics(metrics, "x");
   }
   void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd), new HttpMetrics(catalogd)];
   for (const metrics of [controller, catalogd]) servingCertificateEnd(metrics, undefined);
-  replicaMetrics(catalogd);
-  watchMetrics(controller, () => [{ starting: 0, open: 0, broken: 0, refused: 0 }]);
+  registerReplicaMetrics(catalogd);
+  registerWatchMetrics(controller, () => [{ starting: 0, open: 0, broken: 0, refused: 0 }]);
   return [
     { program: "operator-controller", metrics: controller },
     { program: "catalogd", metrics: catalogd },

@@ -4,7 +4,7 @@ import { IMAGE_CHECKS } from "../../pkg/authoring/lint/lintRule.ts";
 import { RULES, type RuleDescription } from "../../pkg/fbc/validate/rules.ts";
 
 /** Returns the reference of the rules for bundles in Markdown, with a table for each topic. */
-export function bundleRuleReference(): string {
+export function renderBundleRuleReference(): string {
   const topics = Object.entries(RULE_TOPICS).map(([topic, rules]) => {
     const rows = Object.entries(rules).map(([code, { severity, rule, source }]) => `| \`${code}\` | ${severity} | ${rule} | ${source} |`);
     return `## ${topic}\n\n| rule | severity | requirement | required by |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
@@ -34,7 +34,7 @@ const STAGES: readonly { readonly stages: readonly RuleDescription["stage"][]; r
 ];
 
 /** Returns the reference of the rules for catalogs in Markdown, with a table for each topic. */
-export function catalogRuleReference(): string {
+export function renderCatalogRuleReference(): string {
   const checks = STAGES.map(({ stages, title, says }) => {
     const rows = Object.entries(RULES)
       .filter(([, { stage }]) => stages.includes(stage))

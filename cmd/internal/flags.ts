@@ -163,7 +163,7 @@ export function logFlags() {
 }
 
 /** Returns the minimum log level from the values of `logFlags`. */
-export function logLevelOf(flags: { "log-level"?: (typeof LEVELS)[number] | undefined; v?: number | undefined }): string {
+export function getLogLevel(flags: { "log-level"?: (typeof LEVELS)[number] | undefined; v?: number | undefined }): string {
   return flags["log-level"] ?? ((flags.v ?? 0) > 0 ? "debug" : "info");
 }
 

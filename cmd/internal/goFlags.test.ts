@@ -3,7 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { usage as catalogdUsage, parseFlags as parseCatalogd } from "../catalogd/flags.ts";
 import { usage as controllerUsage, parseFlags as parseController } from "../operator-controller/flags.ts";
-import { logIgnoredFlags, logLevelOf } from "./flags.ts";
+import { getLogLevel, logIgnoredFlags } from "./flags.ts";
 import { PROGRAM_VERSION } from "./program.ts";
 
 /** Every flag of the Go programs. Source: C-04, I-30; klog v2. */
@@ -34,7 +34,7 @@ test.for([
 ] as const)("%j sets log level %s", ([args, level]) => {
   for (const parse of [parseCatalogd, parseController]) {
     const flags = parse([...args]);
-    expect(flags !== "help" && logLevelOf(flags)).toBe(level);
+    expect(flags !== "help" && getLogLevel(flags)).toBe(level);
   }
 });
 
@@ -47,7 +47,7 @@ test.for([
   expect(() => parseCatalogd([...args])).toThrow(message);
 });
 
-test("-h requests help", () => {
+test("-h prints the help", () => {
   expect(parseCatalogd(["-h"])).toBe("help");
 });
 
@@ -68,6 +68,6 @@ test("flags without effect are reported once, in one line", () => {
   ]);
 });
 
-test("the version is that of the package", () => {
+test("PROGRAM_VERSION is the version in package.json", () => {
   expect(PROGRAM_VERSION).toBe(packageJson.version);
 });

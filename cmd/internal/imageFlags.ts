@@ -1,4 +1,4 @@
-import { PullSecrets, pullSecretStates, type SecretName } from "../../pkg/controller/pullSecrets.ts";
+import { createPullSecretGauge, PullSecrets, type SecretName } from "../../pkg/controller/pullSecrets.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { readPodIdentity, SERVICE_ACCOUNT_TOKEN } from "../../pkg/kube/tokens.ts";
 import { Puller, type PullerOptions } from "../../pkg/oci/pull/puller.ts";
@@ -40,7 +40,7 @@ export interface ImageFlags {
 }
 
 /** Returns whether the global pull secret, if given, has namespace and name. */
-export function namesPullSecret(flags: ImageFlags): boolean {
+export function hasPullSecret(flags: ImageFlags): boolean {
   const name = flags["global-pull-secret"];
   return name === undefined || secretName(name) !== undefined;
 }
@@ -58,14 +58,14 @@ export async function pullSecretsFor(
 ): Promise<PullSecrets> {
   const serviceAccount = await readPodIdentity(flags["service-account-token"] ?? SERVICE_ACCOUNT_TOKEN);
   const globalSecret = secretName(flags["global-pull-secret"] ?? "");
-  return new PullSecrets({ client, globalSecret, serviceAccount, log, states: pullSecretStates(metrics) });
+  return new PullSecrets({ client, globalSecret, serviceAccount, log, states: createPullSecretGauge(metrics) });
 }
 
 /**
  * Returns a puller with these credentials, authorities and mirrors, and the proxies of the
  * environment.
  */
-export function pullerFor(flags: ImageFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
+export function createPuller(flags: ImageFlags, options: Pick<PullerOptions, "cacheDir" | "limits" | "log" | "credentials">): Puller {
   return new Puller({
     ...options,
     registriesConf: flags["registries-conf"],

@@ -57,7 +57,7 @@ export interface Leadership {
 }
 
 /** Returns whether the times are consistent. */
-export function electionTimesFit(flags: LeaderFlags): boolean {
+export function areElectionTimesValid(flags: LeaderFlags): boolean {
   return findElectionTimesProblem(readTimes(flags)) === undefined;
 }
 
@@ -66,7 +66,7 @@ export const ELECTION_TIMES =
   "leader-election-lease-duration must be greater than leader-election-renew-deadline, and that greater than 1.2 times leader-election-retry-period";
 
 /** Returns the leader election of the flags; without one, this process always leads. */
-export function leadershipFor(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
+export function createLeadership(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
   const reported = leaderMetrics(metrics, name);
   if (!flags["leader-elect"])
     return {

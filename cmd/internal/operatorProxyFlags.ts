@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { OPERATOR_PROXY_HELP, OPERATOR_PROXY_MODES } from "../../pkg/api/flagValues.ts";
 import { readProxyVariables } from "../../pkg/api/proxy.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { type OperatorProxySettings, parseProxyUrl } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { optionalText } from "./flags.ts";
 
@@ -24,15 +24,15 @@ export function operatorProxyFlags() {
 }
 
 /** Returns whether the flags are consistent. */
-export function agreesOnProxy(flags: OperatorProxyFlags): boolean {
-  return flags["operator-proxy"] !== "none" || readProxyVariables(operatorProxySettings(flags).given) === undefined;
+export function isProxyConsistent(flags: OperatorProxyFlags): boolean {
+  return flags["operator-proxy"] !== "none" || readProxyVariables(getOperatorProxySettings(flags).given) === undefined;
 }
 
 /** The error otherwise. */
 export const PROXY_FLAGS = "operator-http-proxy, operator-https-proxy and operator-no-proxy have no effect with operator-proxy=none";
 
 /** Returns the settings of the flags. */
-export function operatorProxySettings(flags: OperatorProxyFlags): OperatorProxySettings {
+export function getOperatorProxySettings(flags: OperatorProxyFlags): OperatorProxySettings {
   const given = readProxyVariables({
     HTTP_PROXY: flags["operator-http-proxy"],
     HTTPS_PROXY: flags["operator-https-proxy"],
@@ -48,7 +48,7 @@ function proxyUrl() {
       try {
         return text === "" ? undefined : parseProxyUrl(text);
       } catch (err) {
-        context.addIssue({ code: "custom", message: messageOf(err) });
+        context.addIssue({ code: "custom", message: getErrorMessage(err) });
         return z.NEVER;
       }
     })

@@ -1,4 +1,4 @@
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 
 /** Version of all programs, equal to that in package.json. */
@@ -30,7 +30,7 @@ export async function runProgram<Flags>({ name, parseFlags, usage, run }: Progra
     if (flags === "help") process.stdout.write(usage());
     else await run(flags);
   } catch (err) {
-    process.stderr.write(`${name}: ${messageOf(err)}\n`);
+    process.stderr.write(`${name}: ${getErrorMessage(err)}\n`);
     process.exit(1);
   }
 }
@@ -45,7 +45,7 @@ const LOST_CONNECTION = /^(UND_ERR_SOCKET|UND_ERR_INFO|ECONNRESET|EPIPE|ERR_HTTP
  * uncaught error still ends the program.
  * @see https://github.com/nodejs/undici/issues/5586
  */
-export function surviveLostConnections(log: Logger): void {
+export function ignoreConnectionResets(log: Logger): void {
   process.on("uncaughtException", (err: Error, origin) => {
     const isLost = "code" in err && LOST_CONNECTION.test(String(err.code));
     log[isLost ? "error" : "fatal"]({ err, origin }, isLost ? "uncaught connection error, continuing" : "uncaught error");

@@ -1,7 +1,7 @@
 import { getCiphers } from "node:tls";
 import * as z from "zod";
 import { EVENTS } from "../../pkg/api/events.ts";
-import { certificateHostNames, SERVING_TIMES, servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
+import { getServingSecretName, listCertificateHostNames, SERVING_TIMES } from "../../pkg/certificates/servingCertificate.ts";
 import type { Task } from "../../pkg/controller/shutdown.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { EventRecorder } from "../../pkg/kube/events.ts";
@@ -202,7 +202,7 @@ export interface ServingTls {
  * Returns the TLS configuration of the flags: the certificate, and fixed or followed settings.
  * @throws Error if files are invalid.
  */
-export function servingTls(flags: ServingFlags & { "system-namespace": string }, init: ServingTlsInit): ServingTls {
+export function createServingTls(flags: ServingFlags & { "system-namespace": string }, init: ServingTlsInit): ServingTls {
   const { client, log, metrics } = init;
   const settings = readTlsSettings(flags, log);
   const certificate = createCertificate(flags, settings, init);
@@ -231,8 +231,8 @@ function createCertificate(
   const events = new EventRecorder(client, { component: program, log });
   const own = new SelfManagedCertificate({
     client,
-    place: servingSecretName(program, flags["system-namespace"]),
-    dnsNames: certificateHostNames(host.replace(/:\d+$/, "")),
+    place: getServingSecretName(program, flags["system-namespace"]),
+    dnsNames: listCertificateHostNames(host.replace(/:\d+$/, "")),
     issuer: new ThreadIssuer(),
     times: SERVING_TIMES,
     leading,

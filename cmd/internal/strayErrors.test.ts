@@ -6,9 +6,9 @@ import { expect, test } from "vitest";
 function programWith(code: string): { status: number | null; logged: { level: number; msg: string; origin: string }[]; ended: boolean } {
   const url = (path: string): string => JSON.stringify(join(import.meta.dirname, path));
   const script = `
-    const { surviveLostConnections } = await import(${url("program.ts")});
+    const { ignoreConnectionResets } = await import(${url("program.ts")});
     const { createLogger } = await import(${url("../../pkg/telemetry/log.ts")});
-    surviveLostConnections(createLogger({ component: "test", destination: { write: (line) => process.stderr.write(line) } }));
+    ignoreConnectionResets(createLogger({ component: "test", destination: { write: (line) => process.stderr.write(line) } }));
     const errorWith = (code) => Object.assign(new Error("other side closed"), { code });
     setTimeout(() => process.stdout.write("ended"), 200);
     ${code}`;

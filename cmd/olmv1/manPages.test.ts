@@ -7,7 +7,7 @@ import { olmv1 } from "./program.ts";
 
 const pages = renderManPages(olmv1(new CommandTerminal({ out: () => undefined, err: () => undefined })));
 
-test("manPages returns a page for the program and each command, except hidden commands", () => {
+test("renderManPages returns a page for the program and each command, except hidden commands", () => {
   expect([...pages.keys()]).toEqual(expect.arrayContaining(["olmv1.1", "olmv1-tree.1", "olmv1-catalog.1", "olmv1-catalog-validate.1"]));
   expect([...pages.keys()].filter((name) => name.includes("__"))).toEqual([]);
 });
@@ -21,7 +21,7 @@ test("a manual page contains the help in sections", () => {
   expect(page).toContain(".SH SEE ALSO\nolmv1(1)\n");
 });
 
-test("manPages escapes man(7) commands in texts", () => {
+test("renderManPages escapes man(7) commands in texts", () => {
   const program = new Command("p").description("'quoted' \\n").addHelpText("after", "\n.so /etc/passwd\n\nExamples:\n  .x\n  p -a\n");
   const page = renderManPages(program).get("p.1") ?? "";
   expect(page).toContain("p \\- \\&'quoted' \\en\n");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
+import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
 
 test("by default an extension without a ServiceAccount is denied, and drift is checked every five minutes", () => {
@@ -77,7 +77,7 @@ test("TLS flags are lists, and an empty list counts as not given", () => {
 
 // Source: S0-089.
 test("by default installed operators use the cluster's proxy, and an empty flag counts as not given", () => {
-  const settings = (...args: string[]) => operatorProxySettings(parseFlags(args) as Flags);
+  const settings = (...args: string[]) => getOperatorProxySettings(parseFlags(args) as Flags);
   expect(settings()).toEqual({ mode: "auto", given: {} });
   expect(settings("--operator-proxy=none", "--operator-http-proxy=", "--operator-no-proxy=")).toEqual({ mode: "none", given: {} });
   expect(settings("--operator-https-proxy=http://proxy:3128", "--operator-no-proxy=.svc")).toEqual({
@@ -86,7 +86,7 @@ test("by default installed operators use the cluster's proxy, and an empty flag 
   });
 });
 
-test("--help lists every flag", () => {
+test("operator-controller --help lists every flag", () => {
   expect(parseFlags(["--help"])).toBe("help");
   expect(usage()).toMatch(/--drift-interval +interval/);
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { WEBHOOK_CERT_PROVIDERS } from "../../pkg/api/flagValues.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { CLUSTER_OPERATOR_MODES } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { parseClusterVersion } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import {
@@ -16,9 +16,9 @@ import {
   switchFlag,
   systemNamespaceFlag,
 } from "../internal/flags.ts";
-import { imageFlags, namesPullSecret, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
-import { ELECTION_TIMES, electionTimesFit, leaderFlags } from "../internal/leaderFlags.ts";
-import { agreesOnProxy, operatorProxyFlags, PROXY_FLAGS } from "../internal/operatorProxyFlags.ts";
+import { hasPullSecret, imageFlags, PULL_SECRET_FORMAT } from "../internal/imageFlags.ts";
+import { areElectionTimesValid, ELECTION_TIMES, leaderFlags } from "../internal/leaderFlags.ts";
+import { isProxyConsistent, operatorProxyFlags, PROXY_FLAGS } from "../internal/operatorProxyFlags.ts";
 import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servingFlags } from "../internal/serving.ts";
 
 /** Address of metrics with a certificate and without --metrics-bind-address. */
@@ -91,9 +91,9 @@ const Flags = z
     ...logFlags(),
     ...ignoredFlags(),
   })
-  .refine(electionTimesFit, ELECTION_TIMES)
-  .refine(namesPullSecret, `incorrect number of components; ${PULL_SECRET_FORMAT}`)
-  .refine(agreesOnProxy, PROXY_FLAGS)
+  .refine(areElectionTimesValid, ELECTION_TIMES)
+  .refine(hasPullSecret, `incorrect number of components; ${PULL_SECRET_FORMAT}`)
+  .refine(isProxyConsistent, PROXY_FLAGS)
   .refine(isWholePair, "unable to configure TLS certificates: tls-cert and tls-key flags must be used together")
   .refine(isOneCertificate, ONE_CERTIFICATE)
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags to be set");
@@ -104,7 +104,7 @@ function clusterVersion() {
     try {
       return parseClusterVersion(text);
     } catch (err) {
-      context.addIssue({ code: "custom", message: `want a version such as "4.18" or "4.18.3": ${messageOf(err)}` });
+      context.addIssue({ code: "custom", message: `want a version such as "4.18" or "4.18.3": ${getErrorMessage(err)}` });
       return z.NEVER;
     }
   });

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
+import { getServingSecretName } from "../../pkg/certificates/servingCertificate.ts";
 import { runUntilStopped, stopOnSignals } from "../../pkg/controller/shutdown.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { BUNDLE_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
@@ -13,26 +13,26 @@ import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
-import { logIgnoredFlags, logLevelOf } from "../internal/flags.ts";
-import { pullerFor, pullSecretsFor } from "../internal/imageFlags.ts";
-import { leadershipFor } from "../internal/leaderFlags.ts";
-import { operatorProxySettings } from "../internal/operatorProxyFlags.ts";
-import { runProgram, surviveLostConnections } from "../internal/program.ts";
-import { serveMetrics, servingTls } from "../internal/serving.ts";
+import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
+import { createPuller, pullSecretsFor } from "../internal/imageFlags.ts";
+import { createLeadership } from "../internal/leaderFlags.ts";
+import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
+import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
+import { createServingTls, serveMetrics } from "../internal/serving.ts";
 import { type Flags, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 /** The Lease of the reference implementation. */
 const LEASE_NAME = "9c4404e7.operatorframework.io";
 
 async function run(flags: Flags): Promise<void> {
-  const log = createLogger({ component: "operator-controller", level: logLevelOf(flags) });
+  const log = createLogger({ component: "operator-controller", level: getLogLevel(flags) });
   logIgnoredFlags(flags, log);
-  surviveLostConnections(log);
+  ignoreConnectionResets(log);
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();
   const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });
   const systemNamespace = flags["system-namespace"];
-  const certificate = servingTls(flags, {
+  const certificate = createServingTls(flags, {
     program: "operator-controller",
     host: `operator-controller-service.${systemNamespace}.svc`,
     client,
@@ -43,7 +43,7 @@ async function run(flags: Flags): Promise<void> {
   const { tls } = certificate;
   const own =
     flags["serving-certificates"] === "self-managed"
-      ? new SecretAuthorities({ client, ...servingSecretName("catalogd", systemNamespace), log })
+      ? new SecretAuthorities({ client, ...getServingSecretName("catalogd", systemNamespace), log })
       : undefined;
   const packages = new CatalogClient({
     caDir: flags["catalogd-cas-dir"],
@@ -51,10 +51,10 @@ async function run(flags: Flags): Promise<void> {
     tls: () => clientSettings(certificate.settings()),
   });
   const credentials = await pullSecretsFor(flags, { client, log, metrics });
-  const puller = pullerFor(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
-  const leadership = leadershipFor(flags, { client, name: LEASE_NAME, log, metrics });
+  const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
+  const leadership = createLeadership(flags, { client, name: LEASE_NAME, log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });
-  const clusterProxy = newClusterProxySource(operatorProxySettings(flags), { client, log });
+  const clusterProxy = newClusterProxySource(getOperatorProxySettings(flags), { client, log });
   const controller = new OperatorController({
     client: leadership.client,
     puller,

@@ -60,18 +60,18 @@ export interface Condition {
 }
 
 /** Returns the group of an apiVersion; empty for the core group. */
-export function groupOf(apiVersion: string): string {
+export function getGroup(apiVersion: string): string {
   const slash = apiVersion.indexOf("/");
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
 /** Returns the version of an apiVersion. */
-export function versionOf(apiVersion: string): string {
+export function getVersion(apiVersion: string): string {
   return apiVersion.slice(apiVersion.indexOf("/") + 1);
 }
 
 /** Returns the reference to `object`. */
-export function refOf(object: KubeObject): ObjectRef {
+export function toObjectRef(object: KubeObject): ObjectRef {
   const { apiVersion, kind, metadata } = object;
   return metadata.namespace
     ? { apiVersion, kind, name: metadata.name, namespace: metadata.namespace }

@@ -1,6 +1,6 @@
 import { compareText } from "../text/compare.ts";
 import { boundMessage } from "./conditions.ts";
-import { groupOf, type ObjectRef } from "./k8s.ts";
+import { getGroup, type ObjectRef } from "./k8s.ts";
 import type { ProblemData, ReportedProblem } from "./problemSchema.ts";
 import {
   PROBLEM_LIMITS,
@@ -29,7 +29,7 @@ export type ProblemObject = NonNullable<ProblemData["objects"]>[number];
 
 /** Converts a reference for the details of a problem. */
 export function toProblemObject({ apiVersion, kind, namespace, name }: ObjectRef): ProblemObject {
-  const group = groupOf(apiVersion);
+  const group = getGroup(apiVersion);
   return { ...(group === "" ? {} : { group }), kind, ...(namespace ? { namespace } : {}), name };
 }
 

@@ -49,7 +49,7 @@ export async function forEachAbortOnError<T>(
  * Returns the result of `work`, or rejects with the signal's reason when it aborts, without waiting
  * for `work`.
  */
-export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const stopped = Promise.withResolvers<never>();
   const stop = (): void => stopped.reject(signal.reason);

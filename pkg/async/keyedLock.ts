@@ -1,4 +1,4 @@
-import { untilAborted } from "./concurrency.ts";
+import { rejectOnAbort } from "./concurrency.ts";
 
 /** Runs tasks one at a time per key, in order of arrival. */
 export class KeyedLock {
@@ -19,7 +19,7 @@ export class KeyedLock {
     const done = Promise.all([before, mine.promise]).then(() => undefined);
     this.#last.set(key, done);
     try {
-      if (before) await untilAborted(before, signal);
+      if (before) await rejectOnAbort(before, signal);
       signal.throwIfAborted();
       return await work();
     } finally {

@@ -9,7 +9,7 @@ import type { Clock } from "./clock.ts";
  * @param folder of the module that starts the thread. @param name of the worker's file in it,
  * without extension.
  */
-export function workerFile(folder: string, name: string): string {
+export function getWorkerFile(folder: string, name: string): string {
   const bundled = join(folder, `${name}.js`);
   return existsSync(bundled) ? bundled : join(folder, `${name}.ts`);
 }
@@ -63,7 +63,7 @@ export class TaskThread<Request, Response> {
    * without extension.
    */
   constructor(folder: string, name: string, limits: TaskThreadLimits, clock: Clock) {
-    this.#file = workerFile(folder, name);
+    this.#file = getWorkerFile(folder, name);
     this.#limits = limits;
     this.#clock = clock;
   }

@@ -6,7 +6,7 @@ import {
   parseMaxVersion,
 } from "../bundle/maxOpenShiftVersion.ts";
 import { findUnmetRequirements } from "../bundle/requirements.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
@@ -36,14 +36,14 @@ const MAX_NODES = 1_000;
 export async function readClusterCapabilities(client: Client, signal: AbortSignal): Promise<ClusterCapabilities> {
   const [mayCreate, kubeVersion, openShift, architectures] = await Promise.all([
     isAllowed(client, "", CREATE, signal),
-    kubeVersionOf(client, signal),
-    readClusterVersion(client).catch((err: unknown): ClusterVersion => ({ kind: "unknown", because: messageOf(err) })),
-    architecturesOf(client, signal),
+    getKubeVersion(client, signal),
+    readClusterVersion(client).catch((err: unknown): ClusterVersion => ({ kind: "unknown", because: getErrorMessage(err) })),
+    listArchitectures(client, signal),
   ]);
   return { mayCreate, kubeVersion, openShift, architectures };
 }
 
-async function kubeVersionOf(client: Client, signal: AbortSignal): Promise<string | undefined> {
+async function getKubeVersion(client: Client, signal: AbortSignal): Promise<string | undefined> {
   try {
     const { gitVersion } = (await client.raw("GET", "/version", undefined, { signal })) as { gitVersion?: string };
     return gitVersion;
@@ -57,7 +57,7 @@ interface Node extends KubeObject {
   status?: { nodeInfo?: { architecture?: string } };
 }
 
-async function architecturesOf(client: Client, signal: AbortSignal): Promise<string[] | undefined> {
+async function listArchitectures(client: Client, signal: AbortSignal): Promise<string[] | undefined> {
   try {
     const { items } = await client.list<Node>({ apiVersion: "v1", kind: "Node" }, { signal, maxItems: MAX_NODES });
     const found = items.flatMap(({ status }) => status?.nodeInfo?.architecture ?? []);

@@ -42,7 +42,7 @@ export function findBundleByText({ name, bundles, content, catalog }: PackageInC
 }
 
 /** Returns the head of a channel, the newest if there are several. @throws Error that lists the available channels if it does not exist */
-function headOf({ name, facts, bundles }: PackageInCatalog, channel: string): BundleData | undefined {
+function findHead({ name, facts, bundles }: PackageInCatalog, channel: string): BundleData | undefined {
   const found = facts.channels.find((one) => one.name === channel);
   if (!found)
     throw new Error(
@@ -129,7 +129,7 @@ export function findRequestedBundle(found: PackageInCatalog, { version, channel 
     version !== undefined
       ? findBundleByText(found, version)
       : channel !== undefined
-        ? headOf(found, channel)
+        ? findHead(found, channel)
         : findRepresentative(found.facts)?.bundle;
   if (!bundle)
     throw new Error(
@@ -149,7 +149,7 @@ export function buildPackageView(found: PackageInCatalog, bundle: BundleData, ot
     blob: {},
   };
   const { description, support, apis } = summarizeCatalogBundle(meta);
-  const { examples, ...details } = bundleDetailsOf(meta);
+  const { examples, ...details } = readDetails(meta);
   const stated = content.bundles.find(({ name }) => name === bundle.name);
   return {
     package: found.name,
@@ -176,7 +176,7 @@ export function buildPackageView(found: PackageInCatalog, bundle: BundleData, ot
       ...support,
       providedAPIs: apis.provided,
       requiredAPIs: apis.required,
-      requires: stated ? requirementsOf(stated) : [],
+      requires: stated ? describeRequirements(stated) : [],
     },
     ...details,
     exampleKinds: examples?.map(readExampleKind),
@@ -185,7 +185,7 @@ export function buildPackageView(found: PackageInCatalog, bundle: BundleData, ot
 }
 
 /** Ignores invalid examples; `show --examples` reports them. */
-function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleDetails {
+function readDetails(meta: Parameters<typeof readBundleDetails>[0]): BundleDetails {
   try {
     return readBundleDetails(meta, { examples: true });
   } catch {
@@ -194,7 +194,7 @@ function bundleDetailsOf(meta: Parameters<typeof readBundleDetails>[0]): BundleD
 }
 
 /** Describes constraints, including invalid ones. */
-function requirementsOf(bundle: Parameters<typeof parseConstraints>[0]): string[] {
+function describeRequirements(bundle: Parameters<typeof parseConstraints>[0]): string[] {
   const { constraints, faults } = parseConstraints(bundle, { compile: () => () => false });
   return [...constraints.map(describeConstraint), ...faults.map(({ type, reason }) => `invalid ${type}: ${reason}`)];
 }
@@ -251,7 +251,7 @@ export function listVersionRows(
     (maps[at]?.candidates ?? []).flatMap((candidate) => {
       const facts = found.bundles.find(({ name }) => name === candidate.bundle.name);
       if (!facts) return [];
-      const row = rowOf(found, facts, channels);
+      const row = toRow(found, facts, channels);
       if (channels.length > 0 && row.channels.length === 0) return [];
       const reached = ways.flatMap(({ start, to }): Reached[] => {
         const way = to.get(facts.name);
@@ -268,7 +268,7 @@ export function listVersionRows(
     .map(({ row }) => row);
 }
 
-function rowOf(
+function toRow(
   { catalog, facts }: PackageInCatalog,
   bundle: BundleData,
   wanted: readonly string[],

@@ -1,5 +1,5 @@
 import type { PackageEntry } from "../catalogcache/catalogCache.ts";
-import { isDeprecated, matchingVersions, type SearchQuery, searchedPackage } from "../catalogd/search/searchQuery.ts";
+import { findMatchingVersions, isDeprecated, prepareSearchedPackage, type SearchQuery } from "../catalogd/search/searchQuery.ts";
 import { type SearchedTexts, type SearchedVersion, type SearchRecord, scoreRelevance } from "../fbc/summary/search.ts";
 import { compareText } from "../text/compare.ts";
 
@@ -57,8 +57,8 @@ export function searchCatalog(
   { words, query }: SearchRequest,
 ): RankedResult[] {
   return packages.flatMap((entry) => {
-    const one = searchedPackage(entry.record);
-    const versions = matchingVersions(one, query);
+    const one = prepareSearchedPackage(entry.record);
+    const versions = findMatchingVersions(one, query);
     const [highest] = versions;
     if (!highest) return [];
     const score = scoreRelevance(textsOf(entry.record, versions), words);
@@ -90,7 +90,7 @@ function foundOf(
     displayName: presented?.displayName,
     description: presented?.description ?? record.text,
     provider: presented?.provider,
-    channel: bundle === head?.bundle && head.channel !== undefined ? head.channel : channelOf(record, channels),
+    channel: bundle === head?.bundle && head.channel !== undefined ? head.channel : pickChannel(record, channels),
     version: version ?? undefined,
     bundle,
     defaultVersion: record.defaultVersion,
@@ -98,18 +98,18 @@ function foundOf(
     capability,
     architectures,
     operatingSystems,
-    kinds: kindsOf(record, provided),
+    kinds: listKinds(record, provided),
     ...told,
   };
 }
 
 /** Returns the default channel if it is one of them, otherwise the first. */
-function channelOf({ channels, defaultChannel }: SearchRecord, indexes: readonly number[]): string | undefined {
+function pickChannel({ channels, defaultChannel }: SearchRecord, indexes: readonly number[]): string | undefined {
   const names = indexes.flatMap((index) => channels[index]?.name ?? []);
   return names.find((name) => name === defaultChannel) ?? names[0];
 }
 
-function kindsOf({ apis, provided }: SearchRecord, list: number): string[] {
+function listKinds({ apis, provided }: SearchRecord, list: number): string[] {
   return [...new Set((provided[list] ?? []).map((index) => apis[index]?.split("/").at(-1) ?? ""))];
 }
 
@@ -120,7 +120,7 @@ function textsOf(record: SearchRecord, versions: readonly SearchedVersion[]): Se
     name: record.package,
     displayNames: descriptions.flatMap(({ displayName }) => displayName ?? []),
     keywords: descriptions.flatMap(({ keywords }) => keywords ?? []),
-    kinds: [...new Set(lists.flatMap((list) => kindsOf(record, list)))],
+    kinds: [...new Set(lists.flatMap((list) => listKinds(record, list)))],
     providers: descriptions.flatMap(({ provider }) => provider ?? []),
     descriptions: [...descriptions.flatMap(({ description }) => description ?? []), ...(record.text === undefined ? [] : [record.text])],
   };

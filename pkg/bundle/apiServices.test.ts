@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ANNOTATION_API_KINDS } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { apiKindsAnnotation, listAggregatedApis } from "./apiServices.ts";
+import { buildApiKindsAnnotation, listAggregatedApis } from "./apiServices.ts";
 
 const apiService = (annotations: Record<string, string>, spec: object = { group: "g.io", version: "v1" }): KubeObject => ({
   apiVersion: "apiregistration.k8s.io/v1",
@@ -10,12 +10,12 @@ const apiService = (annotations: Record<string, string>, spec: object = { group:
   spec,
 });
 
-test("listAggregatedApis reads the annotation of apiKindsAnnotation", () => {
+test("listAggregatedApis reads the annotation of buildApiKindsAnnotation", () => {
   const kinds = [
     { kind: "A", name: "as" },
     { kind: "B", name: "bs" },
   ];
-  expect(listAggregatedApis([apiService(apiKindsAnnotation(kinds))])).toEqual(
+  expect(listAggregatedApis([apiService(buildApiKindsAnnotation(kinds))])).toEqual(
     kinds.map((api) => ({ group: "g.io", version: "v1", ...api })),
   );
 });
@@ -25,8 +25,8 @@ test.for<[why: string, object: KubeObject]>([
   ["invalid JSON", apiService({ [ANNOTATION_API_KINDS]: "[" })],
   ["an annotation that is not a list", apiService({ [ANNOTATION_API_KINDS]: "{}" })],
   ["entries of another form", apiService({ [ANNOTATION_API_KINDS]: '[null,{"kind":""},{"kind":"A","name":1}]' })],
-  ["no group", apiService(apiKindsAnnotation([{ kind: "A", name: "as" }]), { version: "v1" })],
-  ["another kind of that name", { ...apiService(apiKindsAnnotation([{ kind: "A", name: "as" }])), apiVersion: "example.com/v1" }],
+  ["no group", apiService(buildApiKindsAnnotation([{ kind: "A", name: "as" }]), { version: "v1" })],
+  ["another kind of that name", { ...apiService(buildApiKindsAnnotation([{ kind: "A", name: "as" }])), apiVersion: "example.com/v1" }],
 ])("listAggregatedApis returns nothing for an object with %s", ([, object]) => {
   expect(listAggregatedApis([object])).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { ANNOTATION_API_KINDS } from "../api/constants.ts";
-import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
+import { type GroupVersionKind, getGroup, type KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import type { Csv } from "./types.ts";
 
@@ -33,7 +33,7 @@ export function listOwnedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiServi
   const found = new Map<string, OwnedApiService & { kinds: ApiKind[] }>();
   for (const { group, version, kind, name: plural, deploymentName = "", containerPort } of spec.apiservicedefinitions.owned ?? []) {
     const name = `${version}.${group}`;
-    const service = found.get(name) ?? { name, group, version, deploymentName, port: effectivePort(containerPort), kinds: [] };
+    const service = found.get(name) ?? { name, group, version, deploymentName, port: getEffectivePort(containerPort), kinds: [] };
     if (!service.kinds.some((other) => other.kind === kind && other.name === plural)) service.kinds.push({ kind, name: plural });
     found.set(name, service);
   }
@@ -41,7 +41,7 @@ export function listOwnedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiServi
 }
 
 /** Returns the port of an API service with the given `containerPort`. */
-export function effectivePort(containerPort: number | undefined): number {
+export function getEffectivePort(containerPort: number | undefined): number {
   return containerPort !== undefined && containerPort > 0 ? containerPort : DEFAULT_PORT;
 }
 
@@ -62,11 +62,11 @@ const MAX_KINDS = 200;
 
 /** Reports whether an object is an APIService of the aggregation layer. */
 export function isApiService({ apiVersion, kind }: GroupVersionKind): boolean {
-  return kind === "APIService" && groupOf(apiVersion) === "apiregistration.k8s.io";
+  return kind === "APIService" && getGroup(apiVersion) === "apiregistration.k8s.io";
 }
 
 /** Returns the annotation with the kinds of an APIService. */
-export function apiKindsAnnotation(kinds: readonly ApiKind[]): Record<string, string> {
+export function buildApiKindsAnnotation(kinds: readonly ApiKind[]): Record<string, string> {
   return { [ANNOTATION_API_KINDS]: JSON.stringify(kinds.map(({ kind, name }) => ({ kind, name }))) };
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../text/truncate.ts";
 import { isSameVersion, parseVersion } from "../version/version.ts";
@@ -78,7 +78,7 @@ function improper(version: string): string | undefined {
     parseVersion(version);
     return undefined;
   } catch (err) {
-    return excerpt(messageOf(err));
+    return excerpt(getErrorMessage(err));
   }
 }
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { normalizeQuantity } from "../golang/quantity.ts";
 import { normalizeTime } from "../golang/time.ts";
@@ -92,7 +92,7 @@ function asGoError(convert: () => string): string {
     return convert();
   } catch (err) {
     if (err instanceof GoTypeError) throw err;
-    throw new GoTypeError(messageOf(err), { cause: err });
+    throw new GoTypeError(getErrorMessage(err), { cause: err });
   }
 }
 

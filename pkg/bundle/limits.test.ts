@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
-import { terminalIn } from "../errors/errors.ts";
+import { findTerminalError } from "../errors/errors.ts";
 import { parseYaml } from "../golang/yaml.ts";
 import { countValues, eachMember } from "../golang/yamlDocument.ts";
 import { BUNDLE_LIMITS, countSeparators, isWithin } from "./limits.ts";
@@ -121,7 +121,7 @@ describe("loadBundle with bundles that exceed a limit", () => {
     ],
   ])("loadBundle throws a terminal error with limit, number and file when %s", (_, files, message) => {
     const err = failureOf(() => loadBundle(bundleFiles(files)));
-    expect(terminalIn(err)).toMatchObject({ reason: "Blocked", message: expect.stringMatching(message) });
+    expect(findTerminalError(err)).toMatchObject({ reason: "Blocked", message: expect.stringMatching(message) });
   });
 });
 

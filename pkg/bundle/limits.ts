@@ -45,7 +45,7 @@ const IS_SEPARATOR = new Uint8Array(256);
 for (const char of "\n\r,[{-") IS_SEPARATOR[char.charCodeAt(0)] = 1;
 
 /** Returns the error for a bundle that exceeds a limit. It is terminal, because the size of an image never changes. */
-export function bundleTooLarge(message: string, options?: ErrorOptions): TerminalError {
+export function createBundleTooLargeError(message: string, options?: ErrorOptions): TerminalError {
   const text = `bundle is too large: ${message}`;
   return new TerminalError(Reason.Blocked, text, { ...options, problems: [newProblem("BundleInvalid", { message: text })] });
 }
@@ -84,19 +84,19 @@ export function checkFiles(files: BundleFiles): void {
   const { files: mostFiles, bytes: mostBytes, fileSeparators, separators: mostSeparators } = BUNDLE_LIMITS;
   let bytes = 0;
   for (const content of files.values()) bytes += content.byteLength;
-  if (files.size > mostFiles) throw bundleTooLarge(`it contains ${files.size} files, more than the ${mostFiles} allowed`);
-  if (bytes > mostBytes) throw bundleTooLarge(`it contains ${bytes} bytes, more than the ${mostBytes} allowed`);
+  if (files.size > mostFiles) throw createBundleTooLargeError(`it contains ${files.size} files, more than the ${mostFiles} allowed`);
+  if (bytes > mostBytes) throw createBundleTooLargeError(`it contains ${bytes} bytes, more than the ${mostBytes} allowed`);
   if (bytes <= fileSeparators) return; // each separator is a byte
   let separators = 0;
   for (const [path, content] of files) {
     const count = countSeparators(content);
     if (count > fileSeparators)
-      throw bundleTooLarge(
+      throw createBundleTooLargeError(
         `file ${formatPath(path)} contains ${count} lines, list items and members, more than the ${fileSeparators} allowed in one file`,
       );
     separators += count;
     if (separators > mostSeparators)
-      throw bundleTooLarge(
+      throw createBundleTooLargeError(
         `it contains ${separators} lines, list items and members up to file ${formatPath(path)}, more than the ${mostSeparators} allowed`,
       );
   }
@@ -108,7 +108,7 @@ export function checkAnnotations(path: string, content: Uint8Array): void {
   if (isWithin(new Map([[path, content]]), { bytes, separators })) return;
   const found =
     content.byteLength > bytes ? `${content.byteLength} bytes, more than the ${bytes}` : `more lines and members than the ${separators}`;
-  throw bundleTooLarge(`file ${formatPath(path)} contains ${found} allowed in this file`);
+  throw createBundleTooLargeError(`file ${formatPath(path)} contains ${found} allowed in this file`);
 }
 
 /** Checks the files in folder `metadata`. @throws TerminalError Blocked if they exceed the limit of separators. */
@@ -118,7 +118,7 @@ export function checkMetadata(files: BundleFiles, metadata: string): void {
     if (!path.startsWith(`${metadata}/`)) continue;
     found += countSeparators(content);
     if (found > BUNDLE_LIMITS.metadataSeparators)
-      throw bundleTooLarge(
+      throw createBundleTooLargeError(
         `folder ${formatPath(metadata)} contains ${found} lines, list items and members up to file ${formatPath(path)}, more than the ${BUNDLE_LIMITS.metadataSeparators} allowed for metadata`,
       );
   }
@@ -136,10 +136,12 @@ export class ValueCount {
     const { values, objectValues } = BUNDLE_LIMITS;
     const count = countValues(object, 0, objectValues);
     if (count > objectValues)
-      throw bundleTooLarge(`an object of file ${formatPath(path)} contains more than the ${objectValues} values allowed in one object`);
+      throw createBundleTooLargeError(
+        `an object of file ${formatPath(path)} contains more than the ${objectValues} values allowed in one object`,
+      );
     this.#values += count;
     if (this.#values > values)
-      throw bundleTooLarge(`it contains ${this.#values} values up to file ${formatPath(path)}, more than the ${values} allowed`);
+      throw createBundleTooLargeError(`it contains ${this.#values} values up to file ${formatPath(path)}, more than the ${values} allowed`);
   }
 }
 
@@ -155,7 +157,9 @@ export class NameCount {
     this.#names.add(name);
     const { memberNames } = BUNDLE_LIMITS;
     if (this.#names.size > memberNames)
-      throw bundleTooLarge(`it contains more than the ${memberNames} different field names allowed, up to file ${formatPath(path)}`);
+      throw createBundleTooLargeError(
+        `it contains more than the ${memberNames} different field names allowed, up to file ${formatPath(path)}`,
+      );
   }
 
   /**
@@ -168,7 +172,7 @@ export class NameCount {
     const names = new Set<string>();
     eachMember(object, (name) => names.add(name));
     if (names.size > objectMemberNames)
-      throw bundleTooLarge(
+      throw createBundleTooLargeError(
         `an object of file ${formatPath(path)} contains ${names.size} different field names, more than the ${objectMemberNames} allowed in one object`,
       );
   }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { messageOf, RetryableError } from "../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { loadBundle } from "./load.ts";
-import { supportedInstallModes } from "./validate.ts";
+import { listSupportedInstallModes } from "./validate.ts";
 
 interface LoadCase extends CaseHead {
   files: Record<string, string>;
@@ -56,7 +56,7 @@ describe("loadBundle with invalid bundles", () => {
 
   test("loadBundle limits the message about a huge object without a kind to the size of a condition", () => {
     const huge = bundleFiles({ "manifests/b.yaml": `metadata: {name: "${"x".repeat(1_000_000)}"}` });
-    const message = messageOf(failureOf(() => loadBundle(huge)));
+    const message = getErrorMessage(failureOf(() => loadBundle(huge)));
     expect(message).toMatch(
       /^error parsing objects in "manifests\/b.yaml": unable to decode "manifests\/b.yaml": Object 'Kind' is missing in /,
     );
@@ -116,9 +116,9 @@ test("loadBundle appends the properties of the file to those of the annotation",
   );
 });
 
-test("supportedInstallModes returns supported install modes, including misspelt ones", () => {
+test("listSupportedInstallModes returns supported install modes, including misspelt ones", () => {
   const modes =
     "[{type: AllNamespaces, supported: false}, {type: OwnNamespacejl, supported: true}, {type: SingleNamespace, supported: true}]";
   const { csv } = loadBundle(bundleFiles({ "manifests/csv.yaml": `kind: ClusterServiceVersion\nspec: {installModes: ${modes}}\n` }));
-  expect([...supportedInstallModes(csv)]).toEqual(["OwnNamespacejl", "SingleNamespace"]);
+  expect([...listSupportedInstallModes(csv)]).toEqual(["OwnNamespacejl", "SingleNamespace"]);
 });

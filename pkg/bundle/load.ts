@@ -1,6 +1,6 @@
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { messageOf, RetryableError, terminalIn } from "../errors/errors.ts";
+import { findTerminalError, getErrorMessage, RetryableError } from "../errors/errors.ts";
 import { goJson, MAX_INT64, parseExactJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -11,7 +11,7 @@ import { excerpt, truncateMessage } from "../text/truncate.ts";
 import { ANNOTATIONS_FILE, chooseFolders, readAnnotationsFile } from "./annotations.ts";
 import { checkObjectMeta, MANIFEST_TYPES, sortKeys } from "./goTypes.ts";
 import { readLegacyCrd } from "./legacyCrds.ts";
-import { BUNDLE_LIMITS, bundleTooLarge, checkFiles, checkMetadata, NameCount, ValueCount } from "./limits.ts";
+import { BUNDLE_LIMITS, checkFiles, checkMetadata, createBundleTooLargeError, NameCount, ValueCount } from "./limits.ts";
 import { addProperties, readDependencies } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
 
@@ -32,7 +32,7 @@ export function readManifestObjects(path: string, content: Uint8Array, onMember?
   try {
     documents = parseDocuments(new TextDecoder("utf-8", { ignoreBOM: false }).decode(content), onMember);
   } catch (err) {
-    throw new Error(`error parsing ${path}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`error parsing ${path}: ${getErrorMessage(err)}`, { cause: err });
   }
   return documents.flatMap((document) => (document === null || document === undefined ? [] : toObjects(path, document)));
 }
@@ -164,7 +164,7 @@ export function loadBundle(files: BundleFiles): RegistryV1Bundle {
   try {
     return load(files);
   } catch (err) {
-    throw terminalIn(err) ?? new RetryableError(Reason.Retrying, messageOf(err), { cause: err });
+    throw findTerminalError(err) ?? new RetryableError(Reason.Retrying, getErrorMessage(err), { cause: err });
   }
 }
 
@@ -200,8 +200,8 @@ function load(files: BundleFiles): RegistryV1Bundle {
         } else bundle.others.push(sortKeys(object) as KubeObject);
       }
     } catch (err) {
-      if (terminalIn(err)) throw err;
-      const reason = err instanceof RangeError ? "its content is nested too deeply" : messageOf(err);
+      if (findTerminalError(err)) throw err;
+      const reason = err instanceof RangeError ? "its content is nested too deeply" : getErrorMessage(err);
       throw new Error(`error parsing objects in ${goQuote(path)}: ${reason}`, { cause: err });
     }
   }
@@ -234,7 +234,7 @@ function severalCsvs(csvs: readonly LoadedCsv[]): string {
 
 function checkCount(objects: number): void {
   const { objects: most } = BUNDLE_LIMITS;
-  if (objects > most) throw bundleTooLarge(`it contains ${objects} objects, more than the ${most} allowed`);
+  if (objects > most) throw createBundleTooLargeError(`it contains ${objects} objects, more than the ${most} allowed`);
 }
 
 /** Counts the Deployments, permissions, webhooks and API services that a ClusterServiceVersion declares. */

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { FbcBundle } from "../fbc/types.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { goJsonFault } from "../golang/jsonSyntax.ts";
@@ -33,7 +33,7 @@ export function parseMaxVersion(properties: readonly RawProperty[]): MaxVersion 
   try {
     max = maxVersionFrom(first.value);
   } catch (err) {
-    errors.push(`error converting to semver for version ${truncate(first.value, MAX_VALUE_LENGTH)}: ${messageOf(err)}`);
+    errors.push(`error converting to semver for version ${truncate(first.value, MAX_VALUE_LENGTH)}: ${getErrorMessage(err)}`);
   }
   if (second !== undefined) errors.push(`more than one ${MAX_OPENSHIFT_VERSION} found in bundle`);
   return max === undefined || errors.length > 0 ? { kind: "invalid", errors } : { kind: "stated", max };

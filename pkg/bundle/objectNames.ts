@@ -7,7 +7,7 @@ const MAX_LENGTH = 63;
  * Returns `base-suffix`, with the base truncated so that both fit in 63 bytes. If the lengths sum up to exactly 63, the result has 64 bytes, like upstream.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/util ObjectNameForBaseAndSuffix
  */
-export function objectName(base: string, suffix: string): string {
+export function buildObjectName(base: string, suffix: string): string {
   const over = Buffer.byteLength(base) + Buffer.byteLength(suffix) > MAX_LENGTH;
   const kept = over
     ? Buffer.from(base)
@@ -21,7 +21,7 @@ export function objectName(base: string, suffix: string): string {
  * Computes the SHA-224, in base 36, of the JSON that Go's encoder writes for `value`, including its final newline. The order of fields matters: fields
  * of a Go struct must be in the order of Go, and keys of a Go map must be sorted.
  */
-export function contentHash(value: unknown): string {
+export function computeContentHash(value: unknown): string {
   const digest = createHash("sha224")
     .update(`${goJson(value, { sortKeys: false })}\n`)
     .digest("hex");
@@ -29,6 +29,6 @@ export function contentHash(value: unknown): string {
 }
 
 /** Returns a name that depends on `content`. */
-export function uniqueName(base: string, content: unknown): string {
-  return objectName(base, contentHash(content));
+export function buildUniqueName(base: string, content: unknown): string {
+  return buildObjectName(base, computeContentHash(content));
 }

@@ -1,6 +1,6 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { messageOf, terminalIn } from "../errors/errors.ts";
+import { findTerminalError, getErrorMessage } from "../errors/errors.ts";
 import { describeKind, wrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
 import { findStringEnd, goJson } from "../golang/json.ts";
@@ -43,8 +43,8 @@ export function readDependencies(files: BundleFiles, metadata = "metadata", memb
       const items = itemsIn(files.get(path) ?? new Uint8Array(), (name) => memberNames?.add(path, name));
       if (items.length > 0) return convertDependencies(path, items);
     } catch (err) {
-      if (terminalIn(err)) throw err;
-      if (path === `${inside}dependencies.yaml`) faults.push(`${path}: ${messageOf(err)}`);
+      if (findTerminalError(err)) throw err;
+      if (path === `${inside}dependencies.yaml`) faults.push(`${path}: ${getErrorMessage(err)}`);
     }
   }
   return { properties: [], faults };
@@ -70,7 +70,7 @@ function convertDependencies(path: string, items: readonly unknown[]): DeclaredD
       // Only APIs are deduplicated, like in opm.
       properties.set(property.type === "olm.gvk.required" ? goJson(property.value) : `${i}`, property);
     } catch (err) {
-      if (faults.length < MAX_FAULTS) faults.push(`${path}: dependencies[${i}]${messageOf(err)}`);
+      if (faults.length < MAX_FAULTS) faults.push(`${path}: dependencies[${i}]${getErrorMessage(err)}`);
     }
   }
   const keys = new Map([...properties.values()].map((property) => [property, goJson(property.value)]));
@@ -226,7 +226,7 @@ function propertiesIn(document: unknown): RawProperty[] {
       : properties;
     return parseRawProperties(goJson(items));
   } catch (err) {
-    throw new Error(`error unmarshaling JSON: while decoding JSON: ${messageOf(err)}`, { cause: err });
+    throw new Error(`error unmarshaling JSON: while decoding JSON: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -234,6 +234,6 @@ function withContext<T>(what: string, read: () => T): T {
   try {
     return read();
   } catch (err) {
-    throw new Error(`failed to unmarshal ${what}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`failed to unmarshal ${what}: ${getErrorMessage(err)}`, { cause: err });
   }
 }

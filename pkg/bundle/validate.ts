@@ -3,7 +3,7 @@ import { validateLabel1035, validateSubdomain } from "../api/names.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { findDuplicates } from "../text/lists.ts";
-import { effectivePort, listOwnedApiServices } from "./apiServices.ts";
+import { getEffectivePort, listOwnedApiServices } from "./apiServices.ts";
 import type { ApiServiceDescription, Csv, InstallModeType, RegistryV1Bundle, StrategyDeployment, WebhookDescription } from "./types.ts";
 
 /** The scope of each kind that a bundle can contain, including CSV and CRDs. By kind only, like in operator-registry. */
@@ -33,7 +33,7 @@ export const SUPPORTED_KINDS: Readonly<Record<string, "namespaced" | "cluster">>
 };
 
 /** Returns the scope of a kind; undefined for a kind that bundles must not contain. */
-export function supportedScope(kind: string): "namespaced" | "cluster" | undefined {
+export function getSupportedScope(kind: string): "namespaced" | "cluster" | undefined {
   return Object.hasOwn(SUPPORTED_KINDS, kind) ? SUPPORTED_KINDS[kind] : undefined;
 }
 
@@ -96,12 +96,12 @@ function disagreeingApiServices({ csv }: RegistryV1Bundle): string[] {
   for (const description of ownedIn(csv)) {
     const { deploymentName = "", containerPort } = description;
     const title = titleOf(description);
-    places.set(title, (places.get(title) ?? new Set()).add(`port ${effectivePort(containerPort)} of deployment '${deploymentName}'`));
+    places.set(title, (places.get(title) ?? new Set()).add(`port ${getEffectivePort(containerPort)} of deployment '${deploymentName}'`));
   }
   const scattered = [...places].filter(([, found]) => found.size > 1);
   const ports = listOwnedApiServices(csv).flatMap(({ name, deploymentName, port }) =>
     (csv.spec.webhookdefinitions ?? [])
-      .filter((webhook) => webhook.deploymentName === deploymentName && effectivePort(webhook.containerPort) === port)
+      .filter((webhook) => webhook.deploymentName === deploymentName && getEffectivePort(webhook.containerPort) === port)
       .filter(({ targetPort = port }) => targetPort !== port)
       .map(
         ({ generateName, targetPort }) =>
@@ -160,7 +160,7 @@ function versionsIn(versions: unknown): unknown[] {
 }
 
 /** Returns the supported install modes of the CSV, including unknown ones. A mode that is listed twice counts if one entry is supported. */
-export function supportedInstallModes(csv: Csv): ReadonlySet<InstallModeType | (string & {})> {
+export function listSupportedInstallModes(csv: Csv): ReadonlySet<InstallModeType | (string & {})> {
   const modes = new Set<string>();
   for (const { type, supported } of csv.spec.installModes ?? []) if (supported) modes.add(type);
   return modes;
@@ -179,7 +179,7 @@ const FORBIDDEN_ADMISSION_RESOURCES = new Set([
 /** Checks that a bundle with conversion webhooks, which serve all namespaces, supports only AllNamespaces. */
 function conversionNeedsAllNamespaces(bundle: RegistryV1Bundle): string[] {
   const webhooks = conversionWebhooks(bundle);
-  const modes = [...supportedInstallModes(bundle.csv)].sort();
+  const modes = [...listSupportedInstallModes(bundle.csv)].sort();
   if (webhooks.length === 0 || (modes.length === 1 && modes[0] === "AllNamespaces")) return [];
   return webhooks.map(
     ({ generateName }) =>
@@ -352,7 +352,7 @@ function emptyPackageName({ packageName }: RegistryV1Bundle): string[] {
 
 function unsupportedKinds({ others }: RegistryV1Bundle): string[] {
   return others
-    .filter(({ kind }) => supportedScope(kind) === undefined)
+    .filter(({ kind }) => getSupportedScope(kind) === undefined)
     .map(({ kind, metadata }) => `unsupported resource "${nameIn(metadata)}" with kind "${kind}"`);
 }
 

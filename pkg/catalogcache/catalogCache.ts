@@ -202,7 +202,7 @@ export class CatalogCache {
   }
 
   async #make(folder: string | undefined, key: string, metas: AsyncIterable<Meta>): Promise<CachedCatalog> {
-    const draft = folder === undefined ? undefined : await draftIn(folder);
+    const draft = folder === undefined ? undefined : await createDraft(folder);
     const place = draft ?? (await mkdtemp(join(tmpdir(), "olmv1-")));
     this.#temporary.push(place); // a renamed folder no longer exists here
     const bytes = await CachedCatalog.write(place, metas);
@@ -216,7 +216,7 @@ export class CatalogCache {
 
   /** Removes the least recently used entries and incomplete files. */
   async #trim(folder: string, newest: string): Promise<void> {
-    const found = await Promise.all((await readdir(folder)).map((name) => sizeOf(folder, name)));
+    const found = await Promise.all((await readdir(folder)).map((name) => getSize(folder, name)));
     const entries = found.flatMap((one) => one ?? []).sort((a, b) => b.usedAt - a.usedAt);
     let bytes = 0;
     for (const { name, path, usedAt, size } of entries) {
@@ -229,7 +229,7 @@ export class CatalogCache {
 }
 
 /** Creates a folder to write into; undefined if the cache folder is not writable. */
-async function draftIn(folder: string): Promise<string | undefined> {
+async function createDraft(folder: string): Promise<string | undefined> {
   const draft = join(folder, `.draft-${randomBytes(8).toString("hex")}`);
   try {
     await mkdir(draft, { recursive: true, mode: 0o700 });
@@ -246,7 +246,7 @@ interface Kept {
   size: number;
 }
 
-async function sizeOf(folder: string, name: string): Promise<Kept | undefined> {
+async function getSize(folder: string, name: string): Promise<Kept | undefined> {
   const path = join(folder, name);
   try {
     const { mtimeMs } = await stat(path);

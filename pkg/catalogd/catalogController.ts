@@ -7,7 +7,7 @@ import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
 import type { StepResult } from "../controller/story.ts";
 import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
-import { isRetryable, messageOf } from "../errors/errors.ts";
+import { getErrorMessage, isRetryable } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { catalogRoot } from "../oci/pull/imageFilter.ts";
 import type { Puller } from "../oci/pull/puller.ts";
@@ -17,10 +17,10 @@ import { controllerMetrics, type Metrics, queueMetrics } from "../telemetry/metr
 import { CatalogFollower, LostContents } from "./catalogFollower.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
-import { CatalogMetrics, replicaMetrics } from "./catalogMetrics.ts";
+import { CatalogMetrics, registerReplicaMetrics } from "./catalogMetrics.ts";
 import { type CatalogStore, Scrubber } from "./catalogStore.ts";
 import { GarbageCollector, unpackFolder } from "./garbageCollector.ts";
-import { servedImage } from "./status.ts";
+import { getServedImage } from "./status.ts";
 
 /** Options of the controller. */
 export interface CatalogControllerOptions {
@@ -82,7 +82,7 @@ export class CatalogController {
     this.#queue = new WorkQueue({ metrics: queueMetrics(metrics, NAME) });
     this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const { leaderClient, puller, externalUrl } = options;
-    const replica = replicaMetrics(metrics);
+    const replica = registerReplicaMetrics(metrics);
     const source = {
       resolve: (ref: string, signal: AbortSignal) => puller.resolve(ref, signal),
       pull: (name: string, ref: string, signal: AbortSignal, identity?: string) =>
@@ -149,7 +149,7 @@ export class CatalogController {
    * true while the catalogs are unknown.
    */
   expects(name: string): boolean {
-    return !this.#catalogs.hasSynced || servedImage(this.#catalogs.get(name)) !== undefined;
+    return !this.#catalogs.hasSynced || getServedImage(this.#catalogs.get(name)) !== undefined;
   }
 
   /**
@@ -159,7 +159,7 @@ export class CatalogController {
   expected(): string[] {
     return this.#catalogs
       .list()
-      .filter((catalog) => servedImage(catalog))
+      .filter((catalog) => getServedImage(catalog))
       .map(({ metadata }) => metadata.name);
   }
 
@@ -217,7 +217,7 @@ export class CatalogController {
       return await pass;
     } catch (err) {
       if (signal.aborted || !(term.aborted || isLost(err))) throw err;
-      log.debug({ reason: messageOf(err) }, "reconcile ended: this process lost leadership");
+      log.debug({ reason: getErrorMessage(err) }, "reconcile ended: this process lost leadership");
       return { requeueAfterMs: LOST_MS };
     } finally {
       this.#leading.delete(pass);
@@ -238,6 +238,6 @@ function isLost(err: unknown): boolean {
 }
 
 /** Returns the folders for unpacked images and stored content in a cache folder. */
-export function cacheFolders(cacheDir: string): { unpack: string; catalogs: string } {
+export function getCacheFolders(cacheDir: string): { unpack: string; catalogs: string } {
   return { unpack: join(cacheDir, "unpack"), catalogs: join(cacheDir, "catalogs") };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ClusterCatalog, ClusterCatalogStatus } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { Condition } from "../api/k8s.ts";
-import { catalogEvents } from "./status.ts";
+import { computeCatalogEvents } from "./status.ts";
 
 const CATALOG: ClusterCatalog = {
   apiVersion: API_VERSION,
@@ -42,6 +42,6 @@ test.for<[string, string, Part | undefined, Part, boolean, string[]]>([
   ["a deleted catalog that was never served", "Serving", undefined, unavailable, true, []],
 ])("%s", ([, type, before, after, deleted, want]) => {
   const catalog = { ...CATALOG, metadata: { name: "c", ...(deleted ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}) } };
-  const events = catalogEvents({ ...catalog, ...statusBefore(type, before) }, statusOf(type, after));
+  const events = computeCatalogEvents({ ...catalog, ...statusBefore(type, before) }, statusOf(type, after));
   expect(events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual(want);
 });

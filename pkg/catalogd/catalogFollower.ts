@@ -1,13 +1,13 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { Backoff } from "../async/backoff.ts";
 import type { StepResult } from "../controller/story.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { CatalogImageSource } from "./catalogImages.ts";
 import type { ReplicaMetrics } from "./catalogMetrics.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
 import { type Fetched, newStarted } from "./phases.ts";
-import { type ServedImage, servedImage } from "./status.ts";
+import { getServedImage, type ServedImage } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 import { type StoreDependencies, storeContent } from "./storeContent.ts";
 
@@ -50,7 +50,7 @@ export class CatalogFollower {
    */
   async follow(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { store, images, metrics } = this.#deps;
-    const target = servedImage(catalog);
+    const target = getServedImage(catalog);
     if (!catalog || !target) {
       this.#backoffs.delete(name);
       metrics.setOutdated(name, undefined);
@@ -69,7 +69,10 @@ export class CatalogFollower {
       const requeueAfterMs = this.#backoffOf(name).next();
       const serving = store.get(name)?.origin.ref;
       metrics.loadFailed(name);
-      log.warn({ image: target.ref, serving, reason: messageOf(err), requeueAfterMs }, "cannot load the content that the leader serves");
+      log.warn(
+        { image: target.ref, serving, reason: getErrorMessage(err), requeueAfterMs },
+        "cannot load the content that the leader serves",
+      );
       return { requeueAfterMs };
     }
   }
@@ -155,7 +158,7 @@ export class LostContents {
     signal: AbortSignal,
   ): Promise<"nothing to do" | "pending" | "loaded" | "leadership yielded"> {
     const { contents, follower, stepDown } = this.#init;
-    const image = servedImage(catalog);
+    const image = getServedImage(catalog);
     if (contents.get(name)) this.#forget(name);
     if (!image || !this.#names.has(name) || this.#left.get(name) === image.digest) return "nothing to do";
     const result = await follower.follow(name, catalog, log, signal);

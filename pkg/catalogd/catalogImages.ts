@@ -2,10 +2,10 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
-import { leave, stop } from "../controller/story.ts";
+import { stop, stopWithoutStatus } from "../controller/story.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type PullCounts, PullPool, type PullState, targetOf } from "../oci/pull/pullPool.ts";
+import { type PullCounts, PullPool, type PullState, toPullTarget } from "../oci/pull/pullPool.ts";
 import { SourceError } from "./failures.ts";
 import type { CatalogKeeper } from "./finalizer.ts";
 import type { CatalogStep, Fetched, ResolvedImage, Started, UnpackedImage } from "./phases.ts";
@@ -60,7 +60,7 @@ export class CatalogImages implements CatalogImageSource {
   }
 
   fetch(name: string, ref: string, isStored: (canonical: string) => boolean): PullState<FetchedImage> {
-    return this.#pool.request(name, JSON.stringify(["fetch", ref]), targetOf(ref), async (signal) => {
+    return this.#pool.request(name, JSON.stringify(["fetch", ref]), toPullTarget(ref), async (signal) => {
       const resolved = await this.#puller.resolve(ref, signal);
       if (isStored(resolved.canonical)) return { resolved };
       const pullBegan = performance.now();
@@ -70,7 +70,7 @@ export class CatalogImages implements CatalogImageSource {
   }
 
   load(name: string, ref: string, identity: string): PullState<UnpackedImage> {
-    const state = this.#pool.request(name, JSON.stringify(["load", ref, identity]), targetOf(ref), async (signal) => {
+    const state = this.#pool.request(name, JSON.stringify(["load", ref, identity]), toPullTarget(ref), async (signal) => {
       const unpacked = await this.#puller.pull(name, ref, signal, identity);
       return { resolved: unpacked, unpacked };
     });
@@ -132,7 +132,7 @@ export interface PollSubject {
  * every change of the spec is a reason. So is a clock that was set back, because the age of the
  * last lookup is then unknown.
  */
-export function pollReason(
+export function getPollReason(
   record: PollRecord | undefined,
   { ref, generation, intervalMinutes }: PollSubject,
   now: number,
@@ -149,7 +149,7 @@ export function pollReason(
  * Returns the time until the next lookup, at least a millisecond; undefined without an interval.
  * @param random from 0 (inclusive) to 1 (exclusive).
  */
-export function nextPollMs(lastPoll: number, intervalMinutes: number | undefined, now: number, random: number): number | undefined {
+export function computeNextPollMs(lastPoll: number, intervalMinutes: number | undefined, now: number, random: number): number | undefined {
   if (intervalMinutes === undefined) return undefined;
   return Math.max(1, Math.ceil(Math.min(lastPoll, now) + intervalMinutes * MINUTE_MS * (1 + JITTER * random) - now) + 1);
 }
@@ -181,21 +181,21 @@ export function fetchImage({ images, contents, polls, now }: FetchDependencies):
       const stored = contents.get(metadata.name);
       const record = polls.get(metadata.name);
       const subject = { ref, generation: metadata.generation ?? 0, intervalMinutes: pollIntervalMinutes };
-      const reason = pollReason(record, subject, now()) ?? (stored ? undefined : "no stored content found for this catalog");
+      const reason = getPollReason(record, subject, now()) ?? (stored ? undefined : "no stored content found for this catalog");
       if (reason === undefined && record && stored?.origin.ref === record.canonical)
         return { ...phase, phase: "fetched", image: { kind: "stored", content: stored } };
       const fetched = images.fetch(metadata.name, ref, (canonical) => contents.get(metadata.name)?.origin.ref === canonical);
       if (fetched.kind === "failed") throw new SourceError(fetched.error);
       if (fetched.kind === "pending" && fetched.isNew) log.debug({ reason, source: spec.source.type }, "unpack required");
       if (fetched.kind === "pending") {
-        if (!fetched.isSlow || !isReported(phase.catalog)) return leave(phase, { isPending: true });
+        if (!fetched.isSlow || !isReported(phase.catalog)) return stopWithoutStatus(phase, { isPending: true });
         return stop({ ...phase, phase: "fetching", ref }, { isPending: true });
       }
       const { resolved, unpacked, pullBegan } = fetched.value;
       const looked = { ...phase, phase: "fetched", resolved, ...(pullBegan === undefined ? {} : { pullBegan }) } as const;
       if (unpacked) return { ...looked, image: { kind: "unpacked", unpacked } };
       if (stored?.origin.ref === resolved.canonical) return { ...looked, image: { kind: "stored", content: stored } };
-      return leave(phase, { isPending: true, requeueAfterMs: LOST_RETRY_MS }); // the stored content has been lost meanwhile
+      return stopWithoutStatus(phase, { isPending: true, requeueAfterMs: LOST_RETRY_MS }); // the stored content has been lost meanwhile
     },
   };
 }

@@ -10,7 +10,7 @@ import type { CatalogStore } from "./catalogStore.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import type { Phase, Started } from "./phases.ts";
 import { CatalogReconciler } from "./reconciler.ts";
-import { catalogEvents, servedImage } from "./status.ts";
+import { computeCatalogEvents, getServedImage } from "./status.ts";
 import { storeContent } from "./storeContent.ts";
 
 /** Options of the leader. */
@@ -45,7 +45,7 @@ export class CatalogLeader {
     const events = new EventRecorder(client, { component: "catalogd", log });
     const metadata = new CatalogMetadata(client);
     this.#reconciler = new CatalogReconciler({
-      statuses: new StatusWriter({ client, events, describe: catalogEvents }),
+      statuses: new StatusWriter({ client, events, describe: computeCatalogEvents }),
       metadata,
       contents: store,
       polls,
@@ -83,7 +83,7 @@ export class CatalogLeader {
       for (const keeper of [store, images]) await keeper.remove(name); // normally already done, before the finalizer was removed
       return undefined;
     } finally {
-      replica.setOutdated(name, servedImage(catalog) ? !store.get(name) : undefined);
+      replica.setOutdated(name, getServedImage(catalog) ? !store.get(name) : undefined);
     }
   }
 }

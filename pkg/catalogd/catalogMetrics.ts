@@ -1,6 +1,6 @@
 import { CATALOG_FAILURE_REASONS, CATALOG_FAILURE_REASONS_TEXT } from "../api/clusterCatalog.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { failureReason } from "./failures.ts";
+import { getFailureReason } from "./failures.ts";
 import type { CatalogStep, Fetched, Stored } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
 
@@ -67,7 +67,7 @@ export class CatalogMetrics {
 
   /** Counts a reconcile that ended with an error. */
   failed(catalog: string, error: unknown): void {
-    this.#failures.inc({ catalog, reason: failureReason(error) });
+    this.#failures.inc({ catalog, reason: getFailureReason(error) });
   }
 
   /** Removes the metrics of a deleted catalog. */
@@ -112,7 +112,7 @@ export interface ReplicaMetrics {
 }
 
 /** Creates the metrics of how closely replicas follow the leader. */
-export function replicaMetrics(metrics: Metrics): ReplicaMetrics {
+export function registerReplicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
   const outdated = metrics.gauge({
     name: "catalog_behind",

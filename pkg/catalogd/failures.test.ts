@@ -6,7 +6,7 @@ import { ImageContentError, RefusedError, RejectedError } from "../oci/imageErro
 import type { ImageConfig } from "../oci/manifest.ts";
 import { type AskedImage, catalogRoot } from "../oci/pull/imageFilter.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
-import { failureReason, SourceError, StoreFailedError } from "./failures.ts";
+import { getFailureReason, SourceError, StoreFailedError } from "./failures.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
 
 const pulling = (err: unknown): Error => new SourceError(wrapError("error copying image: ", err));
@@ -49,7 +49,7 @@ const CASES: [what: string, error: unknown, reason: string][] = [
 ];
 
 test.for(CASES)("%s", ([, error, reason]) => {
-  expect(failureReason(error)).toBe(reason);
+  expect(getFailureReason(error)).toBe(reason);
 });
 
 test("every failure reason has a test case", () => {

@@ -1,7 +1,7 @@
 import type { CatalogFailureReason } from "../api/clusterCatalog.ts";
 import type { ProblemType } from "../api/problemTypes.ts";
 import { UpdateError } from "../controller/statusWriter.ts";
-import { ReconcileError, RetryableError, terminalIn, wrapError } from "../errors/errors.ts";
+import { findTerminalError, ReconcileError, RetryableError, wrapError } from "../errors/errors.ts";
 import { ImageContentError, rejectionIn } from "../oci/imageErrors.ts";
 import { causesOf, isUnreachable } from "../oci/pull/pullProblem.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
@@ -39,8 +39,8 @@ export class StoreFailedError extends RetryableError {
  * | a pull took too long                       | timeout                                         |
  * | a failed connection to the registry        | unreachable                                     |
  */
-export function failureReason(error: unknown): CatalogFailureReason {
-  if (terminalIn(error)) return "blocked";
+export function getFailureReason(error: unknown): CatalogFailureReason {
+  if (findTerminalError(error)) return "blocked";
   const chain = [...causesOf(error)];
   if (chain.some((cause) => cause instanceof UpdateError)) return "api";
   if (rejectionIn(error)) return "rejected";
@@ -65,8 +65,8 @@ function ofStatus(status: number): CatalogFailureReason {
  * Returns the type of the problem that a failed reconcile reports, if the error does not specify
  * one.
  */
-export function problemTypeOf(error: unknown): ProblemType {
-  return PROBLEM_OF_REASON[failureReason(error)];
+export function getProblemType(error: unknown): ProblemType {
+  return PROBLEM_OF_REASON[getFailureReason(error)];
 }
 
 const PROBLEM_OF_REASON: Readonly<Record<CatalogFailureReason, ProblemType>> = {

@@ -1,8 +1,8 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
-import { refOf } from "../api/k8s.ts";
+import { toObjectRef } from "../api/k8s.ts";
 import { UpdateError } from "../controller/statusWriter.ts";
-import { fail, leave, stop } from "../controller/story.ts";
+import { fail, stop, stopWithoutStatus } from "../controller/story.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
@@ -35,7 +35,7 @@ export class CatalogMetadata {
       ...(finalizers ? { finalizers, resourceVersion } : {}),
     };
     try {
-      await this.#client.patch(refOf(catalog), { metadata }, { type: "merge", signal });
+      await this.#client.patch(toObjectRef(catalog), { metadata }, { type: "merge", signal });
       return true;
     } catch (err) {
       if (isNotFound(err)) return false;
@@ -58,7 +58,7 @@ export function ensureMetadata(metadata: CatalogMetadata): CatalogStep<Started> 
         return phase;
       } catch (err) {
         if (!isConflict(err)) throw new UpdateError("finalizers", err);
-        return leave(phase, { requeueAfterMs: CONFLICT_MS }); // the reconcile that this change triggers uses the new object
+        return stopWithoutStatus(phase, { requeueAfterMs: CONFLICT_MS }); // the reconcile that this change triggers uses the new object
       }
     },
   };
@@ -83,7 +83,7 @@ export function withdraw(keepers: readonly CatalogKeeper[]): CatalogStep<Started
       const unavailable = spec.availabilityMode === "Unavailable";
       const deleted = metadata.deletionTimestamp !== undefined;
       if (!unavailable && !deleted) return phase;
-      if (deleted && !metadata.finalizers?.includes(FINALIZER_DELETE_SERVER_CACHE)) return leave(phase);
+      if (deleted && !metadata.finalizers?.includes(FINALIZER_DELETE_SERVER_CACHE)) return stopWithoutStatus(phase);
       const withdrawn: Withdrawn = { ...phase, phase: "withdrawn", why: deleted ? "deleted" : "unavailable" };
       try {
         for (const keeper of keepers) await keeper.remove(metadata.name);

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { messageOf, undefinedIfMissing } from "../errors/errors.ts";
+import { getErrorMessage, ignoreMissingFile } from "../errors/errors.ts";
 import { removeTree } from "../oci/pull/cache.ts";
 import type { Logger } from "../telemetry/log.ts";
 
@@ -62,7 +62,7 @@ export class GarbageCollector {
 /** Returns the folder for unpacked images, which has a folder for each catalog. */
 export function unpackFolder(dir: string): CatalogFolder {
   return {
-    names: async () => (await readdir(dir).catch(undefinedIfMissing)) ?? [],
+    names: async () => (await readdir(dir).catch(ignoreMissingFile)) ?? [],
     removeEntry: (name) => removeTree(join(dir, name)),
   };
 }
@@ -71,6 +71,6 @@ async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (err) {
-    throw new Error(`${prefix}${messageOf(err)}`, { cause: err });
+    throw new Error(`${prefix}${getErrorMessage(err)}`, { cause: err });
   }
 }

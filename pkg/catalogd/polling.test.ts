@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextPollMs, type PollRecord, pollReason } from "./catalogImages.ts";
+import { computeNextPollMs, getPollReason, type PollRecord } from "./catalogImages.ts";
 
 const RECORD: PollRecord = { ref: "r/c:v1", canonical: "r/c@sha256:1", generation: 3, at: 1_000_000 };
 const SUBJECT = { ref: "r/c:v1", generation: 3, intervalMinutes: undefined };
@@ -15,7 +15,7 @@ test.for([
   ["the clock was set back without an interval", RECORD, SUBJECT, 999_999, undefined],
   ["the interval has elapsed", RECORD, { ...SUBJECT, intervalMinutes: 1 }, 1_060_001, "poll duration has elapsed"],
 ] as const)("%s", ([, record, subject, now, want]) => {
-  expect(pollReason(record, subject, now)).toBe(want);
+  expect(getPollReason(record, subject, now)).toBe(want);
 });
 
 test("a requeued reconcile finds the poll due, at most 1% late", () => {
@@ -28,9 +28,9 @@ test("a requeued reconcile finds the poll due, at most 1% late", () => {
       random,
       (minutes, at, later, jitter) => {
         const now = at + later;
-        const wait = nextPollMs(at, minutes, now, jitter) ?? Number.NaN;
+        const wait = computeNextPollMs(at, minutes, now, jitter) ?? Number.NaN;
         expect(wait).toBeGreaterThanOrEqual(1);
-        expect(pollReason({ ...RECORD, at }, { ...SUBJECT, intervalMinutes: minutes }, now + wait)).toBe("poll duration has elapsed");
+        expect(getPollReason({ ...RECORD, at }, { ...SUBJECT, intervalMinutes: minutes }, now + wait)).toBe("poll duration has elapsed");
         expect(now + wait).toBeLessThanOrEqual(Math.max(now, at + minutes * 60_000 * 1.01) + 2);
       },
     ),
@@ -38,9 +38,9 @@ test("a requeued reconcile finds the poll due, at most 1% late", () => {
 });
 
 test("the next poll is one interval away after the clock was set back by years", () => {
-  expect(nextPollMs(Date.parse("2031-01-01T00:00:00Z"), 1, Date.parse("2026-01-01T00:00:00Z"), 0)).toBe(60_001);
+  expect(computeNextPollMs(Date.parse("2031-01-01T00:00:00Z"), 1, Date.parse("2026-01-01T00:00:00Z"), 0)).toBe(60_001);
 });
 
 test("no poll is scheduled without an interval", () => {
-  expect(nextPollMs(0, undefined, 0, 0)).toBeUndefined();
+  expect(computeNextPollMs(0, undefined, 0, 0)).toBeUndefined();
 });

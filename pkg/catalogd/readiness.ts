@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { servedImage } from "./status.ts";
+import { getServedImage } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 /** Inputs of the readiness check. */
@@ -47,7 +47,7 @@ export class ReplicaReadiness {
     const { catalogs, contents } = this.#init;
     return catalogs()
       ?.filter((catalog) => {
-        const expected = servedImage(catalog);
+        const expected = getServedImage(catalog);
         return expected && contents.get(catalog.metadata.name)?.origin.digest !== expected.digest;
       })
       .map(({ metadata }) => metadata.name)
@@ -62,7 +62,7 @@ export class ReplicaReadiness {
     const { catalogs, deadlineMs, clock, log } = this.#init;
     const missing = this.missing();
     if (!missing) throw new Error("the first list of ClusterCatalogs has not arrived yet");
-    const served = (catalogs() ?? []).filter((catalog) => servedImage(catalog)).length;
+    const served = (catalogs() ?? []).filter((catalog) => getServedImage(catalog)).length;
     const names = missing.slice(0, MAX_NAMED);
     if (!this.#isReady && missing.length > 0) {
       if (clock.now() - this.#startedAt < deadlineMs) throw new Error(`content of catalogs is being loaded: ${names.join(", ")}`);

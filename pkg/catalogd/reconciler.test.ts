@@ -13,7 +13,7 @@ import { CatalogImages, fetchImage } from "./catalogImages.ts";
 import { CatalogMetadata, ensureMetadata, withdraw } from "./finalizer.ts";
 import type { Phase, Started } from "./phases.ts";
 import { CatalogReconciler } from "./reconciler.ts";
-import { catalogEvents } from "./status.ts";
+import { computeCatalogEvents } from "./status.ts";
 import { storeContent } from "./storeContent.ts";
 
 const MINUTE = 60_000;
@@ -36,7 +36,7 @@ function newReconciler(): CatalogReconciler {
   const polls = new Map();
   const source = new CatalogImages(images, () => fetched.resolve());
   return new CatalogReconciler({
-    statuses: new StatusWriter({ client, events: recorder, describe: catalogEvents }),
+    statuses: new StatusWriter({ client, events: recorder, describe: computeCatalogEvents }),
     metadata,
     contents: store,
     polls,

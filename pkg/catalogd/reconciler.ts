@@ -6,7 +6,7 @@ import type { StepResult, Story } from "../controller/story.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { nextPollMs, type PollRecord } from "./catalogImages.ts";
+import { computeNextPollMs, type PollRecord } from "./catalogImages.ts";
 import type { CatalogMetadata } from "./finalizer.ts";
 import { newStarted, type Phase, type Started } from "./phases.ts";
 import { statusFrom } from "./status.ts";
@@ -74,7 +74,7 @@ export class CatalogReconciler {
   #nextPoll(name: string, intervalMinutes: number | undefined): StepResult {
     const { polls, now, random } = this.#services;
     const last = polls.get(name);
-    const requeueAfterMs = last && nextPollMs(last.at, intervalMinutes, now(), random());
+    const requeueAfterMs = last && computeNextPollMs(last.at, intervalMinutes, now(), random());
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
   }
 
@@ -84,7 +84,7 @@ export class CatalogReconciler {
    */
   #pollAllTheSame({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
     const { requeueAfter, now, random } = this.#services;
-    const afterMs = nextPollMs(now(), spec.source.image?.pollIntervalMinutes, now(), random());
+    const afterMs = computeNextPollMs(now(), spec.source.image?.pollIntervalMinutes, now(), random());
     if (afterMs !== undefined) requeueAfter(name, afterMs);
   }
 

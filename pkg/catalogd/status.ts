@@ -5,11 +5,11 @@ import { getWarningReason } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import { boundProblems, newProblem, type Problem } from "../api/problems.ts";
 import type { StatusEvent } from "../controller/statusWriter.ts";
-import { messageOf, problemsIn, TerminalError, terminalIn } from "../errors/errors.ts";
-import { failureReason, problemTypeOf } from "./failures.ts";
+import { findTerminalError, getErrorMessage, getProblems, TerminalError } from "../errors/errors.ts";
+import { getFailureReason, getProblemType } from "./failures.ts";
 import type { Phase } from "./phases.ts";
 import type { CatalogContent } from "./store/content.ts";
-import { validity } from "./storeContent.ts";
+import { checkValidity } from "./storeContent.ts";
 
 type ComputedCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 /** The status fields that describe the served content. */
@@ -57,16 +57,16 @@ export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogSt
     );
   }
   if (!inputs.content) conditions = conditions.filter(({ type }) => type !== ConditionType.Valid);
-  const failed = inputs.error === undefined ? {} : { failure: { reason: failureReason(inputs.error) } };
+  const failed = inputs.error === undefined ? {} : { failure: { reason: getFailureReason(inputs.error) } };
   return { conditions, ...failed, ...boundProblems(listProblems(phase, inputs)), ...servedAfter(phase, inputs) };
 }
 
 /** Returns the problem that ended the reconcile, and those of the served content. */
 function listProblems({ phase, problems }: Phase, { content, error, base }: StatusInputs): Problem[] {
-  const own = problemsIn(error);
-  const failed = error === undefined ? [] : own.length > 0 ? own : [newProblem(problemTypeOf(error), { message: messageOf(error) })];
+  const own = getProblems(error);
+  const failed = error === undefined ? [] : own.length > 0 ? own : [newProblem(getProblemType(error), { message: getErrorMessage(error) })];
   if (!content || phase === "withdrawn") return [...failed, ...problems];
-  const { reason, message } = validity(content.findings, base);
+  const { reason, message } = checkValidity(content.findings, base);
   const invalid = reason === Reason.InvalidContent ? [newProblem("CatalogWarning", { message })] : [];
   return [...failed, ...problems, ...invalid];
 }
@@ -95,13 +95,13 @@ function computeConditions(phase: Phase, inputs: StatusInputs): ComputedConditio
 /** An error changes neither the condition nor the content. */
 function computeValidity(catalog: Readonly<ClusterCatalog>, { content, base, error }: StatusInputs): ComputedCondition[] {
   if (!content || (error !== undefined && findCondition(catalog.status?.conditions, ConditionType.Valid))) return [];
-  return [validity(content.findings, base)];
+  return [checkValidity(content.findings, base)];
 }
 
 function failure(error: unknown): ComputedCondition {
   const type = ConditionType.Progressing;
   const message = markedMessage(error);
-  if (terminalIn(error)) return { type, status: "False", reason: Reason.Blocked, message };
+  if (findTerminalError(error)) return { type, status: "False", reason: Reason.Blocked, message };
   return { type, status: "True", reason: Reason.Retrying, message };
 }
 
@@ -110,7 +110,7 @@ function failure(error: unknown): ComputedCondition {
  * of the innermost terminal error.
  */
 function markedMessage(error: unknown): string {
-  const text = messageOf(error);
+  const text = getErrorMessage(error);
   let innermost: TerminalError | undefined;
   for (let e = error; e instanceof Error; e = e.cause) if (e instanceof TerminalError) innermost = e;
   if (!innermost || !text.endsWith(innermost.message)) return text;
@@ -158,7 +158,7 @@ function servedBefore({ resolvedSource, urls, lastUnpacked, content }: ClusterCa
  * | Serving     | False, mode Unavailable      | Normal UserSpecifiedUnavailable |
  * | Serving     | False for another reason     | Warning Unavailable             |
  */
-export function catalogEvents({ metadata, status }: Readonly<ClusterCatalog>, after: ClusterCatalogStatus): StatusEvent[] {
+export function computeCatalogEvents({ metadata, status }: Readonly<ClusterCatalog>, after: ClusterCatalogStatus): StatusEvent[] {
   const isDeleted = metadata.deletionTimestamp !== undefined;
   return listChangedConditions(status?.conditions, after.conditions).flatMap(({ condition, before: old }) => {
     if (condition.type === ConditionType.Progressing) return progressEvents(condition, old, after);
@@ -200,7 +200,7 @@ export interface ServedImage {
  * Returns the served image of a catalog from the status that the leader wrote, always by digest.
  * Undefined if the catalog does not exist, is being deleted, is unavailable, or was never unpacked.
  */
-export function servedImage(catalog: Readonly<ClusterCatalog> | undefined): ServedImage | undefined {
+export function getServedImage(catalog: Readonly<ClusterCatalog> | undefined): ServedImage | undefined {
   const { metadata, spec, status } = catalog ?? {};
   if (!status?.resolvedSource || metadata?.deletionTimestamp !== undefined || spec?.availabilityMode === "Unavailable") return undefined;
   if (findCondition(status.conditions, ConditionType.Serving)?.status !== "True") return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { catalogNamed } from "../../test/support/catalogs.ts";
 import { TempFolder } from "../../test/support/tempFolder.ts";
-import { restMsOf } from "../errors/errors.ts";
+import { getRestMs } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { newStarted } from "./phases.ts";
 import { storeContent } from "./storeContent.ts";
@@ -35,5 +35,5 @@ test.for<[tookMs: number, restMs: number | undefined]>([
   const fetched = { ...newStarted(catalogNamed("hostile", {})), phase: "fetched", image: { kind: "unpacked", unpacked } } as const;
   const error: unknown = await step.run(fetched, { log, signal: new AbortController().signal }).catch((err: unknown) => err);
   expect(error).toMatchObject({ message: "error storing fbc: error walking FBC root: a.yaml: line 1: broken" });
-  expect(restMsOf(error)).toBe(restMs);
+  expect(getRestMs(error)).toBe(restMs);
 });

@@ -4,7 +4,7 @@ import { ConditionType, Reason } from "../api/constants.ts";
 import type { EventSink } from "../api/events.ts";
 import type { Condition } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
-import { messageOf, RetryableError, TerminalError, terminalIn } from "../errors/errors.ts";
+import { findTerminalError, getErrorMessage, RetryableError, TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import { formatCount } from "../text/lists.ts";
@@ -19,7 +19,7 @@ const SOUND = "no errors found in the served content";
  * Returns the condition Valid of a catalog with checked content. @param base URL of the content;
  * the findings are at `<base>/findings`.
  */
-export function validity(
+export function checkValidity(
   { errors, warnings, first }: FindingsSummary,
   base: string,
 ): Pick<Condition, "type" | "status" | "reason" | "message"> {
@@ -96,8 +96,8 @@ async function storeOrClassify(store: () => Promise<CatalogContent>, signal: Abo
     signal.throwIfAborted();
     const tookMs = now() - began;
     const rest = tookMs < CHEAP_MS ? {} : { restMs: Math.round(tookMs * REST_FACTOR) };
-    const cause = terminalIn(err) ? {} : { cause: err };
-    throw new StoreFailedError("Retrying", `error storing fbc: error walking FBC root: ${messageOf(err)}`, { ...rest, ...cause });
+    const cause = findTerminalError(err) ? {} : { cause: err };
+    throw new StoreFailedError("Retrying", `error storing fbc: error walking FBC root: ${getErrorMessage(err)}`, { ...rest, ...cause });
   }
 }
 

@@ -1,5 +1,5 @@
 import { CERTIFICATES_FIELD_MANAGER } from "../api/constants.ts";
-import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef } from "../api/k8s.ts";
+import { type GroupVersionKind, getGroup, type KubeObject, type ObjectRef } from "../api/k8s.ts";
 import { isApiService } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import { hasApplied } from "../release/managedFields.ts";
@@ -19,7 +19,7 @@ export interface CaTarget {
 
 /** Returns whether objects of this kind can contain a CA bundle. */
 export function mayTrust(kind: GroupVersionKind): boolean {
-  return isCrd(kind) || isApiService(kind) || groupOf(kind.apiVersion) === "admissionregistration.k8s.io";
+  return isCrd(kind) || isApiService(kind) || getGroup(kind.apiVersion) === "admissionregistration.k8s.io";
 }
 
 interface ClientConfig {
@@ -60,7 +60,7 @@ export function withBundle(live: KubeObject, { ref, webhooks }: CaTarget, bundle
  * operator-controller set a CA bundle. The API server rejects that while a field manager sets a CA
  * bundle, so a dry run fails before `withoutBundle` is applied.
  */
-export function losesConversion(desired: KubeObject, live: KubeObject | undefined): live is KubeObject {
+export function isConversionLost(desired: KubeObject, live: KubeObject | undefined): live is KubeObject {
   if (!live || !isCrd(desired) || !hasApplied(live.metadata, CERTIFICATES_FIELD_MANAGER)) return false;
   return !isConverted(desired);
 }

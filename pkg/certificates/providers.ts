@@ -1,6 +1,6 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET, ANNOTATION_SERVING_CERT_SECRET } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { objectName } from "../bundle/objectNames.ts";
+import { buildObjectName } from "../bundle/objectNames.ts";
 import type { DeploymentSpec, NamedItem, PodTemplate } from "../bundle/types.ts";
 
 /** Names of the objects that a deployment needs to serve webhooks or APIs over TLS. */
@@ -45,9 +45,9 @@ export interface CertificateProvider {
 }
 
 /** Returns the names for a deployment, derived from its name. */
-export function certificateNames(deployment: string, namespace: string): CertificateNames {
-  const serviceName = objectName(deployment.replaceAll(".", "-"), "service");
-  return { serviceName, certificateName: objectName(serviceName, "cert"), namespace };
+export function buildCertificateNames(deployment: string, namespace: string): CertificateNames {
+  const serviceName = buildObjectName(deployment.replaceAll(".", "-"), "service");
+  return { serviceName, certificateName: buildObjectName(serviceName, "cert"), namespace };
 }
 
 const API_VERSION = "cert-manager.io/v1";
@@ -67,7 +67,7 @@ export const certManager: CertificateProvider = {
 };
 
 function issuerName({ certificateName }: CertificateNames): string {
-  return objectName(certificateName, "selfsigned-issuer");
+  return buildObjectName(certificateName, "selfsigned-issuer");
 }
 
 function issuer(names: CertificateNames): KubeObject {
@@ -224,19 +224,19 @@ export const CERTIFICATE_PROVIDERS: readonly CertificateProvider[] = [certManage
  * for providers too.
  */
 export function findProvider(objects: readonly KubeObject[]): CertificateProvider | undefined {
-  return CERTIFICATE_PROVIDERS.find((provider) => providedNames(objects, provider).length > 0);
+  return CERTIFICATE_PROVIDERS.find((provider) => listProvidedNames(objects, provider).length > 0);
 }
 
 /** Returns the names of every Deployment whose serving certificate this provider issues. */
-export function providedNames(objects: readonly KubeObject[], provider: CertificateProvider): CertificateNames[] {
-  return servedNames(objects).filter((names) => isMarked(objects, provider, names));
+export function listProvidedNames(objects: readonly KubeObject[], provider: CertificateProvider): CertificateNames[] {
+  return listServedNames(objects).filter((names) => isMarked(objects, provider, names));
 }
 
 /** Returns the names of every Deployment with a serving certificate from any provider. */
-export function servedNames(objects: readonly KubeObject[]): CertificateNames[] {
+export function listServedNames(objects: readonly KubeObject[]): CertificateNames[] {
   return objects.flatMap((object) => {
     if (object.kind !== "Deployment") return [];
-    const names = certificateNames(object.metadata.name, object.metadata.namespace ?? "");
+    const names = buildCertificateNames(object.metadata.name, object.metadata.namespace ?? "");
     return servingSecrets(object).includes(names.certificateName) ? [names] : [];
   });
 }

@@ -1,7 +1,7 @@
 import { array, assert, integer, property } from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { CERTIFICATE_TIMES, type CertificateState, nextAction, type PairState } from "./rotation.ts";
+import { CERTIFICATE_TIMES, type CertificateState, chooseNextAction, type PairState } from "./rotation.ts";
 
 /** Hours from now, or a fault. */
 type Pair = string | { from: number; to: number };
@@ -27,7 +27,7 @@ test.for(loadCases<PlanCase>("certificates"))("$name", ({ given: { serving, next
         }
       : undefined;
   const since = trustedSince === undefined ? 0 : at(trustedSince);
-  const action = nextAction(state, { now: NOW, trustedSince: since, times: CERTIFICATE_TIMES });
+  const action = chooseNextAction(state, { now: NOW, trustedSince: since, times: CERTIFICATE_TIMES });
   expect(action).toEqual(want.at === undefined ? want : { ...want, at: at(want.at) });
 });
 
@@ -52,7 +52,7 @@ test("rotation always converges to a valid certificate, and all certificates tha
       for (const pause of hours) {
         let kind = "";
         for (let i = 0; i < 6 && kind !== "rest"; i++) {
-          const action = nextAction(state, { now, trustedSince: 0, times: CERTIFICATE_TIMES });
+          const action = chooseNextAction(state, { now, trustedSince: 0, times: CERTIFICATE_TIMES });
           ({ kind } = action);
           if (kind === "rest") break;
           state = carriedOut(state, kind, now);

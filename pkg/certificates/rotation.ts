@@ -67,7 +67,7 @@ export type CertificateAction =
  * @param trustedSince when the trusted authorities last changed anywhere, if known;
  * milliseconds since the epoch.
  */
-export function nextAction(
+export function chooseNextAction(
   state: CertificateState | undefined,
   { now, trustedSince, times }: { now: number; trustedSince: number; times: CertificateTimes },
 ): CertificateAction {
@@ -160,7 +160,7 @@ export interface NewCertificate {
  * @param known previous authorities, PEM, oldest first. @param now milliseconds since the epoch.
  */
 export function storeIssued({ authority, pair }: NewCertificate, known: readonly string[], now: number): StoredCertificates {
-  return { serving: pair, authorities: withAuthority(known, authority, now) };
+  return { serving: pair, authorities: addAuthority(known, authority, now) };
 }
 
 /**
@@ -168,7 +168,7 @@ export function storeIssued({ authority, pair }: NewCertificate, known: readonly
  * everywhere. @param now milliseconds since the epoch.
  */
 export function storePrepared(stored: StoredCertificates, { authority, pair }: NewCertificate, now: number): StoredCertificates {
-  return { serving: stored.serving, next: pair, authorities: withAuthority(stored.authorities, authority, now) };
+  return { serving: stored.serving, next: pair, authorities: addAuthority(stored.authorities, authority, now) };
 }
 
 /** Returns the content to store when the prepared certificate is served; unchanged if there is none. */
@@ -184,6 +184,6 @@ export function dropEndedAuthorities(stored: StoredCertificates, now: number): S
   return { ...stored, authorities: filterUnexpired(stored.authorities, now) };
 }
 
-function withAuthority(known: readonly string[], authority: string, now: number): string[] {
+function addAuthority(known: readonly string[], authority: string, now: number): string[] {
   return [...filterUnexpired([...new Set(known)], now).slice(1 - AUTHORITIES_MAX), authority];
 }

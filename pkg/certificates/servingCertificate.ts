@@ -1,6 +1,6 @@
 import { LABEL_SELF_MANAGED_CERTIFICATE } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { type CertificateAction, type CertificateState, type CertificateTimes, nextAction, type PairState } from "./rotation.ts";
+import { type CertificateAction, type CertificateState, type CertificateTimes, chooseNextAction, type PairState } from "./rotation.ts";
 import { readStoredCertificates, type StoredCertificates, toServingSecret } from "./storedCertificates.ts";
 
 /** The Secret of a program's self-managed certificate. */
@@ -25,7 +25,7 @@ export type ServingSecret =
 const MEMBERS = ["tls.crt", "tls.key", "ca.crt", "next.crt", "next.key"] as const;
 
 /** Returns the name of a program's Secret and its label value. */
-export function servingSecretName(program: "catalogd" | "operator-controller", namespace: string): ServingSecretName {
+export function getServingSecretName(program: "catalogd" | "operator-controller", namespace: string): ServingSecretName {
   return { namespace, name: `${program}-serving-cert`, program };
 }
 
@@ -76,7 +76,7 @@ export const SERVING_TIMES: CertificateTimes = {
 };
 
 /**
- * What a replica does about the certificate of its program, in addition to `nextAction`. restore:
+ * What a replica does about the certificate of its program, in addition to `chooseNextAction`. restore:
  * write back the served certificate after the Secret was damaged or deleted; leave: the leader must
  * do `what`; refuse: the Secret must not be written.
  */
@@ -86,7 +86,7 @@ export type ServingAction =
   | { readonly kind: "leave"; readonly what: string }
   | { readonly kind: "refuse"; readonly because: string };
 
-/** Inputs of `servingAction`. */
+/** Inputs of `chooseServingAction`. */
 export interface ServingFacts {
   readonly secret: Pick<ServingSecret, "kind"> & { readonly because?: string };
   /** The assessment of its content; undefined if empty. */
@@ -107,20 +107,20 @@ export interface ServingFacts {
  * | missing or empty |                 | valid   |       | restore                                                 |
  * | missing or empty |                 | invalid |       | issue: the first write wins, the others use it          |
  * | owned            | faulty          | valid   | yes   | restore                                                 |
- * | owned            |                 |         | yes   | as `nextAction`                                         |
- * | owned            |                 |         | no    | rest, or leave the result of `nextAction` to the leader |
+ * | owned            |                 |         | yes   | as `chooseNextAction`                                         |
+ * | owned            |                 |         | no    | rest, or leave the result of `chooseNextAction` to the leader |
  *
  * Clocks differ, so only the leader's clock counts: otherwise two replicas would alternately
  * replace each other's certificate.
  */
-export function servingAction({ secret, state, held, leading, now, times }: ServingFacts): ServingAction {
+export function chooseServingAction({ secret, state, held, leading, now, times }: ServingFacts): ServingAction {
   const isHeldGood = held !== undefined && "endsAt" in held && held.endsAt > now;
   if (secret.kind === "foreign") return { kind: "refuse", because: secret.because ?? "" };
   if (secret.kind !== "stored" || !state) {
     const because = secret.kind === "missing" ? "the Secret does not exist" : "the Secret is empty";
     return { kind: isHeldGood ? "restore" : "issue", because };
   }
-  const action = nextAction(state, { now, trustedSince: 0, times });
+  const action = chooseNextAction(state, { now, trustedSince: 0, times });
   if (action.kind === "rest") return action;
   if (!leading) return { kind: "leave", what: action.kind };
   if ("fault" in state.serving && isHeldGood) return { kind: "restore", because: state.serving.fault };
@@ -128,7 +128,7 @@ export function servingAction({ secret, state, held, leading, now, times }: Serv
 }
 
 /** Returns the DNS names of a Service. @param host "service.namespace". */
-export function serviceNames(host: string): string[] {
+export function listServiceNames(host: string): string[] {
   return [host, `${host}.svc`, `${host}.svc.cluster.local`];
 }
 
@@ -136,7 +136,7 @@ export function serviceNames(host: string): string[] {
  * Returns the names for the certificate of a server that clients reach at `host`: all names of a
  * Service if it is one of them, otherwise only that name.
  */
-export function certificateHostNames(host: string): string[] {
+export function listCertificateHostNames(host: string): string[] {
   const service = /^([a-z0-9-]+\.[a-z0-9-]+)\.svc(?:\.cluster\.local)?$/.exec(host)?.[1];
-  return service === undefined ? [host] : serviceNames(service);
+  return service === undefined ? [host] : listServiceNames(service);
 }

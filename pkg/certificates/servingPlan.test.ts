@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { PairState } from "./rotation.ts";
-import { SERVING_TIMES, type ServingFacts, servingAction } from "./servingCertificate.ts";
+import { chooseServingAction, SERVING_TIMES, type ServingFacts } from "./servingCertificate.ts";
 
 /** Hours from now, or a fault. */
 type Pair = string | { from: number; to: number };
@@ -26,7 +26,7 @@ const pair = (given: Pair): PairState =>
 
 test.for(loadCases<PlanCase>("serving-certificates"))("$name", ({ given, want }) => {
   const { secret, because, serving, next, authorities = [], held, leading = false } = given;
-  const action = servingAction({
+  const action = chooseServingAction({
     secret: because === undefined ? { kind: secret } : { kind: secret, because },
     state:
       serving === undefined

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { buildServingSecret, certificateHostNames, parseServingSecret, servingSecretName } from "./servingCertificate.ts";
+import { buildServingSecret, getServingSecretName, listCertificateHostNames, parseServingSecret } from "./servingCertificate.ts";
 
-const PLACE = servingSecretName("catalogd", "olmv1-system");
+const PLACE = getServingSecretName("catalogd", "olmv1-system");
 const LABEL = "olm.operatorframework.io/self-managed-certificate";
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -49,5 +49,5 @@ test.for([
   ["localhost", ["localhost"]],
   ["catalogs.example.com", ["catalogs.example.com"]],
 ] as const)("a certificate for %s has the names %j", ([host, names]) => {
-  expect(certificateHostNames(host)).toEqual(names);
+  expect(listCertificateHostNames(host)).toEqual(names);
 });

@@ -41,7 +41,7 @@ export function toServingSecret({ apiVersion, kind, namespace, name }: ObjectRef
   const texts = {
     "tls.crt": serving.certificate,
     "tls.key": serving.key,
-    "ca.crt": bundleOf(stored.authorities),
+    "ca.crt": joinCertificates(stored.authorities),
     ...(next ? { "next.crt": next.certificate, "next.key": next.key } : {}),
   };
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]));
@@ -49,7 +49,7 @@ export function toServingSecret({ apiVersion, kind, namespace, name }: ObjectRef
 }
 
 /** Joins several certificates into one PEM text. */
-export function bundleOf(authorities: readonly string[]): string {
+export function joinCertificates(authorities: readonly string[]): string {
   return authorities.map((certificate) => `${certificate.trim()}\n`).join("");
 }
 

@@ -1,10 +1,10 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { isApiService } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import { type CaTarget, isConverted } from "./caBundle.ts";
-import { type CertificateNames, providedNames, selfSigned } from "./providers.ts";
-import { serviceNames } from "./servingCertificate.ts";
+import { type CertificateNames, listProvidedNames, selfSigned } from "./providers.ts";
+import { listServiceNames } from "./servingCertificate.ts";
 
 /** A serving certificate that operator-controller must provide. */
 export interface WantedCertificate {
@@ -23,13 +23,13 @@ export interface WantedCertificate {
  * if another provider issues them.
  */
 export function listWantedCertificates(objects: readonly KubeObject[]): WantedCertificate[] {
-  return providedNames(objects, selfSigned).map((names) => {
+  return listProvidedNames(objects, selfSigned).map((names) => {
     const { namespace, certificateName: name } = names;
     const host = `${names.serviceName}.${namespace}`;
     return {
       secret: { apiVersion: "v1", kind: "Secret", namespace, name },
       host,
-      dnsNames: serviceNames(host),
+      dnsNames: listServiceNames(host),
       targets: objects.flatMap((object) => findTarget(object, names)),
     };
   });
@@ -49,7 +49,7 @@ export function listCertificateSecrets(objects: readonly KubeObject[]): KubeObje
 
 function findTarget(object: KubeObject, { namespace, certificateName }: CertificateNames): CaTarget[] {
   if (object.metadata.annotations?.[ANNOTATION_INJECT_CA_FROM_SECRET] !== `${namespace}/${certificateName}`) return [];
-  const ref = refOf(object);
+  const ref = toObjectRef(object);
   if (isApiService(object)) return [{ ref, webhooks: undefined }];
   if (isCrd(object)) return isConverted(object) ? [{ ref, webhooks: undefined }] : [];
   const webhooks = object["webhooks"] as readonly { name: string }[] | undefined;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "../async/clock.ts";
-import { isRetryable, restMsOf } from "../errors/errors.ts";
-import { retryAfterMsOf } from "../kube/errors.ts";
-import { registryWaitOf } from "../oci/registry/registryError.ts";
+import { getRestMs, isRetryable } from "../errors/errors.ts";
+import { getRetryAfterMs } from "../kube/errors.ts";
+import { getRegistryWaitMs } from "../oci/registry/registryError.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { ControllerMetrics } from "../telemetry/metrics.ts";
 import type { WorkQueue } from "./workQueue.ts";
@@ -164,7 +164,7 @@ export class Controller {
 
   /** Queues a failed key again after its back-off, or later if a server or the error requires it. */
   #retry(key: string, err: unknown): number {
-    const minDelayMs = retryAfterMsOf(err) ?? registryWaitOf(err) ?? restMsOf(err) ?? 0;
+    const minDelayMs = getRetryAfterMs(err) ?? getRegistryWaitMs(err) ?? getRestMs(err) ?? 0;
     return this.#init.queue.addRateLimited(key, minDelayMs);
   }
 }

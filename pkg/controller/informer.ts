@@ -1,9 +1,9 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import { Backoff, Repeats } from "../async/backoff.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { isExpired, KubeError, retryAfterMsOf } from "../kube/errors.ts";
+import { getRetryAfterMs, isExpired, KubeError } from "../kube/errors.ts";
 import type { Selection, WatchEvent } from "../kube/request.ts";
 import type { Logger } from "../telemetry/log.ts";
 
@@ -15,7 +15,7 @@ export interface StoreEvent<T extends KubeObject> {
 }
 
 /** Returns "namespace/name", or "name" of a cluster-scoped object: the key in stores and work queues. */
-export function keyOf({ metadata: { name, namespace } }: KubeObject): string {
+export function getStoreKey({ metadata: { name, namespace } }: KubeObject): string {
   return namespace ? `${namespace}/${name}` : name;
 }
 
@@ -49,7 +49,7 @@ export class Store<T extends KubeObject> {
 
   /** Stores an object. Returns undefined if the store already contains it at the same resourceVersion. */
   set(object: T): StoreEvent<T> | undefined {
-    const key = keyOf(object);
+    const key = getStoreKey(object);
     const old = this.#objects.get(key);
     const { resourceVersion, uid } = object.metadata;
     if (old && resourceVersion !== undefined && old.metadata.resourceVersion === resourceVersion && old.metadata.uid === uid)
@@ -71,14 +71,14 @@ export class Store<T extends KubeObject> {
 
   /** Replaces the content with `objects`. An object that was recreated under its name is a delete and an add. */
   replace(objects: readonly T[]): StoreEvent<T>[] {
-    const keys = new Set(objects.map(keyOf));
+    const keys = new Set(objects.map(getStoreKey));
     const gone = [...this.#objects.keys()].filter((key) => !keys.has(key)).map((key) => this.delete(key));
     return [...gone, ...objects.flatMap((object) => this.put(object))].filter((event) => event !== undefined);
   }
 
   /** Like `set`, with a delete first if the object was recreated under its name. */
   put(object: T): StoreEvent<T>[] {
-    const key = keyOf(object);
+    const key = getStoreKey(object);
     const old = this.#objects.get(key);
     const deleted = old !== undefined && old.metadata.uid !== object.metadata.uid ? this.delete(key) : undefined;
     return [deleted, this.set(object)].filter((event) => event !== undefined);
@@ -249,7 +249,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   #handleEvent({ type, object }: WatchEvent<T>): void {
     this.#logResumed();
     if (type === "DELETED") {
-      const event = this.#store.delete(keyOf(object), this.#transform(object));
+      const event = this.#store.delete(getStoreKey(object), this.#transform(object));
       if (event) this.#emit(event);
     } else if (type !== "BOOKMARK") {
       for (const event of this.#store.put(this.#transform(object))) this.#emit(event);
@@ -264,11 +264,11 @@ export class Informer<T extends KubeObject = KubeObject> {
    * - later consecutive failures: lists again, because the server may have returned with an older history
    */
   async #recoverFrom(err: unknown, signal: AbortSignal): Promise<void> {
-    const retryInMs = Math.max(this.#backoff.next(), retryAfterMsOf(err) ?? 0);
+    const retryInMs = Math.max(this.#backoff.next(), getRetryAfterMs(err) ?? 0);
     const first = this.#backoff.attempts === 1;
     this.#onError(err, this.#resourceVersion === undefined ? "list" : "watch");
     if (isExpired(err) || !first) this.#resourceVersion = undefined;
-    const reason = messageOf(err);
+    const reason = getErrorMessage(err);
     const isUsual = first && !(err instanceof KubeError && !isExpired(err));
     const level = isUsual || this.#interruptions.tell(reason) === undefined ? "debug" : "warn";
     this.#log[level]({ reason, attempt: this.#backoff.attempts, retryInMs }, "watch interrupted");
@@ -289,7 +289,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     try {
       handler(event);
     } catch (err) {
-      this.#log.error({ err, object: keyOf(event.object), event: event.type }, "event handler failed");
+      this.#log.error({ err, object: getStoreKey(event.object), event: event.type }, "event handler failed");
     }
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { LeaderMetrics } from "../telemetry/metrics.ts";
@@ -189,7 +189,7 @@ export class LeaderElection {
       if (!term.aborted) await lead(term);
     } catch (err) {
       if (!term.aborted) throw err;
-      this.#log.debug({ reason: messageOf(err) }, "the leader's work ended with an error while stopping");
+      this.#log.debug({ reason: getErrorMessage(err) }, "the leader's work ended with an error while stopping");
     }
     if (!term.aborted) throw new Error("the leader's work ended unexpectedly");
   }

@@ -2,7 +2,7 @@ import { ANNOTATION_PROGRAM_VERSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
 import { type Clock, Deadline, sleep } from "../async/clock.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
@@ -165,7 +165,7 @@ export class LeaseHold {
     } catch (err) {
       if (signal.aborted) return "failed";
       if (isConflict(err) || isNotFound(err) || isAlreadyExists(err)) return (await this.refresh(signal)) ? "conflict" : "failed";
-      log.warn({ reason: messageOf(err) }, "lease not written");
+      log.warn({ reason: getErrorMessage(err) }, "lease not written");
       return "failed";
     }
   }
@@ -178,7 +178,7 @@ export class LeaseHold {
       view.set(await client.get<Lease>({ ...LEASE, namespace, name }, { signal: deadline.signal }));
       return true;
     } catch (err) {
-      if (!signal.aborted) log.warn({ reason: messageOf(err) }, "lease not read");
+      if (!signal.aborted) log.warn({ reason: getErrorMessage(err) }, "lease not read");
       return false;
     }
   }
@@ -203,7 +203,7 @@ export class LeaseHold {
         log.info("released the lease");
         return;
       } catch (err) {
-        log.warn({ reason: messageOf(err) }, "lease not released");
+        log.warn({ reason: getErrorMessage(err) }, "lease not released");
         if (!isConflict(err) || !(await this.refresh(signal))) return;
       }
     }
@@ -326,7 +326,7 @@ export class LeaseWatch {
       try {
         await this.#follow(backoff, signal);
       } catch (err) {
-        if (!signal.aborted) log.debug({ reason: messageOf(err) }, "watch of the lease interrupted");
+        if (!signal.aborted) log.debug({ reason: getErrorMessage(err) }, "watch of the lease interrupted");
       }
       this.#open = false;
       await sleep(clock, backoff.next(), signal);

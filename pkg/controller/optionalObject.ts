@@ -1,7 +1,7 @@
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
@@ -124,7 +124,7 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
    * Handles an error. Only denials discard the known state, and only more of them than after a start of the API server.
    */
   #handleError(err: unknown): void {
-    const because = messageOf(err);
+    const because = getErrorMessage(err);
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
     const isKnown = this.#state.kind !== "unknown" && this.#state.kind !== "unreadable";
     if (isKnown && this.#refusals <= IGNORED_REFUSALS) return;

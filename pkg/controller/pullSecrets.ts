@@ -33,7 +33,7 @@ const STATES = ["used", "missing", "unreadable", "unknown"] as const;
 type State = (typeof STATES)[number];
 
 /** Registers a gauge with the number of pull secrets by state. */
-export function pullSecretStates(metrics: Metrics): GaugeMetric {
+export function createPullSecretGauge(metrics: Metrics): GaugeMetric {
   return metrics.gauge({
     name: "pull_secrets",
     help: "Pull secrets configured for this program, by state: used, missing, unreadable, or unknown while the API server does not answer",
@@ -124,7 +124,7 @@ export class PullSecrets implements CredentialSource {
     if (!this.#signal || this.#signal.aborted) return;
     const names = this.#listNames();
     this.#watch(names, this.#signal);
-    const files = names.map((name) => this.#readFile(keyOf(name)));
+    const files = names.map((name) => this.#readFile(formatKey(name)));
     this.#report();
     const hasResponses = (!this.#account || this.#hasAccountResponse) && [...this.#followed.values()].every((secret) => secret.hasResponse);
     const entries = mergedEntries(files);
@@ -147,14 +147,14 @@ export class PullSecrets implements CredentialSource {
 
   /** Starts watches of these Secrets, and ends all others. */
   #watch(secrets: readonly SecretName[], signal: AbortSignal): void {
-    const keys = new Set(secrets.map(keyOf));
+    const keys = new Set(secrets.map(formatKey));
     for (const [key, { stop }] of this.#followed) {
       if (keys.has(key)) continue;
       stop.abort();
       this.#followed.delete(key);
     }
     for (const { namespace, name } of secrets) {
-      const key = keyOf({ namespace, name });
+      const key = formatKey({ namespace, name });
       if (this.#followed.has(key)) continue;
       const stop = new AbortController();
       const update = (): void => {
@@ -209,7 +209,7 @@ function parseEntries({ data = {} }: SecretObject): AuthFile | undefined {
   return readPullSecret(Buffer.from(text, "base64").toString("utf8"), config === undefined ? "cfg" : "config");
 }
 
-function keyOf({ namespace, name }: SecretName): string {
+function formatKey({ namespace, name }: SecretName): string {
   return `${namespace}/${name}`;
 }
 

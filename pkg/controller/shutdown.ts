@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /** A long-running part of a program. Returns soon after `signal` aborts. */
@@ -62,7 +62,7 @@ export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }
         failure = err;
         log.error({ task: name, err }, "task failed");
         failed.abort(err);
-      } else log.debug({ task: name, reason: messageOf(err) }, "task ended with an error while stopping");
+      } else log.debug({ task: name, reason: getErrorMessage(err) }, "task ended with an error while stopping");
     } finally {
       running.delete(name);
     }

@@ -1,7 +1,7 @@
 import { listChangedConditions } from "../api/conditions.ts";
 import { EVENTS, type EventReason, type EventSink } from "../api/events.ts";
-import { type Condition, type KubeObject, refOf } from "../api/k8s.ts";
-import { messageOf, RetryableError, wrapError } from "../errors/errors.ts";
+import { type Condition, type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { getErrorMessage, RetryableError, wrapError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isInvalid, isNotFound } from "../kube/errors.ts";
@@ -43,7 +43,7 @@ export class UpdateError extends RetryableError {
    */
   constructor(what: string, cause: unknown, failure?: unknown) {
     const { reason, message } = wrapError(`error updating ${what}: `, cause);
-    super(reason, failure === undefined ? message : `${messageOf(failure)}\n${message}`, { cause });
+    super(reason, failure === undefined ? message : `${getErrorMessage(failure)}\n${message}`, { cause });
   }
 }
 
@@ -104,7 +104,7 @@ export async function replaceStatus(
   object: Readonly<KubeObject>,
   status: object,
 ): Promise<KubeObject | undefined> {
-  const ref = refOf(object);
+  const ref = toObjectRef(object);
   const body = [
     { op: "test", path: "/metadata/uid", value: object.metadata.uid },
     { op: "add", path: "/status", value: status },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
-import { keyOf, Store } from "./informer.ts";
+import { getStoreKey, Store } from "./informer.ts";
 
 const pod = (name: string, resourceVersion: string, more: { uid?: string; node?: string } = {}): KubeObject => ({
   apiVersion: "v1",
@@ -48,9 +48,9 @@ test("Store updates indexes, and indexes existing objects", () => {
   expect(() => store.byIndex("zone", "x")).toThrow('no index "zone"');
 });
 
-test("keyOf contains the namespace if the object has one", () => {
-  expect(keyOf(pod("a", "1"))).toBe("ns/a");
-  expect(keyOf({ apiVersion: "v1", kind: "Node", metadata: { name: "n" } })).toBe("n");
+test("getStoreKey contains the namespace if the object has one", () => {
+  expect(getStoreKey(pod("a", "1"))).toBe("ns/a");
+  expect(getStoreKey({ apiVersion: "v1", kind: "Node", metadata: { name: "n" } })).toBe("n");
 });
 
 test.for<[number, number[]]>([

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isRetryable, TerminalError } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { type Ended, fail, leave, type Step, StepError, Story, stop } from "./story.ts";
+import { type Ended, fail, type Step, StepError, Story, stop, stopWithoutStatus } from "./story.ts";
 
 const lines: Record<string, unknown>[] = [];
 const log = createLogger({ component: "test", destination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) } });
@@ -33,7 +33,7 @@ test("Story passes each step the phase of the previous one and logs the step's n
 test.for<[what: string, end: Ended<Phase>, want: object]>([
   ["stops", stop(READ, { requeueAfterMs: 5 }), { kind: "stopped", phase: READ, result: { requeueAfterMs: 5 }, writesStatus: true }],
   ["stops without a delay", stop(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: true }],
-  ["leaves", leave(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
+  ["leaves", stopWithoutStatus(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
 ])("Story ends in the phase of a step that %s", async ([, end, want]) => {
   const seen: Phase[] = [];
   const story = Story.from<Began, Phase>()

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /**
@@ -29,7 +29,7 @@ type End =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Returned by a step to end the reconcile: the reached phase, and how it ended. Created by `stop`, `leave` and `fail`.
+ * Returned by a step to end the reconcile: the reached phase, and how it ended. Created by `stop`, `stopWithoutStatus` and `fail`.
  */
 export class Ended<P> {
   readonly phase: P;
@@ -50,7 +50,7 @@ export function stop<P>(phase: P, result: StepResult = {}): Ended<P> {
  * Ends the reconcile without an error and without writing the status, because the object is gone or changed, or another
  * reconcile follows soon.
  */
-export function leave<P>(phase: P, result: StepResult = {}): Ended<P> {
+export function stopWithoutStatus<P>(phase: P, result: StepResult = {}): Ended<P> {
   return new Ended(phase, { kind: "stopped", result, writesStatus: false });
 }
 
@@ -68,7 +68,7 @@ export class StepError extends Error {
   readonly step: string;
 
   constructor(step: string, cause: unknown) {
-    super(`${step}: ${messageOf(cause)}`, { cause });
+    super(`${step}: ${getErrorMessage(cause)}`, { cause });
     this.step = step;
   }
 }

@@ -3,8 +3,8 @@ import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { excerpt } from "../text/truncate.ts";
-import { goNumber, goString } from "./goText.ts";
-import { decodeNode, type FlatSchema, type GoObject, type RawObject, SCHEMA, sameMeaning, scalarText } from "./schema.ts";
+import { formatGoNumber, formatGoString } from "./goText.ts";
+import { decodeNode, type FlatSchema, formatScalar, type GoObject, isSameMeaning, type RawObject, SCHEMA } from "./schema.ts";
 import { describeSchemaChange } from "./schemaChange.ts";
 
 /** A check of one attribute of a schema. */
@@ -30,7 +30,7 @@ const PROPERTY_CHECKS: readonly PropertyCheck[] = [
 ];
 
 function text(node: GoObject, field: string): string {
-  return scalarText(node[field]);
+  return formatScalar(node[field]);
 }
 
 function changed(what: string, before: string, after: string): string | undefined {
@@ -57,7 +57,7 @@ function rawTexts(node: GoObject): string[] {
 }
 
 function rawText(json: GoObject): string {
-  return scalarText(json["Raw"]);
+  return formatScalar(json["Raw"]);
 }
 
 function defaultFault(before: GoObject, after: GoObject): string | undefined {
@@ -76,9 +76,9 @@ function boundCheck(field: string, bound: "maximum" | "minimum"): PropertyCheck 
     fault: (before, after) => {
       const [old, now] = [(before[field] ?? null) as number | bigint | null, (after[field] ?? null) as number | bigint | null];
       if (now === null) return undefined;
-      if (old === null) return `${bound} constraint added when there was none previously : ${goNumber(now, kind)}`;
+      if (old === null) return `${bound} constraint added when there was none previously : ${formatGoNumber(now, kind)}`;
       const tighter = bound === "maximum" ? now < old : now > old;
-      return tighter ? `${bound} ${worse} : ${goNumber(old, kind)} -> ${goNumber(now, kind)}` : undefined;
+      return tighter ? `${bound} ${worse} : ${formatGoNumber(old, kind)} -> ${formatGoNumber(now, kind)}` : undefined;
     },
   };
 }
@@ -108,7 +108,7 @@ function oneOfFault(before: GoObject, after: GoObject): string | undefined {
 function alternatives(node: GoObject): string[] {
   const texts = list(node, "OneOf").map((schema) => {
     const { Description: _d, Title: _t, Example: _e, ExternalDocs: _x, ...rest } = schema as GoObject;
-    return goString(SCHEMA, rest);
+    return formatGoString(SCHEMA, rest);
   });
   return [...new Set(texts)].sort();
 }
@@ -162,7 +162,7 @@ function* compareNodes(before: GoObject, after: GoObject): Generator<Omit<Schema
     if (text !== undefined) yield { check: name, text: excerpt(text, { length: MESSAGE_MAX_BYTES }), identity: digest(text) };
   }
   const [old, now] = [unchecked(before), unchecked(after)];
-  if (sameMeaning(SCHEMA, old, now)) return;
+  if (isSameMeaning(SCHEMA, old, now)) return;
   // Go prints the lines of a go-cmp difference between the parentheses.
   const change = describeSchemaChange(old, now);
   yield { check: "unhandled", text: `${UNHANDLED} (${change.text})`, identity: digest(change.identity) };

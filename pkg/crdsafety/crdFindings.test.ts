@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type CrdUpgradeCase, compareCrdUpgrade } from "../../test/cases/topics/crdUpgrade.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
-import { crdFindings, findingsText } from "./crdFindings.ts";
+import { findCrdChanges, formatFindings } from "./crdFindings.ts";
 
 /** A CRD in few words. */
 interface ShortCrd {
@@ -50,7 +50,7 @@ function withSchema(openAPIV3Schema: unknown): unknown {
 
 test.for(loadCases<Case>("crd-safety"))("$name", ({ before, after, old, new: now, ignore, checks, findings, begins }) => {
   const [one, other] = [crd(old ?? { versions: { v1: { x: before } } }), crd(now ?? { versions: { v1: { x: after } } })];
-  const found = crdFindings(one, other, new Set(ignore)).filter(({ check }) => checks?.includes(check) ?? true);
+  const found = findCrdChanges(one, other, new Set(ignore)).filter(({ check }) => checks?.includes(check) ?? true);
   const texts = found.map(({ text }) => (old === undefined && text.startsWith(HERE) ? text.slice(HERE.length) : text));
   if (findings) expect(texts.sort()).toEqual(findings.sort());
   else expect(texts.map((text, index) => text.slice(0, begins?.[index]?.length))).toEqual(begins);
@@ -63,13 +63,13 @@ describe("findings", () => {
   test("come by path, then by check, whatever the order of members", () => {
     const wanted = ["a: type", "b: type", "b: maxLength", "b: nullable"];
     const places = (texts: { text: string }[]) => texts.map(({ text }) => /\^\.(\w: \w+)/.exec(text)?.[1]);
-    expect(places(crdFindings(before, after))).toEqual(wanted);
+    expect(places(findCrdChanges(before, after))).toEqual(wanted);
     const reversed = withSchema({ properties: { a: { type: "string" }, b: { nullable: true, maxLength: 2, type: "string" } } });
-    expect(crdFindings(reversed, after)).toEqual(crdFindings(before, after));
+    expect(findCrdChanges(reversed, after)).toEqual(findCrdChanges(before, after));
   });
 
   test("are one text, a line each, after the name of the CRD", () => {
-    expect(findingsText('a"b', [{ text: "scope: x" }, { text: "v1: ^: y" }])).toBe(
+    expect(formatFindings('a"b', [{ text: "scope: x" }, { text: "v1: ^: y" }])).toBe(
       'validating upgrade for CRD "a\\"b": scope: x\nv1: ^: y',
     );
   });
@@ -77,15 +77,15 @@ describe("findings", () => {
   test("are bounded, in number and in length", () => {
     const fields = (type: string) =>
       Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`f${index}`, { type, nullable: type === "a" }]));
-    expect(crdFindings(withSchema({ properties: fields("a") }), withSchema({ properties: fields("b") }))).toHaveLength(10_000);
+    expect(findCrdChanges(withSchema({ properties: fields("a") }), withSchema({ properties: fields("b") }))).toHaveLength(10_000);
     const oneOf = Array.from({ length: 100 }, (_, index) => ({ required: [`r${index}`] }));
-    const [finding] = crdFindings(withSchema({}), withSchema({ oneOf }));
+    const [finding] = findCrdChanges(withSchema({}), withSchema({ oneOf }));
     expect(finding?.text).toMatch(/^v1: \^: oneOf: .*…$/s);
     expect(finding?.text.length).toBeLessThan(33_000);
   });
 
   test("are none for a CRD and itself", () => {
-    expect(crdFindings(before, before)).toEqual([]);
+    expect(findCrdChanges(before, before)).toEqual([]);
   });
 });
 
@@ -97,7 +97,7 @@ describe("schemas that are none", () => {
   }
 
   test("real depths are compared to the end", () => {
-    const [path] = crdFindings(withSchema(nested(150)), withSchema(nested(149))).map(({ text }) => text);
+    const [path] = findCrdChanges(withSchema(nested(150)), withSchema(nested(149))).map(({ text }) => text);
     expect(path).toContain(`^${".x".repeat(150)}`);
   });
 
@@ -123,13 +123,13 @@ describe("schemas that are none", () => {
     ],
   ] as const)("one %s is refused", ([, make, because]) => {
     const finding = { check: "unhandled", text: `v1: ^: unhandled: the schema cannot be compared: ${because}` };
-    expect(crdFindings(withSchema(make()), withSchema({ type: "object" }))).toEqual([finding]);
-    expect(crdFindings(withSchema({ type: "object" }), withSchema(make()))).toEqual([finding]);
+    expect(findCrdChanges(withSchema(make()), withSchema({ type: "object" }))).toEqual([finding]);
+    expect(findCrdChanges(withSchema({ type: "object" }), withSchema(make()))).toEqual([finding]);
   });
 
   test("integers beyond 2^53 are told by their digits", () => {
     const [large, larger] = [9007199254740993n, 9223372036854775807n];
-    const texts = crdFindings(withSchema({ maxLength: larger, default: larger }), withSchema({ maxLength: large, default: large }));
+    const texts = findCrdChanges(withSchema({ maxLength: larger, default: larger }), withSchema({ maxLength: large, default: large }));
     expect(texts.map(({ text }) => text)).toEqual([
       'v1: ^: default: default value changed : "9223372036854775807" -> "9007199254740993"',
       "v1: ^: maxLength: maximum decreased : 9223372036854775807 -> 9007199254740993",
@@ -138,8 +138,8 @@ describe("schemas that are none", () => {
 
   test("members of a wrong type are as if they were not there", () => {
     const odd = { type: ["string"], required: "a", maxLength: "3", enum: {}, properties: [], items: true, nullable: 1, oneOf: { a: 1 } };
-    expect(crdFindings(withSchema(odd), withSchema({}))).toEqual([]);
-    expect(crdFindings(withSchema({ type: "string" }), withSchema(odd)).map(({ text }) => text)).toEqual([
+    expect(findCrdChanges(withSchema(odd), withSchema({}))).toEqual([]);
+    expect(findCrdChanges(withSchema({ type: "string" }), withSchema(odd)).map(({ text }) => text)).toEqual([
       'v1: ^: type: type changed : "string" -> ""',
     ]);
   });
@@ -162,9 +162,9 @@ describe("schemas that are none", () => {
           [withSchema(a), withSchema(b)],
           [withSchema(a), b],
         ]) {
-          const texts = crdFindings(one, other).map(({ text }) => text);
+          const texts = findCrdChanges(one, other).map(({ text }) => text);
           expect(texts.every((text) => text.includes(": "))).toBe(true);
-          expect(crdFindings(one, one)).toEqual([]);
+          expect(findCrdChanges(one, one)).toEqual([]);
         }
       }),
       { numRuns: 500 },

@@ -1,8 +1,8 @@
 import type { CrdCheck } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareSchemas, type SchemaFault } from "./compareSchemas.ts";
-import { compareKubeVersions, hasWebhook, scopeOf, storedVersionsOf, versionsOf } from "./crdParts.ts";
-import { type FlatSchema, flatSchema } from "./schema.ts";
+import { compareKubeVersions, hasWebhook, readCrdScope, readCrdStoredVersions, readCrdVersions } from "./crdParts.ts";
+import { type FlatSchema, flattenSchema } from "./schema.ts";
 
 /** One reason why a CRD must not replace another. */
 export interface CrdFinding {
@@ -28,7 +28,7 @@ const MAX_FINDINGS = 10_000;
  * `before` or `after` has not is as if it were empty. Texts are at most some 32 KiB long, and 10,000 findings are enough.
  * @param ignored names of checks to leave out.
  */
-export function crdFindings(before: unknown, after: unknown, ignored: ReadonlySet<string> = new Set()): CrdFinding[] {
+export function findCrdChanges(before: unknown, after: unknown, ignored: ReadonlySet<string> = new Set()): CrdFinding[] {
   const [old, now] = [flatVersions(before), flatVersions(after)];
   const findings: CrdFinding[] = [...wholeFindings(before, after), ...removedFields(old, now)].filter(({ check }) => !ignored.has(check));
   const told = new Set<string>();
@@ -51,19 +51,19 @@ export function crdFindings(before: unknown, after: unknown, ignored: ReadonlySe
 }
 
 /** The findings of one CRD as the Go operator-controller writes them, a line each. */
-export function findingsText(name: string, findings: readonly { text: string }[]): string {
+export function formatFindings(name: string, findings: readonly { text: string }[]): string {
   return `validating upgrade for CRD ${goQuote(name)}: ${findings.map(({ text }) => text).join("\n")}`;
 }
 
 function flatVersions(crd: unknown): FlatVersion[] {
-  return versionsOf(crd).map(({ name, served, schema }) => ({ name, served, schema: flatSchema(schema) }));
+  return readCrdVersions(crd).map(({ name, served, schema }) => ({ name, served, schema: flattenSchema(schema) }));
 }
 
 function* wholeFindings(before: unknown, after: unknown): Generator<CrdFinding> {
-  const now = new Set(versionsOf(after).map(({ name }) => name));
-  const [scope, newScope] = [scopeOf(before), scopeOf(after)];
+  const now = new Set(readCrdVersions(after).map(({ name }) => name));
+  const [scope, newScope] = [readCrdScope(before), readCrdScope(after)];
   if (scope !== newScope) yield whole("scope", `scope changed : ${goQuote(scope)} -> ${goQuote(newScope)}`);
-  const removed = storedVersionsOf(before).filter((name) => !now.has(name));
+  const removed = readCrdStoredVersions(before).filter((name) => !now.has(name));
   if (removed.length > 0) yield whole("storedVersionRemoval", `stored versions removed : [${removed.join(" ")}]`);
 }
 

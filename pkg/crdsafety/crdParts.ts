@@ -13,7 +13,7 @@ export interface CrdVersion {
 }
 
 /** The versions of a CRD in its order; none where there are none. */
-export function versionsOf(crd: unknown): CrdVersion[] {
+export function readCrdVersions(crd: unknown): CrdVersion[] {
   const { versions } = specOf(crd);
   if (!Array.isArray(versions)) return [];
   return versions.filter(isObject).map(({ name, served, storage, schema }) => ({
@@ -25,14 +25,14 @@ export function versionsOf(crd: unknown): CrdVersion[] {
 }
 
 /** Versions that the API server has stored objects in, or may have. */
-export function storedVersionsOf(crd: unknown): string[] {
+export function readCrdStoredVersions(crd: unknown): string[] {
   const status = isObject(crd) ? crd["status"] : undefined;
   const stored = isObject(status) ? status["storedVersions"] : undefined;
   return Array.isArray(stored) ? stored.filter((name) => typeof name === "string") : [];
 }
 
 /** "Namespaced" or "Cluster"; empty where a CRD does not say. */
-export function scopeOf(crd: unknown): string {
+export function readCrdScope(crd: unknown): string {
   return textOf(specOf(crd)["scope"]);
 }
 
@@ -85,7 +85,7 @@ function parse(name: string): number[] | undefined {
 }
 
 /** The Service that converts the custom resources of a CRD; undefined without a conversion webhook, and for one that is called by URL. */
-export function conversionServiceOf(crd: KubeObject): ObjectRef | undefined {
+export function readConversionService(crd: KubeObject): ObjectRef | undefined {
   if (!hasWebhook(crd)) return undefined;
   const { conversion } = crd["spec"] as { conversion: { webhook?: { clientConfig?: { service?: unknown } } } };
   const service = conversion.webhook?.clientConfig?.service;
@@ -98,8 +98,8 @@ export function conversionServiceOf(crd: KubeObject): ObjectRef | undefined {
  * version, and every served version has the schema of that one.
  */
 export function isConvertibleByName(crd: KubeObject): boolean {
-  const [stored, ...others] = storedVersionsOf(crd);
-  const versions = versionsOf(crd);
+  const [stored, ...others] = readCrdStoredVersions(crd);
+  const versions = readCrdVersions(crd);
   const from = versions.find(({ name }) => name === stored);
   if (!from || others.length > 0) return false;
   const schema = canonicalJson(from.schema ?? null);

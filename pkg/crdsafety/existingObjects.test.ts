@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { droppedStoredVersions, objectChecks, removedServedVersions } from "./existingObjects.ts";
+import { listDroppedStoredVersions, listObjectChecks, listRemovedServedVersions } from "./existingObjects.ts";
 
 interface Short {
   [version: string]: { served?: boolean; storage?: boolean; type: string };
@@ -28,7 +28,7 @@ const B = { type: "b" };
 // Source: S0-045, S2-33.
 describe("existing objects are looked at", () => {
   const checks = (before: unknown, after: unknown): string[] =>
-    objectChecks(before, after).map(
+    listObjectChecks(before, after).map(
       ({ apiVersion, kind, version, schema }) => `${kind} of ${apiVersion} as ${version}: ${(schema as { type: string }).type}`,
     );
 
@@ -50,12 +50,12 @@ describe("existing objects are looked at", () => {
 // Source: S0-047.
 test("served versions that go are told; those that are served no longer, or were not, are not", () => {
   const before = crd({ v1: A, v2: A, v3: { ...A, served: false }, v4: A });
-  expect(removedServedVersions(before, crd({ v2: { ...A, served: false }, v4: A }))).toEqual(["v1"]);
+  expect(listRemovedServedVersions(before, crd({ v2: { ...A, served: false }, v4: A }))).toEqual(["v1"]);
 });
 
 // Source: S0-048.
 test("stored versions that go are told apart by whether objects are still written in them", () => {
   const before = crd({ v1: A, v2: { ...A, storage: true }, v3: A }, { stored: ["v1", "v2", "v3"] });
-  expect(droppedStoredVersions(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"] });
-  expect(droppedStoredVersions(before, before)).toEqual({ versions: [], writtenNow: [] });
+  expect(listDroppedStoredVersions(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"] });
+  expect(listDroppedStoredVersions(before, before)).toEqual({ versions: [], writtenNow: [] });
 });

@@ -1,6 +1,6 @@
 import { goJson } from "../golang/json.ts";
-import { compareKubeVersions, hasWebhook, readCrdKind, storedVersionsOf, versionsOf } from "./crdParts.ts";
-import { sizeFault } from "./schema.ts";
+import { compareKubeVersions, hasWebhook, readCrdKind, readCrdStoredVersions, readCrdVersions } from "./crdParts.ts";
+import { findSizeFault } from "./schema.ts";
 
 /** Under which apiVersion existing objects are to be read, and the schema that they have to be valid under afterwards. */
 export interface ObjectCheck {
@@ -12,9 +12,9 @@ export interface ObjectCheck {
 }
 
 /** Versions that the cluster serves and that the new CRD no longer has, in the order of the old one. */
-export function removedServedVersions(before: unknown, after: unknown): string[] {
-  const now = new Set(versionsOf(after).map(({ name }) => name));
-  return versionsOf(before)
+export function listRemovedServedVersions(before: unknown, after: unknown): string[] {
+  const now = new Set(readCrdVersions(after).map(({ name }) => name));
+  return readCrdVersions(before)
     .filter(({ name, served }) => served && !now.has(name))
     .map(({ name }) => name);
 }
@@ -23,10 +23,10 @@ export function removedServedVersions(before: unknown, after: unknown): string[]
  * Versions that objects may be stored in, that the new CRD has not, and that a clean-up can take from the list: nothing is written in
  * them any more. The version that objects are written in now has to be replaced as such by an upgrade of its own first.
  */
-export function droppedStoredVersions(before: unknown, after: unknown): { versions: string[]; writtenNow: string[] } {
-  const now = new Set(versionsOf(after).map(({ name }) => name));
-  const dropped = storedVersionsOf(before).filter((name) => !now.has(name));
-  const storage = versionsOf(before).find(({ storage: isStorage }) => isStorage)?.name;
+export function listDroppedStoredVersions(before: unknown, after: unknown): { versions: string[]; writtenNow: string[] } {
+  const now = new Set(readCrdVersions(after).map(({ name }) => name));
+  const dropped = readCrdStoredVersions(before).filter((name) => !now.has(name));
+  const storage = readCrdVersions(before).find(({ storage: isStorage }) => isStorage)?.name;
   return { versions: dropped.filter((name) => name !== storage), writtenNow: dropped.filter((name) => name === storage) };
 }
 
@@ -34,12 +34,12 @@ export function droppedStoredVersions(before: unknown, after: unknown): { versio
  * How existing objects have to be looked at before `after` replaces `before`: in each version that both serve and whose schema changes.
  * Where they have no such version and objects are not converted by a webhook, in the one that they will be stored in.
  */
-export function objectChecks(before: unknown, after: unknown): ObjectCheck[] {
+export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[] {
   const { group, kind } = readCrdKind(before);
-  const served = versionsOf(before).filter((version) => version.served);
-  const now = versionsOf(after);
+  const served = readCrdVersions(before).filter((version) => version.served);
+  const now = readCrdVersions(after);
   const check = (listed: string, version: string, schema: unknown): ObjectCheck[] =>
-    sizeFault(schema) ? [] : [{ apiVersion: `${group}/${listed}`, kind, version, schema }];
+    findSizeFault(schema) ? [] : [{ apiVersion: `${group}/${listed}`, kind, version, schema }];
   const common = served.flatMap((version) => now.filter(({ name }) => name === version.name).map((other) => ({ version, other })));
   if (common.length > 0) {
     return common
@@ -52,5 +52,5 @@ export function objectChecks(before: unknown, after: unknown): ObjectCheck[] {
 }
 
 function sameSchema(a: unknown, b: unknown): boolean {
-  return !sizeFault(a) && !sizeFault(b) && goJson(a ?? null) === goJson(b ?? null);
+  return !findSizeFault(a) && !findSizeFault(b) && goJson(a ?? null) === goJson(b ?? null);
 }

@@ -1,16 +1,16 @@
 import { compareText } from "../text/compare.ts";
-import { elementsOf, fieldOf, type GoObject, type GoSchemaStruct, type GoSchemaType, type GoValue, scalarText } from "./schema.ts";
+import { formatScalar, type GoObject, type GoSchemaStruct, type GoSchemaType, type GoValue, getElements, getField } from "./schema.ts";
 
 /** Exponents below the first and from the second on Go's `%v` writes with an exponent. */
 const PLAIN_FROM = -4;
 const PLAIN_BELOW = 6;
 
 /** A number as Go's `%v` prints it: an integer by its digits, a float64 as `0.5`, `100` or `4.294967295e+09`. */
-export function goNumber(value: GoValue, kind: "int" | "float" | "byte"): string {
-  if (kind !== "float" || typeof value !== "number") return scalarText(value);
+export function formatGoNumber(value: GoValue, kind: "int" | "float" | "byte"): string {
+  if (kind !== "float" || typeof value !== "number") return formatScalar(value);
   const [digits = "0", exponentText = "0"] = value.toExponential().split("e");
   const exponent = Number(exponentText);
-  if (exponent >= PLAIN_FROM && exponent < PLAIN_BELOW) return scalarText(value);
+  if (exponent >= PLAIN_FROM && exponent < PLAIN_BELOW) return formatScalar(value);
   return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
 
@@ -19,8 +19,8 @@ export function goNumber(value: GoValue, kind: "int" | "float" | "byte"): string
  * points to. Structs inside maps print without field names; Go shows addresses for the pointers in them, this their content.
  * @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps.String
  */
-export function goString({ label, fields }: GoSchemaStruct, value: GoValue): string {
-  const members = fields.map((field) => `${field.name}:${memberText(field.type, fieldOf(value, field))},`);
+export function formatGoString({ label, fields }: GoSchemaStruct, value: GoValue): string {
+  const members = fields.map((field) => `${field.name}:${memberText(field.type, getField(value, field))},`);
   return `&${withoutPackage(label)}{${members.join("")}}`;
 }
 
@@ -28,7 +28,7 @@ function memberText(type: GoSchemaType, value: GoValue): string {
   switch (type.kind) {
     case "pointer":
       if (value === null) return "nil";
-      return type.to.kind === "struct" ? goString(type.to, value) : `*${plainText(type.to, value)}`;
+      return type.to.kind === "struct" ? formatGoString(type.to, value) : `*${plainText(type.to, value)}`;
     case "slice":
       if (type.of.kind === "struct") return structList(type.label, type.of, value);
       if (type.of.kind === "byte") return value === null ? "nil" : `*${plainText(type, value)}`;
@@ -49,7 +49,7 @@ function memberText(type: GoSchemaType, value: GoValue): string {
 }
 
 function structList(label: string, of: GoSchemaStruct, value: GoValue): string {
-  const elements = ((value ?? []) as readonly GoObject[]).map((element) => `${goString(of, element).slice(1)},`);
+  const elements = ((value ?? []) as readonly GoObject[]).map((element) => `${formatGoString(of, element).slice(1)},`);
   const name = label.startsWith("[]") ? withoutPackage(label) : `[]${withoutPackage(of.label)}`;
   return `${name}{${elements.join("")}}`;
 }
@@ -60,14 +60,14 @@ function plainText(type: GoSchemaType, value: GoValue): string {
     case "int":
     case "float":
     case "byte":
-      return goNumber(value, type.kind);
+      return formatGoNumber(value, type.kind);
     case "pointer":
       return value === null ? "<nil>" : `&${plainText(type.to, value)}`;
     case "slice":
       return `[${
         value === null
           ? ""
-          : elementsOf(type, value)
+          : getElements(type, value)
               .map((element) => plainText(type.of, element))
               .join(" ")
       }]`;
@@ -76,11 +76,11 @@ function plainText(type: GoSchemaType, value: GoValue): string {
       return `map[${members.map(([key, member]) => `${key}:${plainText(type.of, member)}`).join(" ")}]`;
     }
     case "struct":
-      return `{${type.fields.map((field) => plainText(field.type, fieldOf(value, field))).join(" ")}}`;
+      return `{${type.fields.map((field) => plainText(field.type, getField(value, field))).join(" ")}}`;
     case "string":
     case "bool":
     default:
-      return scalarText(value);
+      return formatScalar(value);
   }
 }
 

@@ -1,7 +1,7 @@
 import { assert, jsonValue, property } from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { objectFaults } from "./objectFaults.ts";
+import { findObjectFaults } from "./objectFaults.ts";
 
 interface Case extends CaseHead {
   schema: unknown;
@@ -12,27 +12,28 @@ interface Case extends CaseHead {
 const matches = (pattern: string, text: string): boolean => new RegExp(pattern, "u").test(text);
 
 test.for(loadCases<Case>("crd-objects"))("$name", ({ schema, valid, invalid }) => {
-  for (const object of valid) expect(objectFaults(schema, object, matches)).toEqual([]);
+  for (const object of valid) expect(findObjectFaults(schema, object, matches)).toEqual([]);
   for (const { object, faults } of invalid) {
     // YAML reads `a: is null` as a map of one member.
     const texts = faults.map((fault) => (typeof fault === "string" ? fault : Object.entries(fault)[0]!.join(": ")));
-    expect(objectFaults(schema, object, matches)).toEqual(texts);
+    expect(findObjectFaults(schema, object, matches)).toEqual(texts);
   }
 });
 
 test("a pattern that cannot be told is no fault", () => {
-  expect(objectFaults({ pattern: "x" }, "y", () => undefined)).toEqual([]);
+  expect(findObjectFaults({ pattern: "x" }, "y", () => undefined)).toEqual([]);
 });
 
 test("long paths are cut", () => {
-  const [fault = ""] = objectFaults({ additionalProperties: { type: "string" } }, { ["x".repeat(1_000)]: 1 }, matches);
+  const [fault = ""] = findObjectFaults({ additionalProperties: { type: "string" } }, { ["x".repeat(1_000)]: 1 }, matches);
   expect(fault).toBe(`${"x".repeat(200)}…: is no string`);
 });
 
 test("no schema and no object make it throw", () => {
   assert(
     property(jsonValue(), jsonValue(), jsonValue(), (schema, odd, object) => {
-      for (const one of [schema, { properties: schema, items: schema, not: schema, enum: [odd] }]) objectFaults(one, object, () => true);
+      for (const one of [schema, { properties: schema, items: schema, not: schema, enum: [odd] }])
+        findObjectFaults(one, object, () => true);
     }),
   );
 });

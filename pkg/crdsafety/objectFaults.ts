@@ -28,7 +28,7 @@ export type Spend = (steps: number) => void;
  * @param spend stops a check that costs too much: alternatives in alternatives multiply.
  * @returns at most a thousand.
  */
-export function objectFaults(schema: unknown, object: unknown, matches: PatternMatcher, spend: Spend = () => undefined): ObjectFault[] {
+export function findObjectFaults(schema: unknown, object: unknown, matches: PatternMatcher, spend: Spend = () => undefined): ObjectFault[] {
   const faults: ObjectFault[] = [];
   new Checker({ matches, spend, enums: new Map() }, faults, MAX_FAULTS).check(schema, object, "");
   return faults;

@@ -76,18 +76,18 @@ function zeroOf(type: GoSchemaType): GoValue {
 }
 
 /** A string, number or boolean as text; empty for what is nil or absent. */
-export function scalarText(value: GoValue | undefined): string {
+export function formatScalar(value: GoValue | undefined): string {
   return typeof value === "object" || value === undefined ? "" : String(value);
 }
 
 /** A field of a struct value. */
-export function fieldOf(value: GoValue, { name, type }: GoField): GoValue {
+export function getField(value: GoValue, { name, type }: GoField): GoValue {
   return (value as GoObject)[name] ?? zeroOf(type);
 }
 
 /** The elements of a list value that is not nil. */
-export function elementsOf({ of }: GoSlice, value: GoValue): readonly GoValue[] {
-  if (of.kind === "byte") return [...Buffer.from(scalarText(value))];
+export function getElements({ of }: GoSlice, value: GoValue): readonly GoValue[] {
+  if (of.kind === "byte") return [...Buffer.from(formatScalar(value))];
   return value as readonly GoValue[];
 }
 
@@ -95,23 +95,23 @@ export function elementsOf({ of }: GoSlice, value: GoValue): readonly GoValue[] 
  * Whether two values mean the same: a nil list or map equals an empty one.
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/equality Semantic.DeepEqual
  */
-export function sameMeaning(type: GoSchemaType, a: GoValue, b: GoValue): boolean {
+export function isSameMeaning(type: GoSchemaType, a: GoValue, b: GoValue): boolean {
   switch (type.kind) {
     case "pointer":
-      return a === null || b === null ? a === b : sameMeaning(type.to, a, b);
+      return a === null || b === null ? a === b : isSameMeaning(type.to, a, b);
     case "slice": {
       if (type.of.kind === "byte") return (a ?? "") === (b ?? "");
       const [one, other] = [(a ?? []) as readonly GoValue[], (b ?? []) as readonly GoValue[]];
-      return one.length === other.length && one.every((value, index) => sameMeaning(type.of, value, other[index] ?? null));
+      return one.length === other.length && one.every((value, index) => isSameMeaning(type.of, value, other[index] ?? null));
     }
     case "map": {
       const [one, other] = [mapOf(a), mapOf(b)];
       return (
-        one.size === other.size && [...one].every(([key, value]) => other.has(key) && sameMeaning(type.of, value, other.get(key) ?? null))
+        one.size === other.size && [...one].every(([key, value]) => other.has(key) && isSameMeaning(type.of, value, other.get(key) ?? null))
       );
     }
     case "struct":
-      return a === b || type.fields.every((field) => sameMeaning(field.type, fieldOf(a, field), fieldOf(b, field)));
+      return a === b || type.fields.every((field) => isSameMeaning(field.type, getField(a, field), getField(b, field)));
     case "string":
     case "bool":
     case "int":
@@ -348,7 +348,7 @@ type Walk = (schema: unknown, path: string) => void;
 /**
  * Every schema in `root` by its path: `^` for the root, then `.name` for a property, `.items` for the elements of a list,
  * `.additionalProperties` for the values of a map, `.allOf[0]` and so on for alternatives. Where two schemas have one path the later counts.
- * @param root not larger than `sizeFault` allows.
+ * @param root not larger than `findSizeFault` allows.
  */
 function flatten(root: unknown): Map<string, RawObject> {
   const nodes = new Map<string, RawObject>();
@@ -378,13 +378,13 @@ function flatten(root: unknown): Map<string, RawObject> {
 export type FlatSchema = { readonly nodes: ReadonlyMap<string, RawObject> } | { readonly tooLarge: string };
 
 /** `root` as `flatten` gives it, if it is not too large. */
-export function flatSchema(root: unknown): FlatSchema {
-  const tooLarge = sizeFault(root);
+export function flattenSchema(root: unknown): FlatSchema {
+  const tooLarge = findSizeFault(root);
   return tooLarge === undefined ? { nodes: flatten(root) } : { tooLarge };
 }
 
 /** Why a schema is too large to be compared; undefined when it is not. A schema that contains itself has no end of levels. */
-export function sizeFault(root: unknown): string | undefined {
+export function findSizeFault(root: unknown): string | undefined {
   let parts = 0;
   const level = (value: unknown, depth: number): boolean => {
     if (++parts > MAX_PARTS) return false;

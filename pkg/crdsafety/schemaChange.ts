@@ -4,15 +4,15 @@ import { escapeControlCharacters } from "../text/escape.ts";
 import { formatList } from "../text/lists.ts";
 import { excerpt } from "../text/truncate.ts";
 import {
-  elementsOf,
-  fieldOf,
+  formatScalar,
   type GoObject,
   type GoSchemaStruct,
   type GoSchemaType,
   type GoValue,
+  getElements,
+  getField,
+  isSameMeaning,
   SCHEMA,
-  sameMeaning,
-  scalarText,
 } from "./schema.ts";
 
 /** A value that two schemas do not share: its path in JSON, such as `x-kubernetes-validations[0].rule`, and both values as texts. */
@@ -69,7 +69,7 @@ function compareValues(
   if (type.kind === "struct") compareStructs(type, before ?? {}, after ?? {}, path, found);
   else if (type.kind === "map") compareMaps(type.of, mapOf(before), mapOf(after), path, found);
   else if (type.kind === "slice" && type.of.kind !== "byte") {
-    compareLists(type.of, before ? elementsOf(type, before) : [], after ? elementsOf(type, after) : [], path, found);
+    compareLists(type.of, before ? getElements(type, before) : [], after ? getElements(type, after) : [], path, found);
   } else {
     const [old, now] = [valueText(type, before), valueText(type, after)];
     if (old !== now) found.push({ path, before: old, after: now });
@@ -84,18 +84,18 @@ function compareValues(
 /** A field without a name in JSON is the form that its struct has there, so it adds nothing to the path. */
 function compareStructs({ fields }: GoSchemaStruct, before: GoValue, after: GoValue, path: string, found: Difference[]): void {
   for (const field of fields) {
-    const [old, now] = [fieldOf(before, field), fieldOf(after, field)];
+    const [old, now] = [getField(before, field), getField(after, field)];
     const name = field.json === undefined ? path : path === "" ? field.json : `${path}.${field.json}`;
     // Go cannot tell an empty text from an absent one, unless it has a pointer to it.
     const present = (value: GoValue) => (field.type.kind === "string" && value === "" ? undefined : (value ?? undefined));
-    if (!sameMeaning(field.type, old, now)) compareValues(field.type, present(old), present(now), name, found);
+    if (!isSameMeaning(field.type, old, now)) compareValues(field.type, present(old), present(now), name, found);
   }
 }
 
 /** Elements at the start and at the end that are equal are left out, so that one that is inserted is one difference. */
 function compareLists(of: GoSchemaType, before: readonly GoValue[], after: readonly GoValue[], path: string, found: Difference[]): void {
   const shorter = Math.min(before.length, after.length);
-  const same = (one: number, other: number): boolean => sameMeaning(of, before[one] ?? null, after[other] ?? null);
+  const same = (one: number, other: number): boolean => isSameMeaning(of, before[one] ?? null, after[other] ?? null);
   let start = 0;
   while (start < shorter && same(start, start)) start++;
   let end = 0;
@@ -122,5 +122,5 @@ function mapOf(value: GoValue | undefined): ReadonlyMap<string, GoValue> {
 /** Bytes are JSON already. */
 function valueText(type: GoSchemaType, value: GoValue | undefined): string {
   if (value === undefined || value === null) return NONE;
-  return type.kind === "string" ? goQuote(scalarText(value)) : scalarText(value);
+  return type.kind === "string" ? goQuote(formatScalar(value)) : formatScalar(value);
 }

@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import {
+  buildGoProgram,
   buildInto,
   CONTROL_PLANE_PROGRAMS,
   type ControlPlaneProgram,
-  cachedBuild,
-  cacheRoot,
-  goBuild,
-  goVersion,
-  sourceHash,
+  findCachedBuild,
+  getCacheRoot,
+  hashSources,
+  readGoVersion,
   TOOLS,
   type Tool,
 } from "./binaryCache.ts";
@@ -43,9 +43,9 @@ export interface FindOptions {
    * Returns the release of Go on the PATH of an environment, if it is new enough. Default: runs `go
    * version`.
    */
-  readonly compilerIn?: typeof goVersion;
+  readonly compilerIn?: typeof readGoVersion;
   /** Default: `go build`. */
-  readonly compile?: typeof goBuild;
+  readonly compile?: typeof buildGoProgram;
   /** The Go module to build; default: the one next to this file, which only a checkout has. */
   readonly moduleFolder?: string;
 }
@@ -57,16 +57,16 @@ export interface FindOptions {
  * @throws NoBinariesError if a program is missing and there is no Go to build it.
  */
 export async function findBinaries(say: Say, options: FindOptions = {}): Promise<Binaries> {
-  const { env = process.env, compilerIn = goVersion, compile = goBuild } = options;
+  const { env = process.env, compilerIn = readGoVersion, compile = buildGoProgram } = options;
   const assets = env["KUBEBUILDER_ASSETS"];
   const given = assets ? await findPrograms([assets]) : new Found();
   if (isComplete(given)) return asBinaries(given);
 
   const { moduleFolder = MODULE } = options;
-  const root = cacheRoot(env);
-  const source = existsSync(moduleFolder) ? await sourceHash(moduleFolder) : undefined;
+  const root = getCacheRoot(env);
+  const source = existsSync(moduleFolder) ? await hashSources(moduleFolder) : undefined;
   const compiler = source === undefined ? undefined : await compilerIn(env);
-  const cached = source === undefined ? undefined : await cachedBuild(root, source, compiler);
+  const cached = source === undefined ? undefined : await findCachedBuild(root, source, compiler);
   if (cached !== undefined) return asBinaries(completePrograms(given, cached));
 
   const onPath = await findPrograms((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
@@ -109,7 +109,7 @@ interface Build {
   readonly compiler: string;
   readonly root: string;
   readonly say: Say;
-  readonly compile: typeof goBuild;
+  readonly compile: typeof buildGoProgram;
 }
 
 /** Returns the folder of this project's build; builds it unless another process has just built it. */

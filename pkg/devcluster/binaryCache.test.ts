@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { buildInto, CONTROL_PLANE_PROGRAMS, cachedBuild, cacheRoot, sourceHash } from "./binaryCache.ts";
+import { buildInto, CONTROL_PLANE_PROGRAMS, findCachedBuild, getCacheRoot, hashSources } from "./binaryCache.ts";
 
 let root: string;
 beforeEach(async () => {
@@ -12,17 +12,17 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 test("the cache is in XDG_CACHE_HOME, or else in the home folder", () => {
-  expect(cacheRoot({ XDG_CACHE_HOME: "/c" })).toBe("/c/olmv1/controlplane");
-  expect(cacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
+  expect(getCacheRoot({ XDG_CACHE_HOME: "/c" })).toBe("/c/olmv1/controlplane");
+  expect(getCacheRoot({ XDG_CACHE_HOME: "" })).toMatch(/\/\.cache\/olmv1\/controlplane$/);
 });
 
 test("every module file is part of the hash", async () => {
   const files = ["go.mod", "go.sum", "main.go", "helm.go"];
   for (const name of files) await writeFile(join(root, name), "x");
-  const hashes = new Set([await sourceHash(root)]);
+  const hashes = new Set([await hashSources(root)]);
   for (const name of files) {
     await writeFile(join(root, name), "y");
-    hashes.add(await sourceHash(root));
+    hashes.add(await hashSources(root));
   }
   expect(hashes.size).toBe(files.length + 1);
 });
@@ -74,10 +74,10 @@ describe("buildInto", () => {
 
   test("a build by another compiler is used only without a compiler", async () => {
     await buildInto({ root, source: "abc", compiler: "go1.26.8", build: slowBuild([]), waiting: () => undefined });
-    expect(await cachedBuild(root, "abc", "go1.26.8")).toBe(join(root, "abc-go1.26.8"));
-    expect(await cachedBuild(root, "abc", "go1.27.0")).toBeUndefined();
-    expect(await cachedBuild(root, "abc", undefined)).toBe(join(root, "abc-go1.26.8"));
-    expect(await cachedBuild(root, "abd", undefined)).toBeUndefined();
-    expect(await cachedBuild(join(root, "missing"), "abc", undefined)).toBeUndefined();
+    expect(await findCachedBuild(root, "abc", "go1.26.8")).toBe(join(root, "abc-go1.26.8"));
+    expect(await findCachedBuild(root, "abc", "go1.27.0")).toBeUndefined();
+    expect(await findCachedBuild(root, "abc", undefined)).toBe(join(root, "abc-go1.26.8"));
+    expect(await findCachedBuild(root, "abd", undefined)).toBeUndefined();
+    expect(await findCachedBuild(join(root, "missing"), "abc", undefined)).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { guardCommand } from "./processes.ts";
+import { buildGuardCommand } from "./processes.ts";
 
 /** The holder of a lock, from its `owner.json`. */
 interface LockOwner {
@@ -144,7 +144,7 @@ const ERROR_TAIL_LINES = 15;
  * Returns the release of `go` on the PATH of `env`, for example "go1.26.8"; undefined if it is
  * missing or older than 1.26.
  */
-export async function goVersion(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+export async function readGoVersion(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)("go", ["env", "GOVERSION"], { env: goEnvironment(env) });
     const version = stdout.trim();
@@ -161,7 +161,7 @@ export async function goVersion(env: NodeJS.ProcessEnv = process.env): Promise<s
  * two cores, including 690 MB of downloads. The compiler ends with this process.
  * @throws Error with the end of the compiler's output.
  */
-export async function goBuild(folder: string, output: string, progress: BuildProgress): Promise<void> {
+export async function buildGoProgram(folder: string, output: string, progress: BuildProgress): Promise<void> {
   let downloaded = 0;
   let packages = 0;
   progress("looking for Go modules");
@@ -177,7 +177,7 @@ export async function goBuild(folder: string, output: string, progress: BuildPro
 }
 
 async function go(folder: string, args: string[], onLine: (line: string, stream: "stdout" | "stderr") => void): Promise<void> {
-  const [command, commandArgs] = guardCommand("go", args);
+  const [command, commandArgs] = buildGuardCommand("go", args);
   const child = spawn(command, commandArgs, { cwd: folder, env: goEnvironment(process.env), stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.on("error", () => undefined);
   const tail: string[] = [];
@@ -222,7 +222,7 @@ const UNFINISHED = ".tmp";
 const MODULE_FILES = ["go.mod", "go.sum", "main.go", "helm.go"];
 
 /** Returns the user's cache folder for built control planes: XDG_CACHE_HOME, else ~/.cache. */
-export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
+export function getCacheRoot(env: NodeJS.ProcessEnv = process.env): string {
   return join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "olmv1", "controlplane");
 }
 
@@ -230,7 +230,7 @@ export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
  * Returns the hash of all inputs of the binary except the compiler's release: module files, flags,
  * platform.
  */
-export async function sourceHash(moduleFolder: string): Promise<string> {
+export async function hashSources(moduleFolder: string): Promise<string> {
   const hash = createHash("sha256");
   for (const name of MODULE_FILES)
     hash
@@ -245,7 +245,7 @@ export async function sourceHash(moduleFolder: string): Promise<string> {
  * Returns the folder of a finished build of this source, or undefined. With a compiler, only builds
  * by its release are used; without one, builds by any release.
  */
-export async function cachedBuild(root: string, source: string, compiler: string | undefined): Promise<string | undefined> {
+export async function findCachedBuild(root: string, source: string, compiler: string | undefined): Promise<string | undefined> {
   if (compiler !== undefined) return existsSync(join(root, `${source}-${compiler}`)) ? join(root, `${source}-${compiler}`) : undefined;
   const names = await readdir(root).catch(() => []);
   const found = names.filter((name) => name.startsWith(`${source}-go`) && /^[\w.]+$/.test(name.slice(source.length + 1))).sort();

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive } from "./binaryCache.ts";
 import { Component, type ComponentSpec } from "./component.ts";
-import { guardCommand } from "./processes.ts";
+import { buildGuardCommand } from "./processes.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -56,9 +56,9 @@ describe("Component", () => {
   });
 });
 
-describe("guardCommand", () => {
-  test("guardCommand passes output and exit code of the command through", async () => {
-    const [command, args] = guardCommand("/bin/sh", ["-c", 'echo "$1"; exit 7', "sh", "a b"]);
+describe("buildGuardCommand", () => {
+  test("buildGuardCommand passes output and exit code of the command through", async () => {
+    const [command, args] = buildGuardCommand("/bin/sh", ["-c", 'echo "$1"; exit 7', "sh", "a b"]);
     const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     const chunks: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -66,7 +66,7 @@ describe("guardCommand", () => {
     expect(Buffer.concat(chunks).toString()).toBe("a b\n");
   });
 
-  test("guardCommand ends the command with the process that holds its standard input, even if that is killed", async () => {
+  test("buildGuardCommand ends the command with the process that holds its standard input, even if that is killed", async () => {
     const script = `
       const { spawn } = await import("node:child_process");
       const { guardCommand } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});

@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Binary } from "./binaries.ts";
-import { guardCommand } from "./processes.ts";
+import { buildGuardCommand } from "./processes.ts";
 
 /** How to run one server of the control plane. */
 export interface ComponentSpec {
@@ -47,7 +47,7 @@ export class Component {
   /** Starts the server and returns immediately; `ready` waits for it. */
   static start(spec: ComponentSpec): Component {
     const { path, watchesStdin } = spec.binary;
-    const [command, args] = watchesStdin ? [path, [...spec.args]] : guardCommand(path, spec.args);
+    const [command, args] = watchesStdin ? [path, [...spec.args]] : buildGuardCommand(path, spec.args);
     const log = openSync(spec.logFile, "a");
     try {
       const child = spawn(command, args, { stdio: ["pipe", log, log], env: environment(watchesStdin) });

@@ -6,8 +6,8 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLI_MANAGER } from "../api/constants.ts";
-import { type KubeObject, refOf } from "../api/k8s.ts";
-import { messageOf, undefinedIfMissing } from "../errors/errors.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { getErrorMessage, ignoreMissingFile } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { defaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
@@ -15,8 +15,8 @@ import { describeObject } from "../release/identity.ts";
 import { formatCount } from "../text/lists.ts";
 import type { Say } from "./binaries.ts";
 import { startDevCluster } from "./devCluster.ts";
-import { CATALOG, EXTENSION, pushSample, sampleObjects } from "./devSample.ts";
-import { type Installation, startInstallation, until } from "./installation.ts";
+import { buildSampleObjects, CATALOG, EXTENSION, pushSample } from "./devSample.ts";
+import { type Installation, startInstallation, waitUntil } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import { startRegistry } from "./registryServer.ts";
 import { SAMPLE_PACKAGE } from "./sample/sample.ts";
@@ -26,13 +26,13 @@ import { SAMPLE_PACKAGE } from "./sample/sample.ts";
  * undefined if there is no policy, because everything is then accepted.
  * @throws Error for an invalid policy
  */
-export async function localPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
-  const text = await readFile(file, "utf8").catch(undefinedIfMissing);
+export async function renderLocalPolicy({ file }: PolicyPlace, registry: string): Promise<string | undefined> {
+  const text = await readFile(file, "utf8").catch(ignoreMissingFile);
   if (text === undefined) return undefined;
   try {
     parsePolicy(text);
   } catch (err) {
-    throw new Error(`invalid signature policy in ${file}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`invalid signature policy in ${file}: ${getErrorMessage(err)}`, { cause: err });
   }
   const policy = JSON.parse(text) as { transports?: Record<string, Record<string, unknown>> };
   const docker = { ...policy.transports?.["docker"], [registry]: [{ type: "insecureAcceptAnything" }] };
@@ -127,7 +127,7 @@ export class DevEnvironment {
    * extension pinned to the first version.
    */
   async install(): Promise<void> {
-    const { extension, ...before } = sampleObjects(this.registry);
+    const { extension, ...before } = buildSampleObjects(this.registry);
     await this.#narrator.stage("Adding a catalog", async () => {
       await this.#apply(before.catalog);
       await this.#catalogServed();
@@ -168,9 +168,9 @@ export class DevEnvironment {
    */
   async cleanUp(): Promise<void> {
     this.#narrator.part("Removing the objects of the sample");
-    const { installer, catalog } = sampleObjects(this.registry);
+    const { installer, catalog } = buildSampleObjects(this.registry);
     for (const object of [catalog, ...installer.toReversed()]) {
-      const ref = refOf(object);
+      const ref = toObjectRef(object);
       await this.#admin.delete(ref, { signal: this.#signal });
       this.#narrator.say("user", `deleted ${describeObject(object)}`);
       if (object === catalog)
@@ -239,7 +239,7 @@ export class DevEnvironment {
 
   async #until(what: string, done: () => Promise<boolean>): Promise<void> {
     const began = performance.now();
-    await until(WAIT_MS, `${what}; run: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
+    await waitUntil(WAIT_MS, `${what}; run: kubectl --kubeconfig ${this.kubeconfig} describe clusterextension`, async () => {
       if (await done()) return true;
       this.#narrator.waiting(`until ${what}`, performance.now() - began);
       this.#signal.throwIfAborted();
@@ -325,7 +325,7 @@ function quoteForShell(text: string): string {
  */
 async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
   await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
-  const policy = await localPolicy(defaultPolicyPlace(homedir()), place.registry);
+  const policy = await renderLocalPolicy(defaultPolicyPlace(homedir()), place.registry);
   const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");
   if (policy !== undefined && signaturePolicy !== undefined) await writeFile(signaturePolicy, policy);
   return startInstallation({

@@ -9,12 +9,12 @@ import { renderBundle } from "../render/render.ts";
 import { CONTROLLER_SUBJECT } from "./installation.ts";
 import type { Narrator } from "./narrator.ts";
 import {
+  buildSampleBundles,
+  buildSampleImages,
   SAMPLE_CATALOG_REPOSITORY,
   SAMPLE_CATALOG_TAG,
   SAMPLE_PACKAGE,
   SAMPLE_VERSIONS,
-  sampleBundles,
-  sampleImages,
 } from "./sample/sample.ts";
 
 /** Name of the sample ClusterCatalog. */
@@ -30,7 +30,7 @@ export const EXTENSION = {
 
 /** Pushes the sample's bundles and its catalog. @returns when everything can be pulled. */
 export async function pushSample(host: string, narrator: Narrator): Promise<void> {
-  for (const { repository, tag, files, labels } of sampleImages(host)) {
+  for (const { repository, tag, files, labels } of buildSampleImages(host)) {
     const { digest } = await pushImage({ host, insecure: true }, repository, tag, { files, labels });
     narrator.say("push", `${host}/${repository}:${tag} (${digest})`);
   }
@@ -48,9 +48,9 @@ export interface SampleObjects {
  * Returns the sample objects; the ServiceAccount gets exactly the rules that its versions need. They have the label of objects that
  * `olmv1 install` creates, so that `olmv1 upgrade` and `uninstall` manage them as well.
  */
-export function sampleObjects(host: string): SampleObjects {
+export function buildSampleObjects(host: string): SampleObjects {
   const { name, namespace, serviceAccount, firstVersion } = EXTENSION;
-  const rules = sampleBundles().map(({ files }) => {
+  const rules = buildSampleBundles().map(({ files }) => {
     const objects = renderBundle(loadBundle(files), { installNamespace: namespace });
     return computeRequiredRules(objects, { installNamespace: namespace });
   });

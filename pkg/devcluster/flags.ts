@@ -54,7 +54,7 @@ const LEFT_OUT = [
  * Flags of etcd with TLS and client certificates on loopback. It never syncs to disk, so its data
  * may not survive a power failure.
  */
-export function etcdFlags({ dataDir, files, ports }: FlagsInput): string[] {
+export function buildEtcdFlags({ dataDir, files, ports }: FlagsInput): string[] {
   const client = `https://127.0.0.1:${ports.etcd}`;
   const peer = `https://127.0.0.1:${ports.etcdPeer}`;
   return [
@@ -80,7 +80,7 @@ export function etcdFlags({ dataDir, files, ports }: FlagsInput): string[] {
 }
 
 /** Flags of kube-apiserver with RBAC and all optional features that tests of operators use. */
-export function apiServerFlags({ dataDir, files, ports, auditLog }: FlagsInput): string[] {
+export function buildApiServerFlags({ dataDir, files, ports, auditLog }: FlagsInput): string[] {
   const audit =
     auditLog === undefined
       ? []
@@ -126,7 +126,7 @@ export function apiServerFlags({ dataDir, files, ports, auditLog }: FlagsInput):
  * Flags of kube-controller-manager: garbage collection, namespaces, workloads, ServiceAccounts,
  * signing; each controller with its own permissions.
  */
-export function controllerManagerFlags({ files, controllerManagerKubeconfig }: FlagsInput): string[] {
+export function buildControllerManagerFlags({ files, controllerManagerKubeconfig }: FlagsInput): string[] {
   return [
     `--kubeconfig=${controllerManagerKubeconfig}`,
     "--leader-elect=false",
@@ -147,7 +147,13 @@ export function controllerManagerFlags({ files, controllerManagerKubeconfig }: F
  * Returns the configuration file of the image registry: plain HTTP on loopback, no credentials,
  * image deletion enabled.
  */
-export function registryConfig({ dataDir, ports }: { readonly dataDir: string; readonly ports: { readonly registry: number } }): string {
+export function renderRegistryConfig({
+  dataDir,
+  ports,
+}: {
+  readonly dataDir: string;
+  readonly ports: { readonly registry: number };
+}): string {
   return `version: 0.1
 log: {level: warn, accesslog: {disabled: true}}
 storage:

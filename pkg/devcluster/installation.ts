@@ -12,8 +12,8 @@ import { STOP_WITH_STDIN } from "../controller/shutdown.ts";
 import { parseYamlDocuments } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { getControllerSubject } from "../rbac/installerManifests.ts";
-import { tokenKubeconfig } from "./kubeconfig.ts";
-import { freePorts } from "./processes.ts";
+import { renderTokenKubeconfig } from "./kubeconfig.ts";
+import { findFreePorts } from "./processes.ts";
 
 /** A log line of a server: pino's JSON. */
 export type LogLine = { msg?: string; level?: number } & Record<string, unknown>;
@@ -113,7 +113,7 @@ const UNTIL_POLL_MS = 50;
  * Polls `done` until it returns true; an error of `done` ends the wait.
  * @throws Error that contains `what` after `timeoutMs`.
  */
-export async function until(timeoutMs: number, what: string, done: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(timeoutMs: number, what: string, done: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await done())) {
     if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs / 1_000} s waiting until ${what}`);
@@ -177,7 +177,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   await installConfig(admin);
   const tokens = new TokenFiles(admin, workDir);
   await tokens.write();
-  const [content, ...probePorts] = await freePorts(3);
+  const [content, ...probePorts] = await findFreePorts(3);
   const catalogs = `http://127.0.0.1:${content}`;
   const probes: Record<ServerName, string> = {
     catalogd: `http://127.0.0.1:${probePorts[0]}`,
@@ -198,7 +198,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   };
   const start = async (name: ServerName): Promise<ServerProcess> => {
     const kubeconfig = join(workDir, `${name}.kubeconfig`);
-    await writeFile(kubeconfig, await tokenKubeconfig(options.adminKubeconfig, tokens.pathOf(name)), { mode: 0o600 });
+    await writeFile(kubeconfig, await renderTokenKubeconfig(options.adminKubeconfig, tokens.pathOf(name)), { mode: 0o600 });
     const args = [
       "--kubeconfig",
       kubeconfig,
@@ -251,7 +251,7 @@ export async function installConfig(admin: Client): Promise<void> {
   }
   for (const object of objects) await admin.apply(object, { fieldManager: FIELD_MANAGER, force: true });
   const crds = objects.filter((object) => object.kind === "CustomResourceDefinition");
-  await until(READY_TIMEOUT_MS, "the CRDs are established", async () => {
+  await waitUntil(READY_TIMEOUT_MS, "the CRDs are established", async () => {
     const live = await Promise.all(crds.map((crd) => admin.get({ apiVersion: crd.apiVersion, kind: crd.kind, name: crd.metadata.name })));
     return live.every(isEstablished);
   });
@@ -272,7 +272,7 @@ function isEstablished(crd: KubeObject | undefined): boolean {
 }
 
 async function ready(server: ServerProcess, url: string): Promise<void> {
-  await until(READY_TIMEOUT_MS, `${url} responds`, async () => {
+  await waitUntil(READY_TIMEOUT_MS, `${url} responds`, async () => {
     if (server.ended) throw new Error(server.ended);
     return (await fetch(url).catch(() => undefined))?.status === 200;
   });

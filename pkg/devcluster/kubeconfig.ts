@@ -14,7 +14,7 @@ export interface KubeconfigContent {
 }
 
 /** Returns a kubeconfig with all data inlined, as YAML text; it has one context, named "olmv1-dev". */
-export function kubeconfigText({ server, ca, user, identity }: KubeconfigContent): string {
+export function renderKubeconfig({ server, ca, user, identity }: KubeconfigContent): string {
   return `apiVersion: v1
 kind: Config
 current-context: olmv1-dev
@@ -54,7 +54,7 @@ interface Kubeconfig {
  * only credential.
  * @throws Error if the other one has no current context or the cluster does not exist.
  */
-export async function tokenKubeconfig(from: string, tokenFile: string): Promise<string> {
+export async function renderTokenKubeconfig(from: string, tokenFile: string): Promise<string> {
   const config = parseYaml(await readFile(from, "utf8")) as Kubeconfig;
   const context = config.contexts?.find((candidate) => candidate.name === config["current-context"])?.context;
   const found = config.clusters?.find((candidate) => candidate.name === context?.cluster);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folder } from "../../test/support/pulling.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
-import { localPolicy } from "./devEnvironment.ts";
+import { renderLocalPolicy } from "./devEnvironment.ts";
 
 const REGISTRY = "127.0.0.1:5000";
 
@@ -13,7 +13,7 @@ test("a strict policy applies to all registries except that of the control plane
     file,
     '{"default":[{"type":"reject"}],"transports":{"dir":{"":[{"type":"reject"}]},"docker":{"quay.io":[{"type":"reject"}]}}}',
   );
-  const policy = parsePolicy((await localPolicy({ file }, REGISTRY)) ?? "");
+  const policy = parsePolicy((await renderLocalPolicy({ file }, REGISTRY)) ?? "");
   expect([policy.default, [...policy.docker]]).toEqual([
     [{ type: "reject" }],
     [
@@ -23,12 +23,12 @@ test("a strict policy applies to all registries except that of the control plane
   ]);
 });
 
-test("localPolicy returns undefined without a policy file", async () => {
-  expect(await localPolicy({ file: join(await folder(), "policy.json") }, REGISTRY)).toBeUndefined();
+test("renderLocalPolicy returns undefined without a policy file", async () => {
+  expect(await renderLocalPolicy({ file: join(await folder(), "policy.json") }, REGISTRY)).toBeUndefined();
 });
 
 test("an invalid policy is reported", async () => {
   const file = join(await folder(), "policy.json");
   await writeFile(file, "{}");
-  await expect(localPolicy({ file }, REGISTRY)).rejects.toThrow("Default policy is missing");
+  await expect(renderLocalPolicy({ file }, REGISTRY)).rejects.toThrow("Default policy is missing");
 });

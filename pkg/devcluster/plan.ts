@@ -7,9 +7,9 @@ import { Client } from "../kube/client.ts";
 import type { Binaries } from "./binaries.ts";
 import { ensureCertificates } from "./certificates.ts";
 import type { ComponentSpec } from "./component.ts";
-import { AUDIT_POLICY, apiServerFlags, controllerManagerFlags, etcdFlags, registryConfig } from "./flags.ts";
-import { kubeconfigText } from "./kubeconfig.ts";
-import { freePorts } from "./processes.ts";
+import { AUDIT_POLICY, buildApiServerFlags, buildControllerManagerFlags, buildEtcdFlags, renderRegistryConfig } from "./flags.ts";
+import { renderKubeconfig } from "./kubeconfig.ts";
+import { findFreePorts } from "./processes.ts";
 import { isRegistryReady } from "./registryServer.ts";
 
 /** The servers of a control plane. */
@@ -40,7 +40,7 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   const logs = join(dataDir, "logs");
   for (const folder of [logs, join(dataDir, "registry")]) await mkdir(folder, { recursive: true });
   const [[etcd = 0, etcdPeer = 0, apiServer = 0, registry = 0], certificates] = await Promise.all([
-    freePorts(4),
+    findFreePorts(4),
     ensureCertificates(join(dataDir, "pki")),
   ]);
   const server = `https://127.0.0.1:${apiServer}`;
@@ -55,11 +55,11 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   const { ca, admin, controllerManager, podSimulation, etcdClient } = certificates;
   const registryFile = join(dataDir, "registry.yaml");
   const texts = {
-    [kubeconfig]: kubeconfigText({ server, ca, user: "admin", identity: admin }),
-    [keeperKubeconfig]: kubeconfigText({ server, ca, user: "pod-simulation", identity: podSimulation }),
-    [controllerManagerKubeconfig]: kubeconfigText({ server, ca, user: "controller-manager", identity: controllerManager }),
+    [kubeconfig]: renderKubeconfig({ server, ca, user: "admin", identity: admin }),
+    [keeperKubeconfig]: renderKubeconfig({ server, ca, user: "pod-simulation", identity: podSimulation }),
+    [controllerManagerKubeconfig]: renderKubeconfig({ server, ca, user: "controller-manager", identity: controllerManager }),
     [join(dataDir, "audit-policy.yaml")]: AUDIT_POLICY,
-    [registryFile]: registryConfig(input),
+    [registryFile]: renderRegistryConfig(input),
   };
   for (const [path, text] of Object.entries(texts)) await writeFile(path, text, { mode: 0o600 });
 
@@ -74,13 +74,13 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
   });
   return {
     specs: {
-      etcd: spec("etcd", etcdFlags(input), (signal) => answers(`https://127.0.0.1:${etcd}/health`, signal, etcdConnections)),
-      "kube-apiserver": spec("kube-apiserver", apiServerFlags(input), async (signal) => {
+      etcd: spec("etcd", buildEtcdFlags(input), (signal) => answers(`https://127.0.0.1:${etcd}/health`, signal, etcdConnections)),
+      "kube-apiserver": spec("kube-apiserver", buildApiServerFlags(input), async (signal) => {
         const { statusCode, body } = await keeper.request("GET", "/readyz", { signal });
         await body.dump();
         return statusCode === 200;
       }),
-      "kube-controller-manager": spec("kube-controller-manager", controllerManagerFlags(input), async (signal) => {
+      "kube-controller-manager": spec("kube-controller-manager", buildControllerManagerFlags(input), async (signal) => {
         return (
           (await keeper.get({ apiVersion: "v1", kind: "ServiceAccount", name: "default", namespace: "default" }, { signal })) !== undefined
         );

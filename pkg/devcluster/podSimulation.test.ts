@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { annotatedFate, POD_FATE_ANNOTATION, type PodFate, podStatus } from "./podSimulation.ts";
+import { buildPodStatus, POD_FATE_ANNOTATION, type PodFate, readPodOutcome } from "./podSimulation.ts";
 
 const NOW = "2026-11-21T10:00:00Z";
 
@@ -19,7 +19,7 @@ interface Status {
   containerStatuses: { ready: boolean; state: object }[];
 }
 
-describe("podStatus", () => {
+describe("buildPodStatus", () => {
   test.for<[PodFate, string, string, string, string]>([
     ["Ready", "Always", "Running", "True", "running"],
     ["NotReady", "Always", "Running", "False", "running"],
@@ -27,38 +27,38 @@ describe("podStatus", () => {
     ["Ready", "Never", "Succeeded", "False", "terminated"],
     ["NotReady", "Never", "Running", "False", "running"],
   ])("%s with restartPolicy %s: %s, Ready=%s, %s", ([fate, restartPolicy, phase, ready, state]) => {
-    const status = podStatus(pod({ restartPolicy }), fate, NOW) as Status;
+    const status = buildPodStatus(pod({ restartPolicy }), fate, NOW) as Status;
     expect(status.phase).toBe(phase);
     expect(status.conditions.find(({ type }) => type === "Ready")?.status).toBe(ready);
     expect(status.containerStatuses.map((container) => Object.keys(container.state))).toEqual([[state]]);
     expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
   });
 
-  test.for<PodFate>(["Ready", "NotReady", "CrashLoop"])("podStatus reaches %s with one status and then does not change", (fate) => {
-    expect(podStatus(pod({}, podStatus(pod(), fate, NOW)), fate, NOW)).toBeUndefined();
+  test.for<PodFate>(["Ready", "NotReady", "CrashLoop"])("buildPodStatus reaches %s with one status and then does not change", (fate) => {
+    expect(buildPodStatus(pod({}, buildPodStatus(pod(), fate, NOW)), fate, NOW)).toBeUndefined();
   });
 
-  test("podStatus can change every outcome to every other", () => {
+  test("buildPodStatus can change every outcome to every other", () => {
     const fates: PodFate[] = ["Ready", "NotReady", "CrashLoop"];
     for (const from of fates) {
       for (const to of fates.filter((fate) => fate !== from)) {
-        expect(podStatus(pod({}, podStatus(pod(), from, NOW)), to, NOW), `${from} to ${to}`).toBeDefined();
+        expect(buildPodStatus(pod({}, buildPodStatus(pod(), from, NOW)), to, NOW), `${from} to ${to}`).toBeDefined();
       }
     }
   });
 
-  test("podStatus keeps the status of a Pod that stays Pending or has ended", () => {
-    expect(podStatus(pod(), "Pending", NOW)).toBeUndefined();
-    expect(podStatus(pod({}, { phase: "Failed" }), "Ready", NOW)).toBeUndefined();
-    expect(podStatus(pod({}, { phase: "Succeeded" }), "NotReady", NOW)).toBeUndefined();
+  test("buildPodStatus keeps the status of a Pod that stays Pending or has ended", () => {
+    expect(buildPodStatus(pod(), "Pending", NOW)).toBeUndefined();
+    expect(buildPodStatus(pod({}, { phase: "Failed" }), "Ready", NOW)).toBeUndefined();
+    expect(buildPodStatus(pod({}, { phase: "Succeeded" }), "NotReady", NOW)).toBeUndefined();
   });
 });
 
-describe("annotatedFate", () => {
-  test("annotatedFate prefers the Pod's annotation over the Namespace's and ignores an unknown value", () => {
-    expect(annotatedFate(pod(), undefined)).toBeUndefined();
-    expect(annotatedFate(pod(), annotated("Namespace", "NotReady"))).toBe("NotReady");
-    expect(annotatedFate(annotated("Pod", "CrashLoop"), annotated("Namespace", "NotReady"))).toBe("CrashLoop");
-    expect(annotatedFate(annotated("Pod", "ready"), annotated("Namespace", "Pending"))).toBe("Pending");
+describe("readPodOutcome", () => {
+  test("readPodOutcome prefers the Pod's annotation over the Namespace's and ignores an unknown value", () => {
+    expect(readPodOutcome(pod(), undefined)).toBeUndefined();
+    expect(readPodOutcome(pod(), annotated("Namespace", "NotReady"))).toBe("NotReady");
+    expect(readPodOutcome(annotated("Pod", "CrashLoop"), annotated("Namespace", "NotReady"))).toBe("CrashLoop");
+    expect(readPodOutcome(annotated("Pod", "ready"), annotated("Namespace", "Pending"))).toBe("Pending");
   });
 });

@@ -1,4 +1,4 @@
-import { type KubeObject, refOf } from "../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { Informer } from "../controller/informer.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
@@ -20,7 +20,7 @@ export const POD_FATE_ANNOTATION = "devcluster.olmv1/pod-fate";
 const FATES: readonly string[] = ["Ready", "NotReady", "CrashLoop", "Pending"] satisfies PodFate[];
 
 /** Returns the outcome from the annotations, first that of the Pod; undefined if there are none. */
-export function annotatedFate(pod: KubeObject, namespace: KubeObject | undefined): PodFate | undefined {
+export function readPodOutcome(pod: KubeObject, namespace: KubeObject | undefined): PodFate | undefined {
   for (const object of [pod, namespace]) {
     const value = object?.metadata.annotations?.[POD_FATE_ANNOTATION];
     if (value !== undefined && FATES.includes(value)) return value as PodFate;
@@ -42,7 +42,7 @@ interface PodShape {
  * Returns the status of `pod` for `fate`, or undefined if it is unchanged. Pure.
  * @param now RFC 3339, whole seconds.
  */
-export function podStatus(pod: KubeObject, fate: PodFate, now: string): object | undefined {
+export function buildPodStatus(pod: KubeObject, fate: PodFate, now: string): object | undefined {
   const { spec = {}, status = {} } = pod as KubeObject & PodShape;
   if (fate === "Pending" || status.phase === "Succeeded" || status.phase === "Failed") return undefined;
   const finishes = (spec.restartPolicy ?? "Always") !== "Always";
@@ -137,12 +137,12 @@ export class PodSimulation {
 
   #settle(pod: KubeObject): void {
     if (pod.metadata.deletionTimestamp !== undefined) return;
-    const fate = annotatedFate(pod, this.#namespaces.get(pod.metadata.namespace ?? "")) ?? this.#readiness(pod);
+    const fate = readPodOutcome(pod, this.#namespaces.get(pod.metadata.namespace ?? "")) ?? this.#readiness(pod);
     const now = `${new Date().toISOString().slice(0, 19)}Z`;
-    const status = podStatus(pod, fate, now);
+    const status = buildPodStatus(pod, fate, now);
     if (status === undefined) return;
     const body = { metadata: { uid: pod.metadata.uid }, status };
-    this.#client.patch(refOf(pod), body, { type: "merge", subresource: "status" }).catch((err: unknown) => {
+    this.#client.patch(toObjectRef(pod), body, { type: "merge", subresource: "status" }).catch((err: unknown) => {
       if (isNotFound(err) || isConflict(err) || this.#isOver) return;
       this.#log.warn({ err, pod: pod.metadata.name, namespace: pod.metadata.namespace }, "cannot write pod status");
       setTimeout(() => this.#settleAgain(pod), RETRY_MS).unref();

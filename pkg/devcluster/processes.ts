@@ -21,7 +21,7 @@ exit $status`;
  * programs that do not watch it themselves. Start it with a pipe as standard input and keep that
  * open: the kernel closes it whenever this process ends.
  */
-export function guardCommand(command: string, args: readonly string[]): [command: string, args: string[]] {
+export function buildGuardCommand(command: string, args: readonly string[]): [command: string, args: string[]] {
   return ["/bin/sh", ["-c", GUARD_SCRIPT, "guard", command, ...args]];
 }
 
@@ -29,7 +29,7 @@ export function guardCommand(command: string, args: readonly string[]): [command
  * Returns `count` different free ports on 127.0.0.1. Another process may take one before it is
  * used; the caller then retries.
  */
-export async function freePorts(count: number): Promise<number[]> {
+export async function findFreePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, listening));
   const ports = servers.map((server) => {
     const address = server.address();

@@ -2,8 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findBinaries, type Say } from "./binaries.ts";
 import { Component } from "./component.ts";
-import { registryConfig } from "./flags.ts";
-import { freePorts } from "./processes.ts";
+import { renderRegistryConfig } from "./flags.ts";
+import { findFreePorts } from "./processes.ts";
 
 /**
  * A registry without a control plane, for use with an existing cluster; plain HTTP on loopback, no
@@ -24,10 +24,10 @@ const READY_TIMEOUT_MS = 30_000;
 export async function startRegistry(dataDir: string, say: Say): Promise<RegistryServer> {
   const binaries = await findBinaries(say);
   await mkdir(join(dataDir, "registry"), { recursive: true });
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const host = `127.0.0.1:${port}`;
   const config = join(dataDir, "registry.yaml");
-  await writeFile(config, registryConfig({ dataDir, ports: { registry: port } }), { mode: 0o600 });
+  await writeFile(config, renderRegistryConfig({ dataDir, ports: { registry: port } }), { mode: 0o600 });
   const component = Component.start({
     name: "registry",
     binary: binaries.registry,

@@ -2,7 +2,7 @@ import { json } from "node:stream/consumers";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 
@@ -54,7 +54,7 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
   const answer = await client.request("GET", "/version", { signal });
   const { gitVersion = "" } = (await json(answer.body)) as { gitVersion?: string };
   const date = answer.headers["date"];
-  const get = (ref: ObjectRef): Promise<Answer<KubeObject | undefined>> => answered(() => client.get(ref, { signal }), undefined);
+  const get = (ref: ObjectRef): Promise<Answer<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
   const programs = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
     const names = [`${program}-serving-cert`, `${program}-cert`];
     return {
@@ -72,9 +72,9 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
       get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name }),
     ),
     programs: await Promise.all(programs),
-    catalogs: await answered(async () => (await client.list<ClusterCatalog>(CATALOG, { signal })).items, []),
+    catalogs: await readAnswer(async () => (await client.list<ClusterCatalog>(CATALOG, { signal })).items, []),
     policies: new Map(await Promise.all(POLICIES.map(async (ref) => [formatPolicyKey(ref), await get(ref)] as const))),
-    monitors: await answered(async () => (await client.list(SERVICE_MONITOR, { namespace, signal })).items, undefined),
+    monitors: await readAnswer(async () => (await client.list(SERVICE_MONITOR, { namespace, signal })).items, undefined),
   };
 }
 
@@ -84,12 +84,12 @@ export function formatPolicyKey({ kind, name }: { kind: string; name: string }):
 }
 
 /** Returns the result of a read, `absent` if the kind is not served; a forbidden read is not an error. */
-async function answered<T, A>(read: () => Promise<T>, absent: A): Promise<Answer<T | A>> {
+async function readAnswer<T, A>(read: () => Promise<T>, absent: A): Promise<Answer<T | A>> {
   try {
     return { value: await read() };
   } catch (err) {
     if (err instanceof KindNotServed) return { value: absent };
-    if (isForbidden(err)) return { refused: messageOf(err) };
+    if (isForbidden(err)) return { refused: getErrorMessage(err) };
     throw err;
   }
 }

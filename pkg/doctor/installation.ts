@@ -44,8 +44,8 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: Reado
         const message = `it is not served: ${established?.message ?? "it was just created"}`;
         return [{ check, status: "problem", message, next: `kubectl describe crd ${name}` }];
       }
-      const known = new Set(fieldsOf(schemaOf(live)));
-      const missing = fieldsOf(schemaOf(wanted.get(name))).filter((field) => !known.has(field));
+      const known = new Set(listFields(getSchema(live)));
+      const missing = listFields(getSchema(wanted.get(name))).filter((field) => !known.has(field));
       if (missing.length === 0) return [{ check, status: "ok", message: `served, with all ${known.size} fields` }];
       const message = `it is of another version, without ${formatList(missing, { max: NAMED_MAX })}`;
       return [{ check, status: "problem", message, next: APPLY }];
@@ -53,18 +53,18 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: Reado
   });
 }
 
-function schemaOf(crd: KubeObject | undefined): Schema {
+function getSchema(crd: KubeObject | undefined): Schema {
   const { versions = [] } = (crd?.["spec"] ?? {}) as { versions?: { name: string; schema?: { openAPIV3Schema?: Schema } }[] };
   return versions.find(({ name }) => name === "v1")?.schema?.openAPIV3Schema ?? {};
 }
 
 /** Returns paths of fields, parents before their children. */
-function fieldsOf({ properties = {}, items }: Schema, path = ""): string[] {
+function listFields({ properties = {}, items }: Schema, path = ""): string[] {
   const own = Object.entries(properties).flatMap(([name, schema]) => {
     const field = path === "" ? name : `${path}.${name}`;
-    return [field, ...fieldsOf(schema, field)];
+    return [field, ...listFields(schema, field)];
   });
-  return items ? [...own, ...fieldsOf(items, `${path}[]`)] : own;
+  return items ? [...own, ...listFields(items, `${path}[]`)] : own;
 }
 
 /** The meaning of a missing policy; `isNeeded` if every installation has it. */
@@ -87,12 +87,12 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFind
 
 function absent(check: string, name: (typeof POLICIES)[number]["name"], namespace: string): DoctorFinding {
   const { next, ...found } = ABSENT[name];
-  const todo = inNamespace(next, namespace);
+  const todo = replaceNamespace(next, namespace);
   return { check, ...found, ...(todo === undefined ? {} : { next: todo }) };
 }
 
 /** The sample contains the namespace of operator-controller's own ServiceAccount. */
-function inNamespace(next: string | undefined, namespace: string): string | undefined {
+function replaceNamespace(next: string | undefined, namespace: string): string | undefined {
   const [, sample] = /^kubectl apply -f (config\/samples\/\S+)$/.exec(next ?? "") ?? [];
   if (sample === undefined || namespace === SYSTEM_NAMESPACE) return next;
   return `sed s/${SYSTEM_NAMESPACE}/${namespace}/ ${sample} | kubectl apply -f -`;
@@ -123,13 +123,13 @@ export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFi
 /** Checks whether there are catalogs, whether each is served, and the result of its last poll. */
 export function checkCatalogs({ catalogs, now }: ClusterSnapshot): DoctorFinding[] {
   return reportOn("catalogs", catalogs, (all): DoctorFinding[] => {
-    if (all.length > 0) return all.map((catalog) => catalogFinding(catalog, now));
+    if (all.length > 0) return all.map((catalog) => checkCatalog(catalog, now));
     const next = "kubectl apply -f config/samples/clustercatalog.yaml";
     return [{ check: "catalogs", status: "warning", message: "no ClusterCatalog exists, so nothing can be installed", next }];
   });
 }
 
-function catalogFinding({ metadata, spec, status }: ClusterCatalog, now: number): DoctorFinding {
+function checkCatalog({ metadata, spec, status }: ClusterCatalog, now: number): DoctorFinding {
   const check = `ClusterCatalog ${metadata.name}`;
   const next = `kubectl describe clustercatalog ${metadata.name}`;
   if (spec.availabilityMode === "Unavailable") return { check, status: "ok", message: "not served, as configured in its spec" };

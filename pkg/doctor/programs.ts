@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { findCondition } from "../api/conditions.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { assessCertificates } from "../certificates/rotation.ts";
-import { certificateHostNames, parseServingSecret, servingSecretName } from "../certificates/servingCertificate.ts";
+import { getServingSecretName, listCertificateHostNames, parseServingSecret } from "../certificates/servingCertificate.ts";
 import { type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
 
 /** The used parts of a Deployment. */
@@ -18,7 +18,7 @@ interface LeaseSpec {
 }
 
 /** Returns a program's Deployment; undefined if it does not exist or may not be read. */
-function deploymentOf({ deployment }: ProgramSnapshot): Deployment | undefined {
+function getDeployment({ deployment }: ProgramSnapshot): Deployment | undefined {
   return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
 }
 
@@ -27,8 +27,8 @@ export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, 
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
     return reportOn(check, facts.deployment, (): DoctorFinding[] => {
-      const leader = deploymentOf(facts) ? undefined : currentLeader(facts, now);
-      if (leader === undefined) return [deploymentFinding(check, deploymentOf(facts), namespace)];
+      const leader = getDeployment(facts) ? undefined : currentLeader(facts, now);
+      if (leader === undefined) return [checkDeployment(check, getDeployment(facts), namespace)];
       const message = `it does not exist, because ${leader} runs ${facts.program} outside the cluster, as olmv1 dev does`;
       return [{ check, status: "ok", message }];
     });
@@ -36,7 +36,7 @@ export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, 
   return [...findings, ...checkVersions(programs, version)];
 }
 
-function deploymentFinding(check: string, deployment: Deployment | undefined, namespace: string): DoctorFinding {
+function checkDeployment(check: string, deployment: Deployment | undefined, namespace: string): DoctorFinding {
   if (!deployment) {
     const message = `it does not exist in namespace ${namespace}`;
     return {
@@ -63,7 +63,7 @@ function deploymentFinding(check: string, deployment: Deployment | undefined, na
 
 /** Only tags that are versions are compared. */
 function checkVersions(programs: readonly ProgramSnapshot[], version: string): DoctorFinding[] {
-  const images = programs.flatMap((facts) => deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
+  const images = programs.flatMap((facts) => getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.image ?? []);
   if (images.length < 2) return [];
   const check = "versions";
   const [first = "", second = ""] = images;
@@ -90,18 +90,18 @@ function currentLeader({ lease }: ProgramSnapshot, now: number): string | undefi
 export function checkLeases({ programs, now, namespace }: ClusterSnapshot): DoctorFinding[] {
   return programs.flatMap((facts) => {
     const check = `leader of ${facts.program}`;
-    const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
+    const args = getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.args ?? ["--leader-elect"];
     if (!args.some((arg) => arg.startsWith("--leader-elect"))) return [];
     // If the Deployment does not exist either, that is already reported.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
     return reportOn(check, facts.lease, (live): DoctorFinding[] => [
-      leaseFinding(check, live?.["spec"] as LeaseSpec | undefined, { now, namespace }),
+      checkLease(check, live?.["spec"] as LeaseSpec | undefined, { now, namespace }),
     ]);
   });
 }
 
-function leaseFinding(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
+function checkLease(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
   const next = `kubectl -n ${namespace} logs deployment/${check.replace("leader of ", "")}-controller-manager`;
   if (!lease) return { check, status: "problem", message: "no leader has been elected yet", next };
   const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease;
@@ -124,7 +124,7 @@ export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
 }
 
 function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): DoctorFinding[] {
-  const args = deploymentOf(facts)?.spec?.template?.spec?.containers?.[0]?.args;
+  const args = getDeployment(facts)?.spec?.template?.spec?.containers?.[0]?.args;
   if (!args) return [];
   const { program } = facts;
   const isOwn = args.includes("--serving-certificates=self-managed");
@@ -138,7 +138,7 @@ function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): 
   const name = isOwn ? `${program}-serving-cert` : `${program}-cert`;
   const check = `certificate of ${program}`;
   const place = { program, name, namespace, isOwn };
-  return reportOn(check, facts.secrets.get(name) ?? { value: undefined }, (secret) => [certificateFinding(check, secret, place, now)]);
+  return reportOn(check, facts.secrets.get(name) ?? { value: undefined }, (secret) => [checkCertificate(check, secret, place, now)]);
 }
 
 interface Place {
@@ -148,7 +148,7 @@ interface Place {
   readonly isOwn: boolean;
 }
 
-function certificateFinding(check: string, secret: KubeObject | undefined, place: Place, now: number): DoctorFinding {
+function checkCertificate(check: string, secret: KubeObject | undefined, place: Place, now: number): DoctorFinding {
   const { program, name, namespace, isOwn } = place;
   const next = `kubectl -n ${namespace} describe secret ${name}; kubectl -n ${namespace} events --for secret/${name}`;
   if (!secret) {
@@ -162,7 +162,7 @@ function certificateFinding(check: string, secret: KubeObject | undefined, place
         : `its provider must create it: cert-manager, the service CA or you`,
     };
   }
-  const fault = isOwn ? ownFault(secret, program, namespace) : undefined;
+  const fault = isOwn ? findServingSecretProblem(secret, program, namespace) : undefined;
   if (fault !== undefined) return { check, status: "problem", message: `Secret ${name}: ${fault}`, next };
   const data = (secret["data"] ?? {}) as Record<string, string>;
   const certificate = parsed(Buffer.from(data["tls.crt"] ?? "", "base64").toString());
@@ -184,11 +184,11 @@ function certificateFinding(check: string, secret: KubeObject | undefined, place
 }
 
 /** Returns why a program cannot use its own certificate. */
-function ownFault(secret: KubeObject, program: Place["program"], namespace: string): string | undefined {
-  const found = parseServingSecret(secret, servingSecretName(program, namespace));
+function findServingSecretProblem(secret: KubeObject, program: Place["program"], namespace: string): string | undefined {
+  const found = parseServingSecret(secret, getServingSecretName(program, namespace));
   if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.because}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
-  const state = assessCertificates(found.stored, certificateHostNames(`${program}-service.${namespace}.svc`));
+  const state = assessCertificates(found.stored, listCertificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;
 }
 

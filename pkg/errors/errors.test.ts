@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRetryable, messageOf, RetryableError, TerminalError, wrapError } from "./errors.ts";
+import { getErrorMessage, isRetryable, RetryableError, TerminalError, wrapError } from "./errors.ts";
 
 test.for<[string, unknown, boolean]>([
   ["a terminal error", new TerminalError("Blocked", "no"), false],
@@ -18,6 +18,6 @@ test("wrapError keeps type and reason and prepends the prefix", () => {
   expect(wrapError("get: ", new Error("boom"))).toBeInstanceOf(RetryableError);
 });
 
-test("messageOf prints several errors on one line each", () => {
-  expect(messageOf(new AggregateError([new Error("a"), new Error("b")]))).toBe("a\nb");
+test("getErrorMessage prints several errors on one line each", () => {
+  expect(getErrorMessage(new AggregateError([new Error("a"), new Error("b")]))).toBe("a\nb");
 });

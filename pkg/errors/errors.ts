@@ -15,7 +15,7 @@ export abstract class ReconcileError extends Error {
   readonly reason: string;
   /**
    * The entries for `status.problems`; if empty, the problems of the cause are used, see
-   * `problemsIn`. A caller with more context may set it.
+   * `getProblems`. A caller with more context may set it.
    */
   problems: readonly Problem[];
 
@@ -48,18 +48,18 @@ export class RetryableError extends ReconcileError {
 }
 
 /** Returns the minimum delay before a retry, from the first error in the cause chain that has one. */
-export function restMsOf(err: unknown): number | undefined {
+export function getRestMs(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RetryableError && e.restMs !== undefined) return e.restMs;
   return undefined;
 }
 
 /** Returns true unless an error in the cause chain is a TerminalError; unknown errors are retried. */
 export function isRetryable(err: unknown): boolean {
-  return terminalIn(err) === undefined;
+  return findTerminalError(err) === undefined;
 }
 
 /** Returns the first TerminalError in the cause chain, if any. */
-export function terminalIn(err: unknown): TerminalError | undefined {
+export function findTerminalError(err: unknown): TerminalError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof TerminalError) return e;
   return undefined;
 }
@@ -68,7 +68,7 @@ export function terminalIn(err: unknown): TerminalError | undefined {
  * For use in `catch`: returns undefined for a file or folder that does not exist. @throws any other
  * error
  */
-export function undefinedIfMissing(err: unknown): undefined {
+export function ignoreMissingFile(err: unknown): undefined {
   const { code } = err as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") return undefined;
   throw err;
@@ -78,17 +78,17 @@ export function undefinedIfMissing(err: unknown): undefined {
  * Returns the problems of the first error in the cause chain that has any, and of every error of an
  * AggregateError.
  */
-export function problemsIn(err: unknown): readonly Problem[] {
+export function getProblems(err: unknown): readonly Problem[] {
   for (let e = err; e instanceof Error; e = e.cause) {
     if (e instanceof ReconcileError && e.problems.length > 0) return e.problems;
-    if (e instanceof AggregateError) return e.errors.flatMap(problemsIn);
+    if (e instanceof AggregateError) return e.errors.flatMap(getProblems);
   }
   return [];
 }
 
 /** Returns the text of a thrown value; never empty. */
-export function messageOf(err: unknown): string {
-  if (err instanceof AggregateError && err.errors.length > 0) return err.errors.map(messageOf).join("\n");
+export function getErrorMessage(err: unknown): string {
+  if (err instanceof AggregateError && err.errors.length > 0) return err.errors.map(getErrorMessage).join("\n");
   if (err instanceof Error) return err.message || err.name;
   return String(err);
 }
@@ -98,8 +98,8 @@ export function messageOf(err: unknown): string {
  * and reason; the original is the cause. Other errors become retryable with reason `Retrying`.
  */
 export function wrapError(prefix: string, err: unknown): ReconcileError {
-  const text = `${prefix}${messageOf(err)}`;
-  const terminal = terminalIn(err);
+  const text = `${prefix}${getErrorMessage(err)}`;
+  const terminal = findTerminalError(err);
   if (terminal) return new TerminalError(terminal.reason, text, { cause: err });
   const reason = err instanceof ReconcileError ? err.reason : "Retrying";
   return new RetryableError(reason, text, { cause: err });

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { YAMLException } from "js-yaml";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { keepNumberTokens, replaceLoneSurrogates } from "../golang/json.ts";
 import { jsonFaultIn } from "../golang/jsonSyntax.ts";
 import { parseFirstYamlDocument } from "../golang/yaml.ts";
@@ -159,7 +159,7 @@ export class MetaDecoder {
       if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number exceeds float64");
       return keepNumberTokens(value, text);
     } catch (err) {
-      this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: messageOf(err) });
+      this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: getErrorMessage(err) });
       return undefined;
     }
   }
@@ -218,7 +218,7 @@ export class MetaDecoder {
     } catch (err) {
       if (this.#notJson) throw this.#notJson;
       const mark = err instanceof YAMLException ? err.mark?.line : undefined;
-      const reason = excerpt(err instanceof YAMLException ? err.reason : messageOf(err));
+      const reason = excerpt(err instanceof YAMLException ? err.reason : getErrorMessage(err));
       const place = { file: this.#file, document: this.#document + 1, line: first + (mark ?? 0) };
       throw new ContentError(place, reason, { cause: err });
     }
@@ -230,7 +230,7 @@ export class MetaDecoder {
     try {
       return { ...metaFrom(value), place };
     } catch (err) {
-      throw this.#notJson ?? new ContentError(place, excerpt(messageOf(err)), { cause: err });
+      throw this.#notJson ?? new ContentError(place, excerpt(getErrorMessage(err)), { cause: err });
     }
   }
 

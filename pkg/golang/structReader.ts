@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { MAX_INT64, replaceLoneSurrogates } from "./json.ts";
 import { JsonScanner, type JsonVisitor, type StringSink, type Visit } from "./jsonScanner.ts";
 import { foldKey } from "./members.ts";
@@ -238,7 +238,7 @@ class StructVisitor implements JsonVisitor {
       try {
         this.#store(scalar(this.#captured, text));
       } catch (err) {
-        this.#reject(messageOf(err));
+        this.#reject(getErrorMessage(err));
       }
     }
   }

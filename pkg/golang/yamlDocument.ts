@@ -1,5 +1,5 @@
 import { YAMLException } from "js-yaml";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { parseFirstYamlDocument } from "./yaml.ts";
 
 /** Limits values after expanding aliases; the largest real manifests have about 100,000 values. */
@@ -21,7 +21,7 @@ export function parseYamlDocument(text: string, onMember?: OnMember, maxInteger?
     return document;
   } catch (err) {
     const line = err instanceof YAMLException && err.mark ? `line ${err.mark.line + 1}: ` : "";
-    const reason = err instanceof YAMLException ? err.reason : messageOf(err);
+    const reason = err instanceof YAMLException ? err.reason : getErrorMessage(err);
     throw new Error(`error converting YAML to JSON: yaml: ${line}${reason}`, { cause: err });
   }
 }

@@ -1,6 +1,6 @@
 import { CLI_MANAGER } from "../api/constants.ts";
-import { groupOf, type KubeObject, refOf } from "../api/k8s.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getGroup, type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import { describeObject } from "../release/identity.ts";
@@ -35,7 +35,7 @@ export async function applyObjects(
   const done: AppliedObject[] = [];
   for (const object of objects) {
     try {
-      const before = await client.get(refOf(object), { metadataOnly: true });
+      const before = await client.get(toObjectRef(object), { metadataOnly: true });
       const after = await client.apply(object, { fieldManager: CLI_MANAGER, dryRun });
       const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
       done.push({ object: after, verb: before === undefined ? "created" : isSame ? "unchanged" : "configured" });
@@ -51,12 +51,12 @@ export async function applyObjects(
 
 function refusal(object: KubeObject, err: unknown): string {
   const advice = isConflict(err) ? "; another manager owns these fields: none are taken over" : "";
-  return `apply ${describeObject(object)}: ${messageOf(err)}${advice}`;
+  return `apply ${describeObject(object)}: ${getErrorMessage(err)}${advice}`;
 }
 
 /** Formats the result as kubectl does, such as `role.rbac.authorization.k8s.io/x created`; with the namespace if it has one. */
 export function formatApplied({ object, verb }: AppliedObject, dryRun?: "client" | "server"): string {
-  const group = groupOf(object.apiVersion);
+  const group = getGroup(object.apiVersion);
   const { name, namespace } = object.metadata;
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   return `${object.kind.toLowerCase()}${group === "" ? "" : `.${group}`}/${name} ${verb}${where}${dryRun === undefined ? "" : ` (${dryRun} dry run)`}`;

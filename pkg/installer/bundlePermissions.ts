@@ -73,7 +73,7 @@ export async function computeBundlePermissions(
   for (const source of sources) {
     try {
       const bundle = await reader.bundle(source);
-      const rights = rightsOf(bundle, options, installer ?? found[0]?.installer ?? installerOf(bundle, options));
+      const rights = rightsOf(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
       for (const { apiVersion, kind } of rights.needed.unknownKinds)
         terminal.err(`olmv1: ${source}: unknown kind ${kind} (${apiVersion}): the rules below do not include it\n`);
       found.push(rights);
@@ -86,11 +86,11 @@ export async function computeBundlePermissions(
 
 /** Returns the rules for installing all of these bundles and for upgrades from each to the later ones. */
 export function mergeRules(rights: readonly BundlePermissions[]): RequiredRules {
-  return mergeRequiredRules([...rights.map(({ needed }) => needed), upgradeRules(rights)]);
+  return mergeRequiredRules([...rights.map(({ needed }) => needed), computeUpgradeRules(rights)]);
 }
 
 /** Returns the additional rules for upgrades from each of these bundles to the later ones. */
-function upgradeRules(rights: readonly BundlePermissions[]): RequiredRules {
+function computeUpgradeRules(rights: readonly BundlePermissions[]): RequiredRules {
   const ordered = rights.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
   return computeStoredVersionRules(ordered.map(({ objects }) => objects));
 }
@@ -133,7 +133,7 @@ function configFor(watched: readonly string[], trustedCas: readonly string[]): J
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-function installerOf(bundle: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
+function chooseInstaller(bundle: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
   return { namespace: namespace ?? chooseNamespace(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
 }
 
@@ -160,7 +160,7 @@ export function diffPermissions(from: readonly BundlePermissions[], to: readonly
     from: from.map(({ name }) => name),
     to: to.map(({ name }) => name),
     account: to[0]?.installer,
-    installer: diffRules(mergeRules(from), mergeRequiredRules([mergeRules(to), upgradeRules([...from, ...to])])),
+    installer: diffRules(mergeRules(from), mergeRequiredRules([mergeRules(to), computeUpgradeRules([...from, ...to])])),
     operator: diffRules(given(from), given(to)),
   };
 }

@@ -15,7 +15,7 @@ export interface CatalogSettings {
 
 /** Builds the ClusterCatalog. @throws Error with the fields that the API server would reject */
 export function buildClusterCatalog({ name, image, pollInterval, priority, labels }: CatalogSettings): ClusterCatalog {
-  const pollIntervalMinutes = pollInterval === undefined ? undefined : minutesOf(pollInterval);
+  const pollIntervalMinutes = pollInterval === undefined ? undefined : parseMinutes(pollInterval);
   const object: ClusterCatalog = {
     apiVersion: API_VERSION,
     kind: CLUSTER_CATALOG,
@@ -41,7 +41,7 @@ export function formatCatalogName(name: string): string {
 }
 
 /** @throws Error unless the interval is a positive number of whole minutes */
-function minutesOf(intervalMs: number): number {
+function parseMinutes(intervalMs: number): number {
   const minutes = intervalMs / 60_000;
   if (minutes < 1 || !Number.isSafeInteger(minutes)) throw new Error("--poll-interval must be whole minutes, such as 10m or 1h30m");
   return minutes;

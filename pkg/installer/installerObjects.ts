@@ -1,5 +1,5 @@
 import { LABEL_CREATED_FOR } from "../api/constants.ts";
-import { type KubeObject, refOf } from "../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
@@ -40,7 +40,7 @@ export function buildInstallerObjects(
 }
 
 /** Returns the role and binding that let operator-controller request tokens of an existing ServiceAccount. */
-function tokenObjects(extension: string, installer: Installer, systemNamespace: string): KubeObject[] {
+function buildTokenObjects(extension: string, installer: Installer, systemNamespace: string): KubeObject[] {
   return buildTokenManifests(installer, getControllerSubject(systemNamespace)).map((object) => labelCreatedFor(extension, object));
 }
 
@@ -68,7 +68,7 @@ export async function findTokenObjects(
     const answer = (await client.raw("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)) as {
       status?: { allowed?: boolean };
     };
-    return answer.status?.allowed ? [] : tokenObjects(extension, { namespace, name }, systemNamespace);
+    return answer.status?.allowed ? [] : buildTokenObjects(extension, { namespace, name }, systemNamespace);
   } catch (err) {
     if (isForbidden(err)) return [];
     throw err;
@@ -123,6 +123,6 @@ export async function removeObjects(
 ): Promise<void> {
   for (const object of objects) {
     const { uid } = object.metadata;
-    if (await client.delete(refOf(object), uid === undefined ? {} : { uid })) tell(object);
+    if (await client.delete(toObjectRef(object), uid === undefined ? {} : { uid })) tell(object);
   }
 }

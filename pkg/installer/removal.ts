@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, LABEL_CREATED_FOR } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
-import { conversionServiceOf } from "../crdsafety/crdParts.ts";
+import { readConversionService } from "../crdsafety/crdParts.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { checkCrdUse, getServedKind } from "../operatorcontroller/crds/crdUse.ts";
@@ -11,7 +11,7 @@ import type { Installer } from "../rbac/installerManifests.ts";
 import { isCrd } from "../release/identity.ts";
 import { determineOwnership } from "../release/ownership.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import { refFrom } from "../rollout/inventory.ts";
+import { parseInventoryRef } from "../rollout/inventory.ts";
 
 /**
  * Predicts, with the controller's own function, whether operator-controller blocks an uninstall with reason ConversionNeeded.
@@ -26,8 +26,8 @@ export async function findBlockingDefinitions(
   signal: AbortSignal,
 ): Promise<string[]> {
   const isForced = extension.metadata.annotations?.[ANNOTATION_DROP_CONVERSION] === "true";
-  const inventory = (extension.status?.inventory?.objects ?? []).map(refFrom);
-  const recorded = [...inventory, ...(await ownServices(client, extension, crds, signal))];
+  const inventory = (extension.status?.inventory?.objects ?? []).map(parseInventoryRef);
+  const recorded = [...inventory, ...(await listOwnServices(client, extension, crds, signal))];
   return (await findNeededConversions(client, { crds, policy, recorded, isForced }, signal)).map(({ text }) => text);
 }
 
@@ -35,7 +35,7 @@ export async function findBlockingDefinitions(
  * Returns the Services of the extension with conversion webhooks of the definitions. For a large bundle, status.inventory does not contain all
  * objects.
  */
-async function ownServices(
+async function listOwnServices(
   client: Pick<Client, "get">,
   { metadata: { name, uid = "" }, spec }: ClusterExtension,
   crds: readonly KubeObject[],
@@ -43,7 +43,7 @@ async function ownServices(
 ): Promise<ObjectRef[]> {
   const owner = { name, uid, installNamespace: spec.namespace };
   const own: ObjectRef[] = [];
-  for (const service of crds.flatMap((crd) => conversionServiceOf(crd) ?? [])) {
+  for (const service of crds.flatMap((crd) => readConversionService(crd) ?? [])) {
     try {
       const live = await client.get(service, { metadataOnly: true, signal });
       if (live && determineOwnership(live, owner).kind === "ours") own.push(service);
@@ -80,7 +80,7 @@ export async function countCustomResources(
   { status }: ClusterExtension,
 ): Promise<CustomResources[]> {
   const kept = (status?.keptCRDs ?? []).map(({ name }) => ({ apiVersion: CRD_API_VERSION, kind: "CustomResourceDefinition", name }));
-  const refs = [...(status?.inventory?.objects ?? []).map(refFrom).filter(isCrd), ...kept];
+  const refs = [...(status?.inventory?.objects ?? []).map(parseInventoryRef).filter(isCrd), ...kept];
   const found = await mapInParallel(refs, PARALLEL, async (ref) => {
     const crd = await client.get(ref);
     return crd && countIn(client, crd);

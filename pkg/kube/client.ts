@@ -1,4 +1,4 @@
-import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type GroupVersionKind, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { writeExactJson } from "../golang/json.ts";
 import type { HttpResponse } from "../http/types.ts";
 import { Credentials } from "./credentials.ts";
@@ -20,7 +20,7 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from "./request.ts";
-import { answerOf, errorOf, isPathNotFound, readBytes, type Told, warningsIn } from "./response.ts";
+import { isPathNotFound, readBytes, readErrorResponse, readResponse, type Told, warningsIn } from "./response.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
 import { acceptFor, watchEvents } from "./watch.ts";
 
@@ -61,7 +61,7 @@ export class Client {
     const transport = Transport.of(credentials, options);
     const discovery = new Discovery(async (path) => {
       const response = await transport.request("GET", path);
-      if (response.statusCode !== 404) return (await answerOf(response, (text) => text)) as { resources?: [] };
+      if (response.statusCode !== 404) return (await readResponse(response, (text) => text)) as { resources?: [] };
       await response.body.dump();
       return undefined;
     });
@@ -155,7 +155,7 @@ export class Client {
 
   /** Replaces an object; with a resourceVersion only if the object still has it. */
   async replace<T extends KubeObject>(object: T, options: WriteOptions & { subresource?: string } = {}): Promise<T> {
-    const location = { ...refOf(object), subresource: options.subresource };
+    const location = { ...toObjectRef(object), subresource: options.subresource };
     return (await this.#call("PUT", object, location, writeQuery(options), bodyInit(object, JSON_TYPE, options))) as T;
   }
 
@@ -165,11 +165,11 @@ export class Client {
    * `force` is not set.
    */
   async apply<T extends KubeObject>(object: T, options: ApplyOptions): Promise<T> {
-    const location = { ...refOf(object), subresource: options.subresource };
+    const location = { ...toObjectRef(object), subresource: options.subresource };
     const init = bodyInit(object, "application/apply-patch+yaml", options);
     const response = await this.#send("PATCH", object, location, writeQuery(options), init);
     if (options.warn) for (const text of warningsIn(response.headers["warning"])) options.warn(this.#told(text));
-    return (await answerOf(response, this.#told)) as T;
+    return (await readResponse(response, this.#told)) as T;
   }
 
   /** Patches one object; returns the patched object. */
@@ -216,7 +216,7 @@ export class Client {
   /** Sends any request and parses the response. @throws KubeError for every status from 400. */
   async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
-    return answerOf(await this.#transport.request(method, path, init), this.#told);
+    return readResponse(await this.#transport.request(method, path, init), this.#told);
   }
 
   /**
@@ -233,7 +233,7 @@ export class Client {
   }
 
   async #call(method: string, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit): Promise<unknown> {
-    return answerOf(await this.#send(method, gvk, location, query, init), this.#told);
+    return readResponse(await this.#send(method, gvk, location, query, init), this.#told);
   }
 
   /**
@@ -245,7 +245,7 @@ export class Client {
       const resource = await this.#discovery.resourceFor(gvk);
       const response = await this.#transport.request(method, resourcePath(gvk, resource, location, query), init);
       if (response.statusCode < 400) return response;
-      const err = await errorOf(response, this.#told);
+      const err = await readErrorResponse(response, this.#told);
       if (fresh || !isPathNotFound(err)) throw err;
       this.#discovery.forget(gvk.apiVersion);
     }

@@ -3,7 +3,7 @@ import type { RequestOptions } from "node:https";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { parseYaml } from "../golang/yaml.ts";
 
 /** TLS material of connections to one API server. */
@@ -139,7 +139,7 @@ function readConfig(path: string | undefined): KubeConfig {
   try {
     return loadConfig(path);
   } catch (err) {
-    const [text = ""] = messageOf(err).split("\n");
+    const [text = ""] = getErrorMessage(err).split("\n");
     throw new Error(/^(no )?kubeconfig: /.test(text) ? text : `kubeconfig: ${text}`, { cause: err });
   }
 }

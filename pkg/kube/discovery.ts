@@ -1,4 +1,4 @@
-import { type GroupVersionKind, groupOf, versionOf } from "../api/k8s.ts";
+import { type GroupVersionKind, getGroup, getVersion } from "../api/k8s.ts";
 import { KindNotServed } from "./errors.ts";
 
 /** The resource of one kind. */
@@ -26,7 +26,7 @@ type Kinds = ReadonlyMap<string, ApiResource>;
 
 /** Returns the base path of a group version: "/api/v1" or "/apis/group/version". */
 export function groupVersionPath(apiVersion: string): string {
-  const [group, version] = [groupOf(apiVersion), versionOf(apiVersion)].map(encodeURIComponent);
+  const [group, version] = [getGroup(apiVersion), getVersion(apiVersion)].map(encodeURIComponent);
   return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
@@ -77,7 +77,7 @@ export class Discovery {
     const kinds = new Map<string, ApiResource>();
     for (const { name, kind, namespaced, verbs = [] } of list?.resources ?? []) {
       if (name.includes("/") || kinds.has(kind)) continue;
-      kinds.set(kind, { group: groupOf(apiVersion), version: versionOf(apiVersion), resource: name, kind, namespaced, verbs });
+      kinds.set(kind, { group: getGroup(apiVersion), version: getVersion(apiVersion), resource: name, kind, namespaced, verbs });
     }
     this.#known.set(apiVersion, kinds);
     return kinds;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  getRetryAfterMs,
   isAlreadyExists,
   isConflict,
   isDenied,
@@ -10,7 +11,6 @@ import {
   KindNotServed,
   KubeError,
   NoCredential,
-  retryAfterMsOf,
 } from "./errors.ts";
 import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./response.ts";
 
@@ -57,10 +57,10 @@ test.for<[string, number | undefined]>([
   expect(retryAfterMsFrom(header, Date.parse("2000-01-01T00:00:00Z"))).toBe(want);
 });
 
-test("retryAfterMsOf finds the delay in the cause chain", () => {
+test("getRetryAfterMs finds the delay in the cause chain", () => {
   const cause = kubeErrorFrom(429, { kind: "Status", details: { retryAfterSeconds: 2 } });
-  expect(retryAfterMsOf(new Error("outer", { cause }))).toBe(2_000);
-  expect(retryAfterMsOf(new Error("outer"))).toBeUndefined();
+  expect(getRetryAfterMs(new Error("outer", { cause }))).toBe(2_000);
+  expect(getRetryAfterMs(new Error("outer"))).toBeUndefined();
 });
 
 test("error predicates check the error itself, not its cause", () => {

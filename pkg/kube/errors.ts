@@ -164,7 +164,7 @@ export function isExpired(err: unknown): err is KubeError {
  * Returns the delay that the server requested, from the first error in the cause chain that has
  * one.
  */
-export function retryAfterMsOf(err: unknown): number | undefined {
+export function getRetryAfterMs(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof KubeError && e.retryAfterMs !== undefined) return e.retryAfterMs;
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { type KubeObject, refOf } from "../api/k8s.ts";
-import { messageOf } from "../errors/errors.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { redactUserinfo } from "../text/redact.ts";
 import { truncate } from "../text/truncate.ts";
 import type { Client } from "./client.ts";
@@ -176,7 +176,7 @@ export class EventRecorder {
       if (write.count > 1 && (await this.#raiseCount(object, write, signal))) return;
       await this.#client.create(this.#eventFor(object, type, reason, write), { signal });
     } catch (err) {
-      this.#log.debug({ object: objectKey(object), reason, error: messageOf(err) }, "cannot write event");
+      this.#log.debug({ object: objectKey(object), reason, error: getErrorMessage(err) }, "cannot write event");
     }
   }
 
@@ -194,7 +194,7 @@ export class EventRecorder {
   }
 
   #eventFor(object: KubeObject, type: EventType, reason: string, write: EventWrite): KubeObject {
-    const { apiVersion, kind, name, namespace } = refOf(object);
+    const { apiVersion, kind, name, namespace } = toObjectRef(object);
     const { uid, resourceVersion } = object.metadata;
     const at = timestamp(this.#now());
     return {

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { openConnections } from "../http/connections.ts";
 import type { Connections, HttpResponse } from "../http/types.ts";
 import type { Credentials, Endpoint, TlsMaterial } from "./credentials.ts";
@@ -214,7 +214,7 @@ export class Transport {
     try {
       return await this.#pools.credentials.endpoint();
     } catch (err) {
-      throw new NoCredential("Retrying", `get credentials for the API server: ${messageOf(err)}`, { cause: err });
+      throw new NoCredential("Retrying", `get credentials for the API server: ${getErrorMessage(err)}`, { cause: err });
     }
   }
 
@@ -225,7 +225,7 @@ export class Transport {
     try {
       token = await source();
     } catch (err) {
-      throw new NoCredential("Retrying", `get a token: ${messageOf(err)}`, { cause: err });
+      throw new NoCredential("Retrying", `get a token: ${getErrorMessage(err)}`, { cause: err });
     }
     const refused = (): boolean => {
       source.drop?.(token);

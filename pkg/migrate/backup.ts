@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { toYaml } from "../golang/yaml.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
@@ -37,7 +37,7 @@ export function findBackupFaults({
     try {
       if (object) formatBackup(object);
     } catch (err) {
-      faults.push(messageOf(err));
+      faults.push(getErrorMessage(err));
     }
   }
   return faults;
@@ -59,7 +59,7 @@ export async function keepBackup(client: Client, extension: string, namespace: s
     { apiVersion: "v1", kind: "Secret", metadata: { name, namespace, labels: { [LABEL_MIGRATION]: extension } }, type: "Opaque", data },
     { fieldManager: MIGRATION_FIELD_MANAGER, force: true },
   );
-  return digestOf(data);
+  return getDigest(data);
 }
 
 /**
@@ -76,7 +76,7 @@ export async function readBackup(
   const secret = await client.get(ref);
   if (!secret) return undefined;
   const { csv = "", marks = "" } = (secret["data"] ?? {}) as Partial<Record<"csv" | "marks", string>>;
-  if (digestOf({ csv, marks }) !== digest) throw new Error(`${describeObject(ref)} was changed after the conversion wrote it`);
+  if (getDigest({ csv, marks }) !== digest) throw new Error(`${describeObject(ref)} was changed after the conversion wrote it`);
   return { csv: validateBackup(unpacked(csv), { ...expected, kind: "ClusterServiceVersion" }), marks: unpacked(marks) as RemovedMarks[] };
 }
 
@@ -85,7 +85,7 @@ export function formatBackupFile(objects: readonly (KubeObject | undefined)[]): 
   return objects.flatMap((object) => (object ? [`---\n${toYaml(createBackup(object))}`] : [])).join("");
 }
 
-function digestOf({ csv, marks }: { csv: string; marks: string }): string {
+function getDigest({ csv, marks }: { csv: string; marks: string }): string {
   return `sha256:${createHash("sha256")
     .update(JSON.stringify([csv, marks]))
     .digest("hex")}`;

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../api/constants.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { getPackageName, packageContentsFrom } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
@@ -61,10 +61,10 @@ export class CatalogOffers {
       const ref = status?.resolvedSource?.image?.ref ?? "";
       tell(`reading catalog ${metadata.name}`);
       try {
-        contents.set(metadata.name, await packagesIn(await reader.catalogFolder(ref), packages));
+        contents.set(metadata.name, await listFactPackages(await reader.catalogFolder(ref), packages));
       } catch (err) {
         signal.throwIfAborted();
-        unread.push(`${metadata.name}: ${messageOf(err)}`);
+        unread.push(`${metadata.name}: ${getErrorMessage(err)}`);
       }
     }
     const idle = all.filter((catalog) => !isServed(catalog)).map(({ metadata }) => `${metadata.name}: it is not served`);
@@ -104,7 +104,7 @@ function labelled(catalog: ClusterCatalog): ClusterCatalog {
   return { ...catalog, metadata: { ...metadata, labels: { ...metadata.labels, [LABEL_METADATA_NAME]: metadata.name } } };
 }
 
-async function packagesIn(source: string, packages: ReadonlySet<string>): Promise<ReadonlyMap<string, PackageContent>> {
+async function listFactPackages(source: string, packages: ReadonlySet<string>): Promise<ReadonlyMap<string, PackageContent>> {
   const metas: Meta[] = [];
   for (const { path, location } of await listCatalogFiles(source)) {
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;

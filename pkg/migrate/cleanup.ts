@@ -1,5 +1,5 @@
 import { CLUSTER_EXTENSION } from "../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import {
   ANNOTATION_BACKUP_DIGEST,
   ANNOTATION_OPERATOR_GROUP_BACKUP,
@@ -53,9 +53,9 @@ export async function findLeftovers(migrated: MigratedExtension, { client, opera
   const csv = backup.csv.metadata.name;
   const plans = await installPlans(client, { namespace, csv, packageName }, signal);
   const operator = await readOrNone(client, { apiVersion: `${CLASSIC_GROUP}/v1`, kind: "Operator", name: `${packageName}.${namespace}` });
-  const groups = operatorGroup && group ? await unneeded(client, group, signal) : [];
+  const groups = operatorGroup && group ? await requireUnneeded(client, group, signal) : [];
   const found = [...marked, ...copies.filter((copy) => copy.metadata.name === csv), ...plans, ...(operator ? [operator] : []), ...groups];
-  return found.map((object) => ({ ref: refOf(object), uid: object.metadata.uid }));
+  return found.map((object) => ({ ref: toObjectRef(object), uid: object.metadata.uid }));
 }
 
 /** Deletes the leftovers, then the backups. Keeps the annotation with the Subscription that the extension came from. */
@@ -103,8 +103,8 @@ function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: str
 }
 
 /** @throws Error if another Subscription or ClusterServiceVersion of the namespace needs the OperatorGroup */
-async function unneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
-  const live = await readOrNone(client, refOf(group));
+async function requireUnneeded(client: Client, group: KubeObject, signal: AbortSignal): Promise<KubeObject[]> {
+  const live = await readOrNone(client, toObjectRef(group));
   if (!live) return [];
   const { subscriptions, csvs } = await readOlmV0Cluster(client, signal);
   const others = [...subscriptions, ...csvs].filter(({ metadata }) => metadata.namespace === group.metadata.namespace);

@@ -39,7 +39,7 @@ function apiName(api: unknown): string {
 
 /** OLM v0 writes `{"properties": [...]}`; bundles contain only the list. */
 function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[] {
-  return PROPERTIES.flatMap((key) => propertiesIn(annotations[key])).flatMap(({ type, value }) => {
+  return PROPERTIES.flatMap((key) => readProperties(annotations[key])).flatMap(({ type, value }) => {
     const content = parsed(value);
     if (type === "olm.package.required")
       return [
@@ -50,19 +50,21 @@ function stated({ metadata: { annotations = {} } }: KubeObject): CsvDependency[]
       ];
     if (type === "olm.gvk.required") return [{ text: `API ${apiKey(content, true)}`, keys: [`api:${apiKey(content)}`] }];
     if (type !== "olm.constraint") return [];
-    return [{ text: `constraint ${getNonEmptyText(content, "failureMessage") ?? value.slice(0, 80)}`, keys: constraintKeys(content, 0) }];
+    return [
+      { text: `constraint ${getNonEmptyText(content, "failureMessage") ?? value.slice(0, 80)}`, keys: listConstraintKeys(content, 0) },
+    ];
   });
 }
 
 /** Returns the keys that could satisfy a constraint at any depth, without negated ones. */
-function constraintKeys(constraint: unknown, depth: number): string[] {
+function listConstraintKeys(constraint: unknown, depth: number): string[] {
   if (!isObject(constraint) || depth > MAX_DEPTH) return [];
   const { package: named, gvk } = constraint;
   return [
     ...(isObject(named) ? [`package:${getNonEmptyText(named, "packageName") ?? ""}`] : []),
     ...(isObject(gvk) ? [`api:${apiKey(gvk)}`] : []),
     ...["all", "any"].flatMap((member) =>
-      objectsAt(objectAt(constraint, member), "constraints").flatMap((inner) => constraintKeys(inner, depth + 1)),
+      objectsAt(objectAt(constraint, member), "constraints").flatMap((inner) => listConstraintKeys(inner, depth + 1)),
     ),
   ];
 }
@@ -72,7 +74,7 @@ function apiKey(api: unknown, isShort = false): string {
   return (isShort ? parts.filter((part) => part !== undefined) : parts.map((part) => part ?? "")).join("/");
 }
 
-function propertiesIn(text: string | undefined): { type: string; value: string }[] {
+function readProperties(text: string | undefined): { type: string; value: string }[] {
   if (text === undefined) return [];
   try {
     const list: unknown = objectAt({ all: JSON.parse(text) as unknown }, "all")["properties"];
@@ -152,7 +154,7 @@ export function parseInstalledCsv(object: KubeObject): InstalledCsv {
     definitions: owned.flatMap((crd) => getNonEmptyText(crd, "name") ?? []),
     dependencies: needed.map(({ text }) => text),
     requires: needed.flatMap(({ keys }) => keys),
-    provides: owned.flatMap((crd) => providedKeys(crd)),
+    provides: owned.flatMap((crd) => listProvidedKeys(crd)),
     apiServices: [...new Set(objectsAt(apis, "owned").map(apiName))],
     webhooks: webhooks.map((webhook) => getNonEmptyText(webhook, "generateName") ?? getNonEmptyText(webhook, "type") ?? ""),
     converts: [
@@ -172,7 +174,7 @@ export function isCopiedCsv(object: KubeObject): boolean {
 }
 
 /** The name of a definition is its plural and its group. */
-function providedKeys(crd: JsonObject): string[] {
+function listProvidedKeys(crd: JsonObject): string[] {
   const [name = "", version, kind] = [getNonEmptyText(crd, "name"), getNonEmptyText(crd, "version"), getNonEmptyText(crd, "kind")];
   return [`crd:${name}`, `api:${name.slice(name.indexOf(".") + 1)}/${version ?? ""}/${kind ?? ""}`];
 }

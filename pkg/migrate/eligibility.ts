@@ -20,7 +20,7 @@ import { getSubscriptionKey, type Subscription } from "./subscription.ts";
  * Prefers the catalog with the image of the CatalogSource, then the one with its name, then the one with the highest priority, then the first by
  * name.
  */
-function chosenOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: EligibilityInput): BundleOffer | undefined {
+function chooseOffer({ channel, source }: Subscription, { csv, offers, sourceImage }: EligibilityInput): BundleOffer | undefined {
   const isImage = ({ catalogImage }: BundleOffer): number => Number(sourceImage !== undefined && catalogImage === sourceImage);
   const bundles = csv ? findSameBundles(offers, csv) : [];
   const fitting = bundles.filter(({ channels }) => channel === undefined || channels.includes(channel));
@@ -43,7 +43,7 @@ export function decideEligibility(subscription: Subscription, around: Eligibilit
   if (conflict) return { state: "Conflict", reasons: [conflict], remarks };
   const blocks = runChecks(BLOCKS, subscription, around);
   if (blocks.length > 0) return { state: "Ineligible", reasons: blocks, remarks };
-  return { state: "Eligible", reasons: [], remarks, offer: chosenOffer(subscription, around) };
+  return { state: "Eligible", reasons: [], remarks, offer: chooseOffer(subscription, around) };
 }
 
 /** Returns the verdict on an extension whose Subscription no longer exists; undefined if it came from none, or the Subscription exists. */

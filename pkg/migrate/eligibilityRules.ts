@@ -140,7 +140,7 @@ export const SUBSCRIPTION_BLOCKS = {
         };
   },
   NotSettled: (subscription, around) => {
-    const text = unsettled(subscription, around);
+    const text = findPendingChange(subscription, around);
     return text === undefined ? undefined : { text, next: WAIT };
   },
   OperatorGroupUnclear: ({ namespace }, { csv, groups }) => {
@@ -182,7 +182,7 @@ export const SUBSCRIPTION_BLOCKS = {
 export type SubscriptionBlock = keyof typeof SUBSCRIPTION_BLOCKS;
 
 /** Returns why the installed version may change at any moment; undefined if it is stable. */
-function unsettled(subscription: Subscription, { csv, csvs, planPhase }: EligibilityInput): string | undefined {
+function findPendingChange(subscription: Subscription, { csv, csvs, planPhase }: EligibilityInput): string | undefined {
   const { state, isDeleted, installedCsv, currentCsv } = subscription;
   if (isDeleted) return "the Subscription is being deleted";
   if (!csv) return undefined;

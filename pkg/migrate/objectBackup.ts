@@ -1,4 +1,4 @@
-import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject, type ObjectMeta } from "../api/k8s.ts";
 import { BACKUP_MAX_BYTES, CLASSIC_GROUP } from "../api/migration.ts";
 import { isObject } from "../golang/members.ts";
 
@@ -56,7 +56,7 @@ export function validateBackup(value: unknown, { kind, namespace, name }: Expect
   const { metadata } = object;
   const isIt =
     object.kind === kind &&
-    groupOf(object.apiVersion ?? "") === CLASSIC_GROUP &&
+    getGroup(object.apiVersion ?? "") === CLASSIC_GROUP &&
     metadata?.namespace === namespace &&
     (name === undefined ? typeof metadata.name === "string" : metadata.name === name);
   if (!isIt)

@@ -1,4 +1,4 @@
-import { groupOf, type ObjectRef } from "../api/k8s.ts";
+import { getGroup, type ObjectRef } from "../api/k8s.ts";
 import type { FieldChange } from "../release/diff.ts";
 import type { PodChange } from "../release/liveOrder.ts";
 
@@ -66,7 +66,7 @@ export function keepPodAnnotations(
     )
       return object;
     const { apiVersion, kind, namespace, name } = object.ref;
-    const target = { group: groupOf(apiVersion), kind, ...(namespace === undefined ? {} : { namespace }), name };
+    const target = { group: getGroup(apiVersion), kind, ...(namespace === undefined ? {} : { namespace }), name };
     kept.push({
       paths: known.map((key) => `/spec/template/metadata/annotations/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`),
       target,

@@ -1,5 +1,5 @@
 import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
-import { groupOf, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, refOf } from "../api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { CLASSIC_GROUP, getComponentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
 import { objectAt } from "../golang/members.ts";
 import { isCrd } from "../release/identity.ts";
@@ -48,7 +48,7 @@ export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): 
   const conversion = objectAt(objectAt(object, "spec"), "conversion");
   const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
   return {
-    ref: refOf(object),
+    ref: toObjectRef(object),
     uid,
     labels: Object.fromEntries(found),
     ownerReferences: ownerReferences.filter((reference) => names(reference, csv)),
@@ -141,5 +141,5 @@ export function hasExtensionMarks({ metadata }: KubeObject, { name, uid }: Pick<
 }
 
 function names({ apiVersion, kind, name }: OwnerReference, csv: Pick<MarkedBy, "name">): boolean {
-  return groupOf(apiVersion) === CLASSIC_GROUP && kind === "ClusterServiceVersion" && name === csv.name;
+  return getGroup(apiVersion) === CLASSIC_GROUP && kind === "ClusterServiceVersion" && name === csv.name;
 }

@@ -15,12 +15,12 @@ const MAX_PACKAGES = 5_000;
  * @throws Error if a folder cannot be read or exceeds the limits
  */
 export async function findPackageFolders(root: string): Promise<Map<string, PackageFolder>> {
-  const files = await filesIn(root);
+  const files = await readFiles(root);
   if (findPackageManifests(files).size > 0) return new Map([[root, await packageFolder(root, files)]]);
   const packages = new Map<string, PackageFolder>();
-  for (const name of await foldersIn(root)) {
+  for (const name of await listFolders(root)) {
     const path = join(root, name);
-    const own = await filesIn(path);
+    const own = await readFiles(path);
     if (findPackageManifests(own).size > 0) packages.set(path, await packageFolder(path, own));
   }
   return packages;
@@ -28,11 +28,11 @@ export async function findPackageFolders(root: string): Promise<Map<string, Pack
 
 async function packageFolder(path: string, files: BundleFiles): Promise<PackageFolder> {
   const versions = new Map<string, BundleFiles>();
-  for (const name of await foldersIn(path)) versions.set(name, await filesIn(join(path, name)));
+  for (const name of await listFolders(path)) versions.set(name, await readFiles(join(path, name)));
   return { files, versions };
 }
 
-async function foldersIn(path: string): Promise<string[]> {
+async function listFolders(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name);
   if (names.length > MAX_PACKAGES) throw new Error(`${goQuote(path)} contains more than ${MAX_PACKAGES} folders`);
@@ -40,7 +40,7 @@ async function foldersIn(path: string): Promise<string[]> {
 }
 
 /** Reads the files directly in a folder, by name. */
-async function filesIn(path: string): Promise<BundleFiles> {
+async function readFiles(path: string): Promise<BundleFiles> {
   const files = new Map<string, Uint8Array>();
   let bytes = 0;
   const entries = await readdir(path, { withFileTypes: true });

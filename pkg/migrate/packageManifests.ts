@@ -1,10 +1,10 @@
 import type { JsonObject } from "../api/k8s.ts";
-import { firstDocument } from "../authoring/render/bundleObjects.ts";
+import { parseFirstDocument } from "../authoring/render/bundleObjects.ts";
 import { type MigrationLevel, migrateMeta } from "../authoring/render/migrate.ts";
 import { type BundleIdentity, type CatalogBundle, renderCatalogBundle } from "../authoring/render/renderBundle.ts";
-import { packageDescription } from "../authoring/template/semverTemplate.ts";
+import { readPackageDescription } from "../authoring/template/semverTemplate.ts";
 import type { BundleFiles } from "../bundle/types.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
 import { findMember, getListMember, getObjectMembers, getTextMember, isObject, objectAt } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -50,7 +50,7 @@ function packageManifestIn(files: BundleFiles): PackageManifest {
 function manifestIn(content: Uint8Array): PackageManifest | undefined {
   let document: unknown;
   try {
-    ({ document } = firstDocument(content));
+    ({ document } = parseFirstDocument(content));
   } catch {
     return undefined;
   }
@@ -105,7 +105,7 @@ function packageVersions(
           `folders ${goQuote(same.folder)} and ${goQuote(folder)} contain the same version ${goQuote(found.version)} or name: each version must have its own ClusterServiceVersion`,
         );
     } catch (err) {
-      faults.push(`folder ${goQuote(folder)}: ${messageOf(err)}`);
+      faults.push(`folder ${goQuote(folder)}: ${getErrorMessage(err)}`);
     }
   }
   return { versions, faults };
@@ -127,11 +127,11 @@ function versionIn(
   const { csv, meta } = rendered;
   if (meta.name === "") throw new Error("its ClusterServiceVersion has no name");
   const spec = objectAt(csv, "spec");
-  return { folder, rendered, entry: entryOf(meta.name, csv), version: getTextMember(spec, "version"), files: bundle };
+  return { folder, rendered, entry: readEntry(meta.name, csv), version: getTextMember(spec, "version"), files: bundle };
 }
 
 /** Returns the upgrade edges that a ClusterServiceVersion states. */
-function entryOf(name: string, csv: JsonObject): ChannelEntry {
+function readEntry(name: string, csv: JsonObject): ChannelEntry {
   const spec = objectAt(csv, "spec");
   const replaces = getTextMember(spec, "replaces");
   const skips = getListMember(spec, "skips").filter((skip): skip is string => typeof skip === "string" && skip !== "");
@@ -162,7 +162,7 @@ function bundleFiles({ packageName, channels, defaultChannel }: PackageManifest,
 
 function isCsv(content: Uint8Array): boolean {
   try {
-    const { document } = firstDocument(content);
+    const { document } = parseFirstDocument(content);
     return isObject(document) && document["kind"] === "ClusterServiceVersion";
   } catch {
     return false;
@@ -206,9 +206,9 @@ type Versions = ReadonlyMap<string, PackageVersion>;
 export function migratePackage(folder: PackageFolder, { imageOf, level }: PackageMigration): MigratedPackage {
   const manifest = packageManifestIn(folder.files);
   const { versions, faults } = packageVersions(manifest, folder.versions, imageOf);
-  const channels = manifest.channels.map((channel) => ({ channel, members: membersOf(channel, versions) }));
+  const channels = manifest.channels.map((channel) => ({ channel, members: listChannelMembers(channel, versions) }));
   const used = new Set(channels.flatMap(({ members }) => members.map(({ entry }) => entry.name)));
-  const all = [...manifestFaults(manifest, versions), ...faults, ...replacedFaults(versions)];
+  const all = [...findManifestErrors(manifest, versions), ...faults, ...findReplacedErrors(versions)];
   const left = [...versions.values()].filter(({ entry }) => !used.has(entry.name));
   const warnings = [
     ...left.map(({ folder: from, entry }) => `folder ${goQuote(from)}: ${entry.name} is in no channel, so it is omitted`),
@@ -232,7 +232,7 @@ export function migratePackage(folder: PackageFolder, { imageOf, level }: Packag
 }
 
 /** Returns problems of the manifest and its references. */
-function manifestFaults({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): string[] {
+function findManifestErrors({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): string[] {
   const faults: string[] = [];
   if (channels.length === 0) faults.push(`package ${goQuote(packageName)} has no channel`);
   const names = new Set<string>();
@@ -252,7 +252,7 @@ function manifestFaults({ packageName, channels, defaultChannel }: PackageManife
 }
 
 /** Stricter than file-based catalogs, in which a replaced version need not exist. */
-function replacedFaults(versions: Versions): string[] {
+function findReplacedErrors(versions: Versions): string[] {
   return [...versions.values()].flatMap(({ entry: { name, replaces } }) =>
     replaces === undefined || versions.has(replaces)
       ? []
@@ -261,7 +261,7 @@ function replacedFaults(versions: Versions): string[] {
 }
 
 /** Returns the newest version of a channel and all its predecessors, in ascending order. */
-function membersOf({ currentCSV }: ManifestChannel, versions: Versions): PackageVersion[] {
+function listChannelMembers({ currentCSV }: ManifestChannel, versions: Versions): PackageVersion[] {
   const found = new Map<string, PackageVersion>();
   const open = [currentCSV];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
@@ -289,7 +289,7 @@ function versionFrom(text: string): Version | undefined {
 
 function packageMeta({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): Meta {
   const newest = versions.get(channels.find(({ name }) => name === defaultChannel)?.currentCSV ?? "");
-  const described = newest ? packageDescription(newest.rendered.csv) : {};
+  const described = newest ? readPackageDescription(newest.rendered.csv) : {};
   return {
     schema: "olm.package",
     package: "",

@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION } from "../api/migration.ts";
 import { computeBundlePermissions, mergeRules } from "../installer/bundlePermissions.ts";
 import type { Client } from "../kube/client.ts";
@@ -104,14 +104,14 @@ export async function planConversion(source: ConversionSource, settings: Convers
   );
   const held = new Set(objects.map(({ ref }) => objectKey(ref)));
   const classic = await listOlmV0Objects(client, csv, plan.objects, signal);
-  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => describeLeftover(refOf(object)));
+  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => describeLeftover(toObjectRef(object)));
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
   const findings = [
     ...plan.findings,
-    ...(await accountFindings(rights, source, settings)),
+    ...(await checkAccount(rights, source, settings)),
     ...findBackupFaults(source).map((text) => ({ kind: "backup" as const, text })),
   ];
-  const notes = [...plan.notes, ...warnings, ...kept.map(keptNote)];
+  const notes = [...plan.notes, ...warnings, ...kept.map(formatKept)];
   return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
 }
 
@@ -123,7 +123,7 @@ function keeping(source: ConversionSource, kept: readonly KeptFields[]): Convers
   return { ...source, extension: { ...extension, spec: { ...extension.spec, drift: { ignore } } } };
 }
 
-function keptNote({ paths, target: { kind, name } }: KeptFields): string {
+function formatKept({ paths, target: { kind, name } }: KeptFields): string {
   return `spec.drift.ignore keeps annotations of the Pods of ${kind} ${name} that differ in the bundle, so that no Pod restarts; remove it after the first upgrade: ${paths.join(", ")}`;
 }
 
@@ -176,7 +176,7 @@ async function rightsOf(
 }
 
 /** Returns findings if the ServiceAccount does not exist but must, or if objects to create already exist with another owner. */
-async function accountFindings(
+async function checkAccount(
   rights: readonly KubeObject[],
   { extension }: ConversionSource,
   { client, createsServiceAccount, signal }: ConversionSettings,
@@ -188,7 +188,7 @@ async function accountFindings(
     const text = `${describeObject(account)} does not exist: --create-service-account creates one with the permissions that the bundle needs`;
     return [{ kind: "permissions", text }];
   }
-  const found = await Promise.all(rights.map((object) => client.get(refOf(object), { metadataOnly: true, signal })));
+  const found = await Promise.all(rights.map((object) => client.get(toObjectRef(object), { metadataOnly: true, signal })));
   const foreign = found
     .filter((object) => object !== undefined)
     .filter(({ metadata }) => metadata.labels?.[LABEL_MIGRATION] !== extension.metadata.name);

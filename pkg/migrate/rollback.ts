@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { LABEL_MIGRATION, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
 import type { Client } from "../kube/client.ts";
 import { describeObject } from "../release/identity.ts";
@@ -87,7 +87,7 @@ export async function rollBackConversion(
     };
   });
   done(`${CLUSTER_EXTENSION} ${name} is deleted`);
-  await removeRights(client, extension, signal);
+  await removePermissions(client, extension, signal);
   await client.delete(getBackupRef(name, extension.spec.namespace));
 }
 
@@ -109,7 +109,7 @@ async function suspend(
 
 /** The restored status tells OLM v0 that the version is installed, so it does not reinstall. @returns the live object */
 async function restore(client: Client, backup: KubeObject, done: (what: string) => void): Promise<KubeObject> {
-  const ref = refOf(backup);
+  const ref = toObjectRef(backup);
   const live = await readOrNone(client, ref);
   if (live) return live;
   const { object, status } = splitBackup(backup);
@@ -120,7 +120,7 @@ async function restore(client: Client, backup: KubeObject, done: (what: string) 
 }
 
 /** Removes only objects with the label of the conversion. */
-async function removeRights(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
+async function removePermissions(client: Client, extension: ClusterExtension, signal: AbortSignal): Promise<void> {
   const made = await listLabelledObjects(client, `${LABEL_MIGRATION}=${extension.metadata.name}`, [], signal);
   for (const { apiVersion, kind, metadata } of made.toReversed()) {
     if (kind === "Secret") continue;

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, ConditionType, Reason } from "../api/constants.ts";
-import { type ObjectRef, refOf } from "../api/k8s.ts";
+import { type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import {
   ANNOTATION_BACKUP_DIGEST,
   ANNOTATION_OPERATOR_GROUP_BACKUP,
@@ -36,7 +36,7 @@ import { WaitTimeoutError, waitFor } from "./poll.ts";
 import { parseSubscription } from "./subscription.ts";
 
 /** Returns the current OLM v0 marks on the objects of a ClusterServiceVersion, without objects that do not exist yet. */
-async function marksToRemove(
+async function findMarksToRemove(
   client: Client,
   objects: readonly ConvertedObject[],
   csv: MarkedBy,
@@ -240,14 +240,14 @@ class ConversionRun {
   async #backUp(): Promise<void> {
     const { source, csv, objects } = this.#conversion;
     const { client, signal } = this.#options;
-    const marks = await marksToRemove(client, objects, csv, signal);
+    const marks = await findMarksToRemove(client, objects, csv, signal);
     this.#marks = marks;
     await this.#annotate({ [ANNOTATION_BACKUP_DIGEST]: await keepBackup(client, this.#name, this.#namespace, { csv: source.csv, marks }) });
   }
 
   async #unsubscribe(): Promise<void> {
     const { client, signal } = this.#options;
-    await deleteOrphaning(client, refOf(this.#conversion.source.subscription), signal);
+    await deleteOrphaning(client, toObjectRef(this.#conversion.source.subscription), signal);
   }
 
   async #mark(): Promise<void> {
@@ -258,7 +258,7 @@ class ConversionRun {
   /** Marks the objects again: until the ClusterServiceVersion was gone, OLM v0 may have restored its marks. */
   async #detach(): Promise<void> {
     const { client, signal } = this.#options;
-    await deleteOrphaning(client, refOf(this.#conversion.source.csv), signal);
+    await deleteOrphaning(client, toObjectRef(this.#conversion.source.csv), signal);
     await keepConverting(client, this.#marks);
     await this.#mark();
   }

@@ -1,4 +1,4 @@
-import { groupOf, type JsonObject, type KubeObject, versionOf } from "../api/k8s.ts";
+import { getGroup, getVersion, type JsonObject, type KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 
@@ -41,8 +41,8 @@ export const SUBSCRIPTION_VERSIONS = ["v1alpha1", "v1"] as const;
 export function parseSubscription(object: KubeObject): Subscription {
   const { apiVersion, kind, metadata } = object;
   const { name, namespace = "", uid, annotations } = metadata;
-  const isKnown = SUBSCRIPTION_VERSIONS.some((version) => version === versionOf(apiVersion));
-  if (kind !== "Subscription" || groupOf(apiVersion) !== CLASSIC_GROUP || !isKnown)
+  const isKnown = SUBSCRIPTION_VERSIONS.some((version) => version === getVersion(apiVersion));
+  if (kind !== "Subscription" || getGroup(apiVersion) !== CLASSIC_GROUP || !isKnown)
     throw new Error(
       `${kind} (${apiVersion}) "${name}" is not a Subscription of ${CLASSIC_GROUP}/${SUBSCRIPTION_VERSIONS.join(` or ${CLASSIC_GROUP}/`)}`,
     );
@@ -68,7 +68,7 @@ export function parseSubscription(object: KubeObject): Subscription {
     isDeleted: metadata.deletionTimestamp !== undefined,
     needsApproval: conditions.some((condition) => condition["reason"] === "RequiresApproval"),
     plan: getNonEmptyText(objectAt(status, "installPlanRef"), "name"),
-    troubles: conditions.flatMap((condition) => troubleOf(condition) ?? []),
+    troubles: conditions.flatMap((condition) => findTrouble(condition) ?? []),
     config: objectAt(spec, "config"),
     generatedBy: annotations?.["olm.generated-by"],
   };
@@ -84,7 +84,7 @@ const TROUBLES: ReadonlySet<string> = new Set([
 ]);
 const TROUBLE_MAX = 200;
 
-function troubleOf(condition: JsonObject): string | undefined {
+function findTrouble(condition: JsonObject): string | undefined {
   const type = getNonEmptyText(condition, "type") ?? "";
   if (!TROUBLES.has(type)) return undefined;
   const message = getNonEmptyText(condition, "message") ?? getNonEmptyText(condition, "reason");

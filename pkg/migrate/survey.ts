@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Csv } from "../bundle/types.ts";
-import { messageOf, TerminalError } from "../errors/errors.ts";
+import { getErrorMessage, TerminalError } from "../errors/errors.ts";
 import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { bundleConfig } from "../render/config.ts";
@@ -22,7 +22,7 @@ const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configurati
  * Returns why an extension with the install modes of a ClusterServiceVersion cannot have a configuration, on one line; undefined if it can. OLM
  * v0 silently accepts unknown fields in `spec.config`.
  */
-function configFault(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
+function findConfigError(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
   if (Object.keys(inline).length === 0) return undefined;
   const read = { spec: { installModes: objectsAt(objectAt(csv, "spec"), "installModes") } } as unknown as Csv;
   try {
@@ -30,7 +30,7 @@ function configFault(csv: KubeObject, inline: JsonObject, installNamespace: stri
     return undefined;
   } catch (err) {
     if (!(err instanceof TerminalError)) throw err;
-    return messageOf(err).replace(PREFIX, "").replaceAll(/\s+/g, " ").trim();
+    return getErrorMessage(err).replace(PREFIX, "").replaceAll(/\s+/g, " ").trim();
   }
 }
 
@@ -93,10 +93,10 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const cluster = await readOlmV0Cluster(client, signal);
   const isMeant = (one: { namespace?: string; name: string }): boolean =>
     (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
-  const readings = cluster.subscriptions.map(readingOf);
+  const readings = cluster.subscriptions.map(readSubscription);
   const known = readings.flatMap(({ subscription }) => subscription ?? []);
   const meant = readings.filter(({ object }) => isMeant(object.metadata));
-  const migrated = migratedOf(cluster, known).filter(isMeant);
+  const migrated = listMigratedWithoutSubscription(cluster, known).filter(isMeant);
   requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
   const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
   const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell }));
@@ -117,16 +117,16 @@ interface Reading {
   readonly fault?: string;
 }
 
-function readingOf(object: KubeObject): Reading {
+function readSubscription(object: KubeObject): Reading {
   try {
     return { object, subscription: parseSubscription(object) };
   } catch (err) {
-    return { object, fault: messageOf(err) };
+    return { object, fault: getErrorMessage(err) };
   }
 }
 
 /** Returns converted extensions whose Subscription no longer exists. */
-function migratedOf({ extensions }: OlmV0Cluster, known: readonly Subscription[]): SurveyedSubscription[] {
+function listMigratedWithoutSubscription({ extensions }: OlmV0Cluster, known: readonly Subscription[]): SurveyedSubscription[] {
   return extensions.flatMap((object): SurveyedSubscription[] => {
     const extension = toKnownExtension(object);
     const verdict = checkMigrated(extension, known);
@@ -166,16 +166,16 @@ async function surveyed(
     reportsConditions: csv ? await reportsConditions(request.client, csv) : false,
     extensionName,
     planPhase: await readPlanPhase(request.client, subscription),
-    configFault: csvObject && configFault(csvObject, buildConfiguration(subscription, read[0]), namespace),
+    configFault: csvObject && findConfigError(csvObject, buildConfiguration(subscription, read[0]), namespace),
     sourceImage: from && getNonEmptyText(from["spec"], "image"),
   });
   const found = { namespace, name, packageName, version: csv?.version ?? "", approval, verdict };
   if (!csvObject || !verdict.offer) return found;
   const parts = { subscription: object, csv: csvObject, group: groups[0], offer: verdict.offer };
-  return { ...found, eligible: eligibleOf(parts, extensionName, request.serviceAccount) };
+  return { ...found, eligible: planEligible(parts, extensionName, request.serviceAccount) };
 }
 
-function eligibleOf(parts: Omit<Eligible, "extension">, name: string, serviceAccount = `${name}-installer`): Eligible {
+function planEligible(parts: Omit<Eligible, "extension">, name: string, serviceAccount = `${name}-installer`): Eligible {
   const subscription = parseSubscription(parts.subscription);
   const group = parts.group && parseOperatorGroup(parts.group);
   return { ...parts, extension: buildExtension({ name, subscription, group, offer: parts.offer, serviceAccount }) };

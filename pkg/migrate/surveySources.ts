@@ -112,12 +112,17 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
     text: "",
     next: "",
     catalog,
-    notes: [...notes, ...(await absences(request, source, image, cluster))],
+    notes: [...notes, ...(await findMissingBundles(request, source, image, cluster))],
   };
 }
 
 /** Returns installed bundles of a CatalogSource that its image no longer contains, one sentence each; or why this is unknown. */
-async function absences(request: SourcesRequest, source: OlmV0CatalogSource, image: string, cluster: OlmV0Cluster): Promise<string[]> {
+async function findMissingBundles(
+  request: SourcesRequest,
+  source: OlmV0CatalogSource,
+  image: string,
+  cluster: OlmV0Cluster,
+): Promise<string[]> {
   const { client, reader, signal, tell } = request;
   const from = cluster.subscriptions
     .flatMap(readable)

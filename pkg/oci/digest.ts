@@ -6,7 +6,7 @@ function hashFor(digest: string): Hash {
 }
 
 /** Returns the digest of `bytes` with the algorithm of `like` (default: sha256). */
-export function digestOf(bytes: Uint8Array | string, like = "sha256:"): string {
+export function computeDigest(bytes: Uint8Array | string, like = "sha256:"): string {
   const algorithm = like.slice(0, like.indexOf(":"));
   return `${algorithm}:${createHash(algorithm).update(bytes).digest("hex")}`;
 }

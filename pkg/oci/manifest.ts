@@ -113,7 +113,7 @@ export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descript
  * because content of catalogs and bundles is for clusters.
  * @param arch process.arch
  */
-export function platformOf(arch: NodeJS.Architecture): WantedPlatform {
+export function getPlatform(arch: NodeJS.Architecture): WantedPlatform {
   const names: Partial<Record<NodeJS.Architecture, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le", loong64: "loong64" };
   const architecture = names[arch] ?? arch;
   const variants = architecture === "arm64" ? ["v8", ""] : architecture === "arm" ? ["v7", "v6", "v5", ""] : [""];

@@ -37,13 +37,13 @@ export function parsePullReference(text: string): Reference {
 }
 
 /** Returns "registry/repository". */
-export function nameOf(ref: Reference): string {
+export function formatRepository(ref: Reference): string {
   return `${ref.registry}/${ref.repository}`;
 }
 
 /** Formats a reference. */
 export function formatReference(ref: Reference): string {
-  return nameOf(ref) + (ref.tag === undefined ? "" : `:${ref.tag}`) + (ref.digest === undefined ? "" : `@${ref.digest}`);
+  return formatRepository(ref) + (ref.tag === undefined ? "" : `:${ref.tag}`) + (ref.digest === undefined ? "" : `@${ref.digest}`);
 }
 
 /** Formats a reference as docker displays it: without "docker.io/" and "docker.io/library/". */
@@ -56,7 +56,7 @@ export function familiarText(ref: Reference): string {
 
 /** Formats a reference with a digest: "registry/repository@digest". */
 export function formatCanonical(ref: Reference, digest: string): string {
-  return `${nameOf(ref)}@${digest}`;
+  return `${formatRepository(ref)}@${digest}`;
 }
 
 /** Parses a reference; returns the reason if the text is invalid. */

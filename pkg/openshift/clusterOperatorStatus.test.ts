@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "./clusterOperatorStatus.ts";
+import { buildClusterOperatorStatus, type OperatorInputs, type OperatorStatus } from "./clusterOperatorStatus.ts";
 import { type NewOperatorCondition, readKeptConditions } from "./operatorConditions.ts";
 
 const START = Date.parse("2026-01-02T03:04:05.000Z");
@@ -32,8 +32,8 @@ function conditionOf({ status }: OperatorStatus, type: string): Record<string, u
   return (status["conditions"] as Record<string, unknown>[]).find((condition) => condition["type"] === type);
 }
 
-describe("clusterOperatorStatus without a previous status", () => {
-  const first = clusterOperatorStatus(undefined, inputs(), at(0));
+describe("buildClusterOperatorStatus without a previous status", () => {
+  const first = buildClusterOperatorStatus(undefined, inputs(), at(0));
 
   test("returns the five conditions, the version and the related objects", () => {
     expect(first.status).toMatchObject({ versions: [{ name: "operator", version: "4.18.0" }], relatedObjects });
@@ -65,18 +65,18 @@ describe("clusterOperatorStatus without a previous status", () => {
   });
 
   test("reports no change for the same inputs", () => {
-    const again = clusterOperatorStatus(structuredClone(first.status), inputs(), at(600));
+    const again = buildClusterOperatorStatus(structuredClone(first.status), inputs(), at(600));
     expect(again).toEqual({ status: first.status, changed: undefined, versionChanged: undefined, nextCheckAfterMs: undefined });
   });
 });
 
-describe("clusterOperatorStatus times", () => {
-  const first = clusterOperatorStatus({}, inputs(), at(0)).status;
+describe("buildClusterOperatorStatus times", () => {
+  const first = buildClusterOperatorStatus({}, inputs(), at(0)).status;
 
   test("change only with the status", () => {
     const blocked = (message: string) =>
       inputs({ conditions: fineBut({ InstalledOLMOperatorsUpgradeable: ["False", "IncompatibleOperatorsInstalled", message] }) });
-    const second = clusterOperatorStatus(first, blocked("one"), at(10));
+    const second = buildClusterOperatorStatus(first, blocked("one"), at(10));
     expect(conditionOf(second, "Upgradeable")).toEqual({
       type: "Upgradeable",
       status: "False",
@@ -85,39 +85,39 @@ describe("clusterOperatorStatus times", () => {
       lastTransitionTime: time(10),
     });
     expect(second.changed).toBe('Upgradeable changed from True to False ("InstalledOLMOperatorsUpgradeable: one")');
-    const third = clusterOperatorStatus(second.status, blocked("two"), at(20));
+    const third = buildClusterOperatorStatus(second.status, blocked("two"), at(20));
     expect(conditionOf(third, "Upgradeable")).toMatchObject({ status: "False", lastTransitionTime: time(10) });
     expect(third.changed).toBe(
       'Upgradeable message changed from "InstalledOLMOperatorsUpgradeable: one" to "InstalledOLMOperatorsUpgradeable: two"',
     );
-    const fourth = clusterOperatorStatus(third.status, inputs(), at(30));
+    const fourth = buildClusterOperatorStatus(third.status, inputs(), at(30));
     expect(conditionOf(fourth, "Upgradeable")).toMatchObject({ status: "True", message: "All is well", lastTransitionTime: time(30) });
   });
 
   test("of a degraded part survive a restart", () => {
     const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
-    const young = clusterOperatorStatus(first, failing, at(10));
+    const young = buildClusterOperatorStatus(first, failing, at(10));
     expect(conditionOf(young, "Degraded")).toMatchObject({ status: "False", message: "ADegraded: x" });
     expect(young.nextCheckAfterMs).toBe(120_001);
-    const restarted = clusterOperatorStatus(JSON.parse(JSON.stringify(young.status)), failing, at(130));
+    const restarted = buildClusterOperatorStatus(JSON.parse(JSON.stringify(young.status)), failing, at(130));
     expect(conditionOf(restarted, "Degraded")).toMatchObject({ status: "False" });
     expect(restarted.changed).toBeUndefined();
     expect(restarted.nextCheckAfterMs).toBe(1);
-    const old = clusterOperatorStatus(restarted.status, failing, at(131));
+    const old = buildClusterOperatorStatus(restarted.status, failing, at(131));
     expect(conditionOf(old, "Degraded")).toMatchObject({ status: "True", reason: "A_SyncError", lastTransitionTime: time(131) });
     expect(old.nextCheckAfterMs).toBeUndefined();
   });
 
   test("of a rollout set the time of the next check", () => {
     const rolling = inputs({ conditions: fineBut({ AProgressing: ["True", "Deploying", "Waiting"] }) });
-    expect(clusterOperatorStatus(first, rolling, at(10)).nextCheckAfterMs).toBe(15 * 60_000 + 1);
+    expect(buildClusterOperatorStatus(first, rolling, at(10)).nextCheckAfterMs).toBe(15 * 60_000 + 1);
   });
 });
 
-describe("clusterOperatorStatus during a cluster upgrade", () => {
-  const old = clusterOperatorStatus({}, inputs({ operatorVersion: "4.18.0", releaseVersion: "4.18.0" }), at(0)).status;
+describe("buildClusterOperatorStatus during a cluster upgrade", () => {
+  const old = buildClusterOperatorStatus({}, inputs({ operatorVersion: "4.18.0", releaseVersion: "4.18.0" }), at(0)).status;
   const newer = inputs({ operatorVersion: "4.19.0", releaseVersion: "4.19.0" });
-  const first = clusterOperatorStatus(old, newer, at(10));
+  const first = buildClusterOperatorStatus(old, newer, at(10));
 
   test("is Progressing for exactly one update", () => {
     expect(conditionOf(first, "Progressing")).toEqual({
@@ -132,14 +132,14 @@ describe("clusterOperatorStatus during a cluster upgrade", () => {
       'status.versions changed from [{"name":"operator","version":"4.18.0"}] to [{"name":"operator","version":"4.19.0"}]',
     );
     expect(first.nextCheckAfterMs).toBe(1_000);
-    const second = clusterOperatorStatus(first.status, newer, at(11));
+    const second = buildClusterOperatorStatus(first.status, newer, at(11));
     expect(conditionOf(second, "Progressing")).toMatchObject({ status: "False", reason: "AsExpected", lastTransitionTime: time(11) });
     expect(second.versionChanged).toBeUndefined();
   });
 
   test("stays Progressing while the old version runs", () => {
     const behind = inputs({ operatorVersion: "4.18.0", releaseVersion: "4.19.0" });
-    const status = clusterOperatorStatus(clusterOperatorStatus(old, behind, at(10)).status, behind, at(500));
+    const status = buildClusterOperatorStatus(buildClusterOperatorStatus(old, behind, at(10)).status, behind, at(500));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress", lastTransitionTime: time(10) });
   });
 
@@ -158,11 +158,13 @@ describe("clusterOperatorStatus during a cluster upgrade", () => {
       "4.19.0",
     ],
   ] as const)("is not Progressing with %s", ([, before, releaseVersion]) => {
-    expect(conditionOf(clusterOperatorStatus(before, inputs({ releaseVersion }), at(0)), "Progressing")).toMatchObject({ status: "False" });
+    expect(conditionOf(buildClusterOperatorStatus(before, inputs({ releaseVersion }), at(0)), "Progressing")).toMatchObject({
+      status: "False",
+    });
   });
 
   test("is Progressing when only other versions are known", () => {
-    const status = clusterOperatorStatus({ versions: [{ name: "operand", version: "4.19.0" }] }, newer, at(0));
+    const status = buildClusterOperatorStatus({ versions: [{ name: "operand", version: "4.19.0" }] }, newer, at(0));
     expect(conditionOf(status, "Progressing")).toMatchObject({ reason: "UpgradeInProgress" });
     expect(status.status["versions"]).toEqual([
       { name: "operator", version: "4.19.0" },
@@ -171,9 +173,9 @@ describe("clusterOperatorStatus during a cluster upgrade", () => {
   });
 });
 
-test("clusterOperatorStatus sets all conditions to Unknown and keeps the rest while unmanaged", () => {
-  const managed = clusterOperatorStatus({}, inputs(), at(0)).status;
-  const status = clusterOperatorStatus(managed, inputs({ unmanaged: true, releaseVersion: "5.0.0" }), at(10));
+test("buildClusterOperatorStatus sets all conditions to Unknown and keeps the rest while unmanaged", () => {
+  const managed = buildClusterOperatorStatus({}, inputs(), at(0)).status;
+  const status = buildClusterOperatorStatus(managed, inputs({ unmanaged: true, releaseVersion: "5.0.0" }), at(10));
   for (const type of ["Degraded", "Progressing", "Available", "Upgradeable"])
     expect(conditionOf(status, type)).toEqual({ type, status: "Unknown", reason: "Unmanaged", message: "", lastTransitionTime: time(10) });
   const unknownBefore = conditionOf(status, "EvaluationConditionsDetected");
@@ -181,17 +183,17 @@ test("clusterOperatorStatus sets all conditions to Unknown and keeps the rest wh
   expect(status.status).toMatchObject({ versions: managed["versions"], relatedObjects });
 });
 
-test("clusterOperatorStatus keeps conditions and members of other controllers", () => {
+test("buildClusterOperatorStatus keeps conditions and members of other controllers", () => {
   const foreign = { type: "ManagementStateDegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-9) };
   const before = { conditions: [foreign], versions: [{ name: "operand", version: "1" }], extension: { theirs: 1 }, future: { a: [1] } };
-  const { status } = clusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
+  const { status } = buildClusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
   expect(status).toMatchObject({ future: { a: [1] }, extension: { theirs: 1 } });
   expect(status["conditions"]).toHaveLength(6);
   expect((status["conditions"] as object[])[0]).toEqual(foreign);
 });
 
-test("clusterOperatorStatus keeps versions without a running version", () => {
-  const { status, versionChanged } = clusterOperatorStatus(
+test("buildClusterOperatorStatus keeps versions without a running version", () => {
+  const { status, versionChanged } = buildClusterOperatorStatus(
     { versions: [{ name: "operator", version: "4.17.0" }] },
     inputs({ operatorVersion: undefined, releaseVersion: undefined }),
     at(0),
@@ -201,7 +203,7 @@ test("clusterOperatorStatus keeps versions without a running version", () => {
 });
 
 describe("malformed status of a ClusterOperator", () => {
-  test("keptConditions skips malformed conditions", () => {
+  test("readKeptConditions skips malformed conditions", () => {
     const good = { type: "ADegraded", status: "True", reason: "X", message: "x", lastTransitionTime: time(-5) };
     const conditions = [null, 1, "x", [], {}, { ...good, type: 1 }, { ...good, status: "Maybe" }, { ...good, lastTransitionTime: "soon" }];
     expect(readKeptConditions({ extension: { conditions: [...conditions, good] } }, at(0))).toEqual([good]);
@@ -210,15 +212,15 @@ describe("malformed status of a ClusterOperator", () => {
     ]);
   });
 
-  test("clusterOperatorStatus replaces times in the future", () => {
+  test("buildClusterOperatorStatus replaces times in the future", () => {
     const future = { type: "ADegraded", status: "True", reason: "SyncError", message: "x", lastTransitionTime: "9999-01-01T00:00:00Z" };
     const failing = inputs({ conditions: fineBut({ ADegraded: ["True", "SyncError", "x"] }) });
-    const young = clusterOperatorStatus({ extension: { conditions: [future] } }, failing, at(0));
+    const young = buildClusterOperatorStatus({ extension: { conditions: [future] } }, failing, at(0));
     expect(young.nextCheckAfterMs).toBe(120_001);
-    expect(conditionOf(clusterOperatorStatus(young.status, failing, at(121)), "Degraded")).toMatchObject({ status: "True" });
+    expect(conditionOf(buildClusterOperatorStatus(young.status, failing, at(121)), "Degraded")).toMatchObject({ status: "True" });
   });
 
-  test("clusterOperatorStatus repairs any malformed status with one write", () => {
+  test("buildClusterOperatorStatus repairs any malformed status with one write", () => {
     const member = fc.jsonValue();
     const garbage = fc.oneof(
       fc.jsonValue(),
@@ -226,8 +228,8 @@ describe("malformed status of a ClusterOperator", () => {
     );
     fc.assert(
       fc.property(garbage, (before) => {
-        const first = clusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
-        const second = clusterOperatorStatus(first.status, inputs({ releaseVersion: undefined }), at(1));
+        const first = buildClusterOperatorStatus(before, inputs({ releaseVersion: undefined }), at(0));
+        const second = buildClusterOperatorStatus(first.status, inputs({ releaseVersion: undefined }), at(1));
         expect(second.changed).toBeUndefined();
         expect(conditionOf(first, "Available")).toMatchObject({ status: "True" });
       }),

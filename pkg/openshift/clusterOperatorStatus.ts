@@ -3,18 +3,18 @@ import { canonicalJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import {
+  addTransitionTimes,
   type FoldedCondition,
   foldConditions,
   listFoldedTypes,
+  msUntilDegraded,
   type NewOperatorCondition,
   type OperatorCondition,
   ROLLOUT_LIMIT_MS,
   readKeptConditions,
   readMembers,
   readObjects,
-  textOf,
-  untilDegraded,
-  withTimes,
+  readText,
 } from "./operatorConditions.ts";
 import type { ObjectReference } from "./relatedObjects.ts";
 
@@ -46,7 +46,7 @@ function describeChange(
   condition: Readonly<Record<string, unknown>>,
   before: Readonly<Record<string, unknown>> | undefined,
 ): string | undefined {
-  const of = (object: typeof condition, member: string): string => textOf(object[member]);
+  const of = (object: typeof condition, member: string): string => readText(object[member]);
   const type = of(condition, "type");
   const status = of(condition, "status");
   const message = goQuote(of(condition, "message"));
@@ -95,9 +95,9 @@ const OPERATOR = "operator";
  * https://github.com/openshift/library-go/blob/093326148e204e61bd7ee5834bd9726ef3c30439/pkg/operator/status/status_controller.go
  * Sync
  */
-export function clusterOperatorStatus(before: unknown, inputs: OperatorInputs, now: Date): OperatorStatus {
+export function buildClusterOperatorStatus(before: unknown, inputs: OperatorInputs, now: Date): OperatorStatus {
   const old = readMembers(before);
-  const kept = withTimes(inputs.conditions, readKeptConditions(before, now), now);
+  const kept = addTransitionTimes(inputs.conditions, readKeptConditions(before, now), now);
   const upgrading = !inputs.unmanaged && isUpgrading(old["versions"], inputs.releaseVersion);
   const status = {
     ...old,
@@ -162,7 +162,7 @@ function nextCheck(kept: readonly OperatorCondition[], upgrading: boolean, now: 
     .filter(({ type, status }) => type.endsWith("Progressing") && status === "True")
     .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime) + ROLLOUT_LIMIT_MS + 1 - now.getTime())
     .filter((left) => left > 0);
-  const waits = [...rollouts, untilDegraded(kept, now) ?? Infinity, upgrading ? AFTER_OVERRIDE_MS : Infinity];
+  const waits = [...rollouts, msUntilDegraded(kept, now) ?? Infinity, upgrading ? AFTER_OVERRIDE_MS : Infinity];
   const first = Math.min(...waits);
   return Number.isFinite(first) ? first : undefined;
 }

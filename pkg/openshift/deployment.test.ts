@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { formatTime } from "../golang/time.ts";
-import { controllerName, deploymentConditions } from "./operatorConditions.ts";
+import { buildDeploymentConditions, formatControllerName } from "./operatorConditions.ts";
 
 type Row = [status: string, reason: string, message: string];
 
@@ -22,7 +22,7 @@ const controller = "CatalogdDeploymentCatalogdControllerManager";
 test.for(cases.filter(({ available }) => available))("$name", ({ deployment, before, available, progressing, degraded }) => {
   const since = formatTime(new Date(now.getTime() - (before ?? 0) * 60_000 + 1_000));
   const kept = { type: `${controller}Progressing`, status: "True" as const, reason: "Deploying", message: "", lastTransitionTime: since };
-  const found = deploymentConditions(
+  const found = buildDeploymentConditions(
     { component: "catalogd", name: "catalogd-controller-manager", deployment },
     before === undefined ? [] : [kept],
     now,
@@ -36,10 +36,10 @@ test.for(cases.filter(({ available }) => available))("$name", ({ deployment, bef
 });
 
 test.for(cases.flatMap(({ controllers = [] }) => controllers))("the controller of %s %s %s is %s", ([component, kind, name, expected]) => {
-  expect(controllerName(component, kind, name)).toBe(expected);
+  expect(formatControllerName(component, kind, name)).toBe(expected);
 });
 
-test("deploymentConditions joins a component of two words in the controller's name", () => {
-  const [available] = deploymentConditions({ component: "operator-controller", name: "a-b", deployment: {} }, [], now);
+test("buildDeploymentConditions joins a component of two words in the controller's name", () => {
+  const [available] = buildDeploymentConditions({ component: "operator-controller", name: "a-b", deployment: {} }, [], now);
   expect(available?.type).toBe("OperatorcontrollerDeploymentABAvailable");
 });

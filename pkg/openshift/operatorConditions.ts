@@ -19,7 +19,11 @@ export type NewOperatorCondition = Omit<OperatorCondition, "lastTransitionTime">
 const STATUSES: readonly unknown[] = ["True", "False", "Unknown"];
 
 /** Adds times to `found`: that of `before` if the status is the same, otherwise `now`. */
-export function withTimes(found: readonly NewOperatorCondition[], before: readonly OperatorCondition[], now: Date): OperatorCondition[] {
+export function addTransitionTimes(
+  found: readonly NewOperatorCondition[],
+  before: readonly OperatorCondition[],
+  now: Date,
+): OperatorCondition[] {
   return found.map((condition) => {
     const old = before.find(({ type }) => type === condition.type);
     const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : formatTime(now);
@@ -39,7 +43,7 @@ export function readKeptConditions(status: unknown, now: Date): OperatorConditio
     const time = Date.parse(lastTransitionTime);
     if (Number.isNaN(time)) return [];
     const since = time > now.getTime() ? formatTime(now) : lastTransitionTime;
-    return [{ type, status: is, reason: textOf(reason), message: textOf(message), lastTransitionTime: since }];
+    return [{ type, status: is, reason: readText(reason), message: readText(message), lastTransitionTime: since }];
   });
 }
 
@@ -54,7 +58,7 @@ export function readObjects(value: unknown): Readonly<Record<string, unknown>>[]
 }
 
 /** Returns a text; empty for any other value. */
-export function textOf(value: unknown): string {
+export function readText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -101,7 +105,7 @@ export function listFoldedTypes(): FoldedType[] {
 }
 
 /** Returns the milliseconds until the first degraded part counts; undefined if none is waiting. */
-export function untilDegraded(conditions: readonly OperatorCondition[], now: Date): number | undefined {
+export function msUntilDegraded(conditions: readonly OperatorCondition[], now: Date): number | undefined {
   const left = conditions
     .filter((condition) => condition.type.endsWith("Degraded") && isBad("Degraded", condition) && !isOld(condition, now))
     .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime) + DEGRADED_INERTIA_MS + 1 - now.getTime());
@@ -160,7 +164,7 @@ export const ROLLOUT_LIMIT_MS = 15 * 60_000;
  * from component and name, and only the first letter of each word is upper case: OperatorController becomes
  * Operatorcontroller.
  */
-export function controllerName(component: string, kind: string, name: string): string {
+export function formatControllerName(component: string, kind: string, name: string): string {
   return `${toTitleCase(component)}${kind}${toTitleCase(name)}`;
 }
 
@@ -171,12 +175,12 @@ export function controllerName(component: string, kind: string, name: string): s
  * @see
  * https://github.com/openshift/library-go/blob/58bf4ca438d0acc59c52f0f2dfafbaa5500d075c/pkg/operator/deploymentcontroller/deployment_controller.go
  */
-export function deploymentConditions(
+export function buildDeploymentConditions(
   { component, name, deployment }: WatchedDeployment,
   before: readonly OperatorCondition[],
   now: Date,
 ): NewOperatorCondition[] {
-  const controller = controllerName(component.replaceAll("-", ""), "Deployment", name);
+  const controller = formatControllerName(component.replaceAll("-", ""), "Deployment", name);
   const since = before.find(({ type, status }) => type === `${controller}Progressing` && status === "True")?.lastTransitionTime;
   const rollout = deployment === undefined ? undefined : describeRollout(deployment);
   const error = deployment === undefined ? `deployments.apps "${name}" not found` : rollout && describeOverdue(since, now);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
 import { expect, test } from "vitest";
-import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { relatedObjects } from "./relatedObjects.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
@@ -35,7 +35,7 @@ test("relatedObjects lists all objects in config in the order of files, except S
   const open = manifests(CONFIG).filter(({ kind }) => kind !== "Secret");
   const expected = open.map((object) => {
     const { name, namespace } = object.metadata;
-    return { group: groupOf(object.apiVersion), resource: resourceOf(object), ...(namespace ? { namespace } : {}), name };
+    return { group: getGroup(object.apiVersion), resource: resourceOf(object), ...(namespace ? { namespace } : {}), name };
   });
   expect(expected.length).toBeGreaterThan(15);
   expect(relatedObjects("olmv1-system").slice(0, -2)).toEqual(expected);

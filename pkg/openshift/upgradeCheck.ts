@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import {
@@ -98,7 +98,7 @@ function wholeVersion(text: string): Version {
   try {
     return parseVersion(`${text}${missing}`);
   } catch (err) {
-    throw new Error(`${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`${goQuote(text)}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

@@ -50,7 +50,7 @@ test.for(cases)("$name", ({ cluster, releases = [], remedies = {}, verdicts, upg
   });
 });
 
-describe("upgradeableFrom with many extensions", () => {
+describe("buildUpgradeableCondition with many extensions", () => {
   const cluster = known("4.17.0");
   const blocked = (count: number): ReleaseVerdict[] =>
     Array.from({ length: count }, (_, i) => {
@@ -119,7 +119,7 @@ describe("upgradeableFrom with many extensions", () => {
   });
 });
 
-describe("upgradeableFrom and gateDegradedFrom", () => {
+describe("buildUpgradeableCondition and buildGateDegradedCondition", () => {
   const text = fc.constantFrom("a", "b", "a-b", "a0", "é", "\uffee", "\u{1f600}");
   const properties = fc.constantFrom(undefined, "", "[]", "x", ...["4.17", "4.18", '"4.17"', '"x"', "null"].map(stating));
   const release = fc.oneof(

@@ -2,7 +2,7 @@ import { boundMessage } from "../api/conditions.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { type MaxVersion, parseMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { allowsNext, type ClusterVersion, formatMinorVersion, getNextMinor, type MinorVersion } from "../version/clusterVersion.ts";
@@ -62,7 +62,7 @@ export function assessRelease(release: ActiveRelease | UnreadableReleases, clust
   try {
     return { ...about, ...compareMaximum(readMaxVersion(release.properties), cluster, about) };
   } catch (err) {
-    const text = `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: could not convert olm.properties: failed to unmarshal properties annotation: ${messageOf(err)}`;
+    const text = `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: could not convert olm.properties: failed to unmarshal properties annotation: ${getErrorMessage(err)}`;
     return { ...about, kind: "error", text };
   }
 }

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { findRemedy, formatRemedy } from "../resolve/remedy.ts";
 import { type ResolutionRecord, recordResolution } from "../resolve/resolutionRecord.ts";
 import type { Page } from "../serving/metricsServer.ts";
@@ -83,7 +83,7 @@ export function newResolutionPage(controller: ResolutionSource, leads: () => boo
       try {
         record = await controller.resolutionOf(name, signal);
       } catch (err) {
-        return { status: 503, text: `cannot resolve now: ${messageOf(err)}` };
+        return { status: 503, text: `cannot resolve now: ${getErrorMessage(err)}` };
       }
       return record ? { json: record } : { status: 404, text: `no ClusterExtension "${name}" with spec.source.catalog exists` };
     },

@@ -14,10 +14,10 @@ import { keepInstalled } from "./reconcile/apply.ts";
 import { checkHealth } from "./reconcile/health.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
 import { reconcileSteps } from "./reconcile/reconcileSteps.ts";
-import { choiceEvents } from "./reconcile/resolve.ts";
+import { createChoiceRecorder } from "./reconcile/resolve.ts";
 import { rollBackOverdue } from "./reconcile/rollback.ts";
 import type { Services } from "./reconcile/services.ts";
-import { extensionStatusWriter } from "./reconcile/statusEvents.ts";
+import { createExtensionStatusWriter } from "./reconcile/statusEvents.ts";
 import { hasClient } from "./state/phases.ts";
 
 /** The services that are derived from the options and the shared services. */
@@ -51,7 +51,7 @@ export function newExtensionReconciler(options: OperatorControllerOptions, share
   const services = buildServices(options, shared);
   return new Reconciler({
     ...services,
-    recordChoice: choiceEvents(services),
+    recordChoice: createChoiceRecorder(services),
     onEnd: (phase, hasFailed) => {
       const isAimed = hasClient(phase) && phase.changes.isAimed === true;
       const isOver = isAimed || hasFailed || phase.phase === "suspended" || phase.phase === "deleting";
@@ -73,7 +73,7 @@ function buildServices(options: OperatorControllerOptions, shared: SharedService
     ...shared,
     client,
     discovery: client,
-    statuses: extensionStatusWriter(client, events),
+    statuses: createExtensionStatusWriter(client, events),
     clusterVersion: () => options.clusterVersion.current(),
     clusterProxy: () => options.clusterProxy?.current() ?? { kind: "none" },
     now: () => Date.now(),

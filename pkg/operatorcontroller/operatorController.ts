@@ -32,11 +32,11 @@ import { ReleaseFactsCache } from "./releases/releaseReader.ts";
 import { ReleaseStore, StreamingCodec } from "./releases/releaseStore.ts";
 import { ExtensionCache } from "./state/extensionCache.ts";
 import { ExtensionMetrics } from "./state/extensionMetrics.ts";
-import { hidingEvents } from "./state/hiddenValues.ts";
-import { ConditionPoller, waitingIn } from "./state/waiting.ts";
+import { createHidingEvents } from "./state/hiddenValues.ts";
+import { ConditionPoller, findWaitingError } from "./state/waiting.ts";
 import { ObjectWatches } from "./watches/objectWatches.ts";
 import { SourceWatches } from "./watches/sourceWatches.ts";
-import { watchMetrics } from "./watches/streamPool.ts";
+import { registerWatchMetrics } from "./watches/streamPool.ts";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
@@ -95,7 +95,7 @@ export class OperatorController {
     const shared = options.sharedWatches ? getControllerWatchIdentity(client) : undefined;
     this.#watches = new ObjectWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs, shared });
     this.#sources = new SourceWatches({ log, requeueAfter, retryRefusedMs: options.driftIntervalMs });
-    watchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
+    registerWatchMetrics(metrics, () => [this.#watches.states, this.#sources.states]);
     this.#apis = new ClusterApis({ client, extensions: this.#extensions, log });
     this.#installedReleases = new InstalledReleases({
       client,
@@ -229,7 +229,7 @@ export class OperatorController {
       return outcome;
     } catch (err) {
       await this.#images.cancelOutdated(extension);
-      const waiting = waitingIn(err);
+      const waiting = findWaitingError(err);
       if (waiting && !signal.aborted) {
         log.info({ reason: waiting.reason }, "waiting for a change on the cluster");
         this.#rechecks.begin(name, waiting.isOver, waiting.everyMs);
@@ -277,7 +277,7 @@ export class OperatorController {
       extensions: this.#extensions,
       catalogs: this.#catalogs,
       contents: this.#contents,
-      events: hidingEvents(this.#events, this.#memory),
+      events: createHidingEvents(this.#events, this.#memory),
       images: this.#images,
       identities: this.#identities,
       memory: this.#memory,

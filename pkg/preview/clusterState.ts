@@ -1,12 +1,12 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
-import { messageOf, ReconcileError, wrapError } from "../errors/errors.ts";
+import { getErrorMessage, ReconcileError, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { type ActiveRelease, formatMissingRelease } from "../openshift/upgradeable.ts";
 import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgradeCheck.ts";
-import { reportedRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
+import { readRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
 import { extractReleaseFacts, type ReleaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
 import { listActiveReleases, type ReleaseRecord } from "../release/record.ts";
@@ -41,7 +41,7 @@ export async function readExtensions(
   for (let from = 0; from < extensions.length; from += AT_ONCE) {
     const group = extensions.slice(from, from + AT_ONCE);
     const releases = await Promise.all(group.map((extension) => readReleases(store, extension, systemNamespace)));
-    read.push(...releases.map((one, i) => ({ ...one, remedy: reportedRemedy(group[i]?.status, asked) })));
+    read.push(...releases.map((one, i) => ({ ...one, remedy: readRemedy(group[i]?.status, asked) })));
   }
   return read;
 }
@@ -53,7 +53,7 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
   try {
     history = await store.history({ name, uid });
   } catch (err) {
-    if (isAboutContent(err)) return { extension: name, releases: [], unreadable: [messageOf(err)] };
+    if (isAboutContent(err)) return { extension: name, releases: [], unreadable: [getErrorMessage(err)] };
     throw wrapError(`read the releases of ClusterExtension ${goQuote(name)}: `, err);
   }
   const { current, older, foreign, unreadable } = history;
@@ -64,7 +64,7 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
       const facts = extractReleaseFacts(record);
       if (counts(facts)) releases.push({ extension: name, ...facts });
     } catch (err) {
-      because.push(messageOf(err));
+      because.push(getErrorMessage(err));
     }
   };
   for (const record of listActiveReleases(current)) count(record, () => true);

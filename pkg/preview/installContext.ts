@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension, ClusterExtensionSpec } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { getServedContent } from "../operatorcontroller/catalogs/catalogPackages.ts";
@@ -163,13 +163,13 @@ async function onCluster(sources: InstallContextSources, client: Client): Promis
   try {
     extensions = (await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal })).items;
   } catch (err) {
-    return unread(sources, `the installed bundles of other extensions, and therefore no dependencies: ${messageOf(err)}`);
+    return unread(sources, `the installed bundles of other extensions, and therefore no dependencies: ${getErrorMessage(err)}`);
   }
   let served: readonly ClusterApi[];
   try {
-    served = await servedBy(client, extensions);
+    served = await readServedApis(client, extensions);
   } catch (err) {
-    return unread(sources, `the APIs of the cluster, and therefore no dependencies: ${messageOf(err)}`);
+    return unread(sources, `the APIs of the cluster, and therefore no dependencies: ${getErrorMessage(err)}`);
   }
   const lookup = new InstalledLookup(sources);
   const others = extensions.filter(({ metadata }) => metadata.name !== extension.metadata.name);
@@ -178,7 +178,7 @@ async function onCluster(sources: InstallContextSources, client: Client): Promis
 }
 
 /** The owner of an API is only known if definitions may be read. */
-async function servedBy(client: Client, extensions: readonly ClusterExtension[]): Promise<readonly ClusterApi[]> {
+async function readServedApis(client: Client, extensions: readonly ClusterExtension[]): Promise<readonly ClusterApi[]> {
   const byName = new Map(extensions.map((extension) => [extension.metadata.name, extension]));
   const log = createLogger({ component: "olmv1", level: "silent", destination: process.stderr });
   const apis = new ClusterApis({ client, extensions: { get: (name) => byName.get(name), onEvent: () => undefined }, log });

@@ -65,8 +65,8 @@ const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
 export async function resolveWithDependencies(question: Question, version?: string): Promise<CheckedResolution> {
   const filtered = question.invalidSelector ?? filterCandidates(question.request);
   if (filtered.kind === "unresolved") return { resolution: filtered, notes: [], unjudged: [] };
-  if (policyOf(question) === "Ignore") return ignoring(chooseBest(filtered));
-  const asked = version === undefined ? [] : questionedIn(filtered, version);
+  if (getPolicy(question) === "Ignore") return ignoring(chooseBest(filtered));
+  const asked = version === undefined ? [] : findQuestioned(filtered, version);
   const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...asked.map(({ candidate }) => candidate)]);
   const declares = all.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
   if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [] };
@@ -102,8 +102,8 @@ class DependencyChecker {
   async check(asked: readonly CatalogCandidate[]): Promise<CheckedResolution> {
     const { unknown, gaps } = this.#known;
     const { resolution, ...rest } = unknown === undefined ? await this.#chosen(this.#filtered) : { resolution: this.#withoutFaulty() };
-    const notes = notesOn({ resolution, ...rest });
-    const winner = resolution.kind === "resolved" ? winnersIn(resolution.filtered, resolution) : [];
+    const notes = formatNotes({ resolution, ...rest });
+    const winner = resolution.kind === "resolved" ? findWinners(resolution.filtered, resolution) : [];
     const others = asked.filter(({ candidate }) => !winner.some((one) => one.candidate === candidate));
     const against = new Map<Candidate, Rejection>();
     const unjudged = [...gaps];
@@ -122,7 +122,7 @@ class DependencyChecker {
     return { resolution: checked, notes: notes.map(short), unjudged: unjudged.map(short) };
   }
 
-  #chosen(filtered: FilteredCatalogs, policy: DependencyPolicy = policyOf(this.#question)): Promise<DependencyResolution> {
+  #chosen(filtered: FilteredCatalogs, policy: DependencyPolicy = getPolicy(this.#question)): Promise<DependencyResolution> {
     const { extension, catalogs, signal } = this.#question;
     const { spec } = extension;
     const wanting = { ...extension, spec: { ...spec, dependencies: { ...spec.dependencies, policy } } };
@@ -144,7 +144,7 @@ class DependencyChecker {
   async #against({ result, candidate }: CatalogCandidate): Promise<Found | undefined> {
     const catalogs = this.#filtered.catalogs.filter(({ name }) => name === result.catalog);
     const alone = { ...this.#filtered, catalogs, results: [{ ...result, extraFilters: [], allowed: [candidate], best: candidate }] };
-    if (policyOf(this.#question) === "Install" && !(await this.#chosen(alone)).rejected) return undefined;
+    if (getPolicy(this.#question) === "Install" && !(await this.#chosen(alone)).rejected) return undefined;
     const { resolution, rejected } = await this.#chosen(alone, "Require");
     if (!rejected) return undefined;
     const [why = "", ...rest] = rejected.clauses;
@@ -163,17 +163,17 @@ function short(text: string): string {
   return truncate(text, RESOLUTION_MESSAGE_MAX);
 }
 
-function policyOf({ extension }: Question): DependencyPolicy {
+function getPolicy({ extension }: Question): DependencyPolicy {
   return extension.spec.dependencies?.policy ?? "Require";
 }
 
-function questionedIn({ results }: FilteredCatalogs, version: string): CatalogCandidate[] {
+function findQuestioned({ results }: FilteredCatalogs, version: string): CatalogCandidate[] {
   return results
     .flatMap((result) => findCandidates(result.all, version).map((candidate) => ({ result, candidate })))
     .slice(0, MAX_QUESTIONED);
 }
 
-function winnersIn({ results }: FilteredCatalogs, { catalog }: { catalog: string }): CatalogCandidate[] {
+function findWinners({ results }: FilteredCatalogs, { catalog }: { catalog: string }): CatalogCandidate[] {
   return results.flatMap((result) => (result.catalog === catalog && result.best ? [{ result, candidate: result.best }] : []));
 }
 
@@ -185,7 +185,7 @@ function ignoring(resolution: Resolution): CheckedResolution {
   return { resolution, notes, unjudged: [] };
 }
 
-function notesOn({ resolution, pending, rejected }: DependencyResolution): string[] {
+function formatNotes({ resolution, pending, rejected }: DependencyResolution): string[] {
   const notes: string[] = [];
   if (pending) {
     const needs = pending.needs.map(

@@ -1,4 +1,4 @@
-import { groupOf, type JsonObject, type KubeObject } from "../api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { describeObject } from "../release/identity.ts";
 import { type Grant, normalizeRule, type PolicyRule } from "./policyRule.ts";
@@ -35,27 +35,27 @@ export interface EscalationOptions {
  * namespace, even on a ClusterRole. Rules that the installer already has there require neither verb.
  */
 export function computeEscalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
-  if (groupOf(object.apiVersion) !== RBAC) return [];
+  if (getGroup(object.apiVersion) !== RBAC) return [];
   const { strategy, objects, isHeld = () => false } = options;
   const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || isHeld(namespace, rulesOf(role)));
   if (isRole(object)) {
     if (isFree(object) || (rulesOf(object).length === 0 && !isAggregated(object))) return [];
-    return [{ group: RBAC, resource: pluralOf(object.kind), name: object.metadata.name, verb: "escalate" }];
+    return [{ group: RBAC, resource: getPlural(object.kind), name: object.metadata.name, verb: "escalate" }];
   }
-  const ref = roleRefOf(object);
+  const ref = readRoleRef(object);
   if (!ref) return [];
   if (objects.some((role) => isRole(role) && isNamedBy(role, ref, object) && isFree(role))) return [];
-  return [{ group: RBAC, resource: pluralOf(ref.kind), name: ref.name, verb: "bind" }];
+  return [{ group: RBAC, resource: getPlural(ref.kind), name: ref.name, verb: "bind" }];
 }
 
 /** Returns the rules that an installer must have with `union` to write `object`, in the object's own scope. */
 export function computeUnionRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
-  if (strategy !== "union" || groupOf(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
+  if (strategy !== "union" || getGroup(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
   return rulesOf(object).map(normalizeRule);
 }
 
 function isRole({ kind, apiVersion }: KubeObject): boolean {
-  return groupOf(apiVersion) === RBAC && (kind === "Role" || kind === "ClusterRole");
+  return getGroup(apiVersion) === RBAC && (kind === "Role" || kind === "ClusterRole");
 }
 
 /** The API server sets the rules of an aggregated ClusterRole; writing one requires all permissions or `escalate`. */
@@ -99,11 +99,11 @@ function countOf({ apiGroups = [], resources = [], resourceNames = [], nonResour
 }
 
 /** Undefined if it names nothing, which the API server rejects. */
-function roleRefOf(binding: KubeObject): RoleRef | undefined {
+function readRoleRef(binding: KubeObject): RoleRef | undefined {
   const { kind, name } = (binding["roleRef"] ?? {}) as Partial<Record<keyof RoleRef, unknown>>;
   return typeof kind === "string" && typeof name === "string" ? { kind, name } : undefined;
 }
 
-function pluralOf(kind: string): string {
+function getPlural(kind: string): string {
   return `${kind.toLowerCase()}s`;
 }

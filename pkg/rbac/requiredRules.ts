@@ -1,7 +1,7 @@
 import type { ValuesSource } from "../api/extensionConfig.ts";
-import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
+import { type GroupVersionKind, getGroup, type KubeObject } from "../api/k8s.ts";
 import { listCertificateSecrets } from "../certificates/wantedCertificates.ts";
-import { versionsOf } from "../crdsafety/crdParts.ts";
+import { readCrdVersions } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { compareText } from "../text/compare.ts";
@@ -70,7 +70,7 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
   const find = finderFrom([...objects, ...pruned], options.resourceOf);
   const place = (gvk: KubeObject): (Resource & { namespace: string }) | undefined => {
     const found = find(gvk);
-    if (!found) unknown.set(`${groupOf(gvk.apiVersion)}/${gvk.kind}`, { apiVersion: gvk.apiVersion, kind: gvk.kind });
+    if (!found) unknown.set(`${getGroup(gvk.apiVersion)}/${gvk.kind}`, { apiVersion: gvk.apiVersion, kind: gvk.kind });
     return found && { ...found, namespace: found.namespaced ? gvk.metadata.namespace || options.installNamespace : "" };
   };
   for (const object of objects) {
@@ -132,7 +132,7 @@ function finderFrom(objects: readonly KubeObject[], resourceOf: ResourceOf | und
   return (gvk) =>
     resourceOf?.(gvk) ??
     findKnownResource(gvk) ??
-    defined.find(({ group, kind }) => group === groupOf(gvk.apiVersion) && kind === gvk.kind);
+    defined.find(({ group, kind }) => group === getGroup(gvk.apiVersion) && kind === gvk.kind);
 }
 
 /** Returns the permission to remove versions from `status.storedVersions` of a CRD. */
@@ -150,9 +150,10 @@ export function computeStoredVersionRules(bundles: readonly (readonly KubeObject
   bundles.forEach((objects, at) => {
     for (const before of objects.filter(isCrd)) {
       const { name } = before.metadata;
-      const left = versionsOf(before).filter(({ storage }) => !storage);
+      const left = readCrdVersions(before).filter(({ storage }) => !storage);
       const later = bundles.slice(at + 1).flatMap((others) => others.filter((object) => isCrd(object) && object.metadata.name === name));
-      if (later.some((after) => left.some((version) => !versionsOf(after).some((other) => other.name === version.name)))) names.add(name);
+      if (later.some((after) => left.some((version) => !readCrdVersions(after).some((other) => other.name === version.name))))
+        names.add(name);
     }
   });
   return { clusterRules: buildRules([...names].map(getStoredVersionsGrant)), namespaceRules: new Map(), unknownKinds: [] };

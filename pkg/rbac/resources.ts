@@ -1,4 +1,4 @@
-import { type GroupVersionKind, groupOf, type KubeObject } from "../api/k8s.ts";
+import { type GroupVersionKind, getGroup, type KubeObject } from "../api/k8s.ts";
 
 /** The API resource of a kind. */
 export interface Resource {
@@ -71,11 +71,11 @@ const CLUSTER_SCOPED: typeof NAMESPACED = {
   "scheduling.k8s.io": [["PriorityClass", "priorityclasses"]],
 };
 
-const KNOWN: ReadonlyMap<string, Resource> = new Map([...tableOf(NAMESPACED, true), ...tableOf(CLUSTER_SCOPED, false)]);
+const KNOWN: ReadonlyMap<string, Resource> = new Map([...buildTable(NAMESPACED, true), ...buildTable(CLUSTER_SCOPED, false)]);
 
 /** Returns the resource of kinds in bundles and rendered objects, without a cluster; ignores the version. */
 export function findKnownResource({ apiVersion, kind }: GroupVersionKind): Resource | undefined {
-  return KNOWN.get(`${groupOf(apiVersion)}/${kind}`);
+  return KNOWN.get(`${getGroup(apiVersion)}/${kind}`);
 }
 
 /** Returns the resource that a CRD defines; undefined if it is not a valid CRD. */
@@ -87,7 +87,7 @@ export function readDefinedResource(crd: KubeObject): (Resource & { kind: string
   return { group, resource: names.plural, kind: names.kind, namespaced: scope !== "Cluster" };
 }
 
-function tableOf(table: typeof NAMESPACED, namespaced: boolean): [string, Resource][] {
+function buildTable(table: typeof NAMESPACED, namespaced: boolean): [string, Resource][] {
   return Object.entries(table).flatMap(([group, kinds]) =>
     kinds.map(([kind, resource]): [string, Resource] => [`${group}/${kind}`, { group, resource, namespaced }]),
   );

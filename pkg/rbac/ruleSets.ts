@@ -1,4 +1,4 @@
-import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { buildRules, covers, type Grant, type PolicyRule, removeCovered, splitRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 
@@ -31,7 +31,7 @@ export function findMissingRules(needed: RequiredRules, granted: GrantedRules): 
 export function findMissingPolicyRules(needed: readonly PolicyRule[], granted: readonly PolicyRule[]): PolicyRule[] {
   const isMissing = (right: PolicyRule): boolean => !granted.some((held) => covers(held, right));
   const grants = needed.flatMap(splitRule).filter((grant) => isMissing(toRule(grant)));
-  const urls = needed.flatMap(urlRulesOf).filter(isMissing);
+  const urls = needed.flatMap(listUrlRules).filter(isMissing);
   return removeCovered([...buildRules(grants), ...urls]);
 }
 
@@ -50,7 +50,7 @@ export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
-function urlRulesOf({ nonResourceURLs = [], verbs }: PolicyRule): PolicyRule[] {
+function listUrlRules({ nonResourceURLs = [], verbs }: PolicyRule): PolicyRule[] {
   return nonResourceURLs.flatMap((url) => verbs.map((verb) => ({ nonResourceURLs: [url], verbs: [verb] })));
 }
 
@@ -70,12 +70,12 @@ export function formatRuleLines({ clusterRules, namespaceRules }: RequiredRules,
   let lines: string[] = [];
   for (const names of NAMES_SHOWN) {
     lines = placed.map((line) => line(names)).sort();
-    if (sizeOf(lines) <= maxBytes) return lines;
+    if (getSize(lines) <= maxBytes) return lines;
   }
   const fitting: string[] = [];
   const more = (): string => `…and ${lines.length - fitting.length} more rules`;
   for (const line of lines) {
-    if (sizeOf([...fitting, line, more()]) > maxBytes) break;
+    if (getSize([...fitting, line, more()]) > maxBytes) break;
     fitting.push(line);
   }
   return [...fitting, more()];
@@ -98,7 +98,7 @@ function lineOf(namespace: string, rule: PolicyRule, names: number): string {
   ].join(" ");
 }
 
-function sizeOf(lines: readonly string[]): number {
+function getSize(lines: readonly string[]): number {
   return Buffer.byteLength(lines.join("\n"), "utf8") + 2 * lines.length;
 }
 
@@ -146,7 +146,7 @@ export function formatRulesDiff({ added, removed }: RulesDiff): string[] {
  * @param before undefined if it does not exist: then every rule is new
  */
 export function widensPermissions(before: KubeObject | undefined, after: KubeObject): boolean {
-  const isRole = groupOf(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
+  const isRole = getGroup(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
   if (!isRole) return false;
   const had = rulesOf(before);
   return compact(rulesOf(after)).some((rule) => !had.some((held) => covers(held, rule)));

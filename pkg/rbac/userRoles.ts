@@ -1,4 +1,4 @@
-import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { isCrd } from "../release/identity.ts";
 import type { PolicyRule } from "./policyRule.ts";
@@ -32,23 +32,23 @@ export function buildUserRoles(objects: readonly KubeObject[]): KubeObject[] {
   const ofDefinitions = objects.filter(isCrd).flatMap((crd) => {
     const defined = readDefinedResource(crd);
     if (!defined) return [];
-    const prefix = `${crd.metadata.name}-${storedVersionOf(crd)}`;
+    const prefix = `${crd.metadata.name}-${getStoredVersion(crd)}`;
     const { group, resource } = defined;
     const definition: PolicyRule = {
-      apiGroups: [groupOf(crd.apiVersion)],
+      apiGroups: [getGroup(crd.apiVersion)],
       resources: ["customresourcedefinitions"],
       resourceNames: [crd.metadata.name],
       verbs: ON_DEFINITION.verbs,
     };
-    return [...rolesOn(prefix, group, resource), clusterRole(prefix, ON_DEFINITION, definition)];
+    return [...buildRoles(prefix, group, resource), clusterRole(prefix, ON_DEFINITION, definition)];
   });
   const ofApiServices = listAggregatedApis(objects).flatMap(({ group, version, name }) =>
-    rolesOn(`${name}.${group}-${version}`, group, name),
+    buildRoles(`${name}.${group}-${version}`, group, name),
   );
   return [...ofDefinitions, ...ofApiServices];
 }
 
-function rolesOn(prefix: string, group: string, resource: string): KubeObject[] {
+function buildRoles(prefix: string, group: string, resource: string): KubeObject[] {
   return ON_RESOURCES.map((role) => clusterRole(prefix, role, { apiGroups: [group], resources: [resource], verbs: role.verbs }));
 }
 
@@ -57,7 +57,7 @@ function clusterRole(prefix: string, { suffix, into }: UserRole, rule: PolicyRul
   return { apiVersion: RBAC_API, kind: "ClusterRole", metadata: { name: `${prefix}-${suffix}`, labels }, rules: [rule] };
 }
 
-function storedVersionOf(crd: KubeObject): string {
+function getStoredVersion(crd: KubeObject): string {
   const spec = crd["spec"] as { versions?: { name: string; storage?: boolean }[] } | undefined;
   const versions = spec?.versions ?? [];
   return (versions.find(({ storage }) => storage) ?? versions[0])?.name ?? "v1";

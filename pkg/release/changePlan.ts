@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { type FieldChange, findChangedFields, type Redaction } from "./diff.ts";
 import { digestObjects, objectKey } from "./identity.ts";
@@ -66,9 +66,11 @@ export function computeChangePlan({ digest, desired, live, after, leaving, widen
       ? findChangedFields(withoutBundleLabels(before), withoutBundleLabels(outcome), hidden)
       : { changes: [], more: 0 };
     const action = !before ? "Create" : changes.length > 0 ? "Update" : "Unchanged";
-    return { action, ref: refOf(object), changes, more, widens: action !== "Unchanged" && widens(before, outcome) };
+    return { action, ref: toObjectRef(object), changes, more, widens: action !== "Unchanged" && widens(before, outcome) };
   });
-  const deleted = leaving.map((object): PlannedObject => ({ action: "Delete", ref: refOf(object), changes: [], more: 0, widens: false }));
+  const deleted = leaving.map(
+    (object): PlannedObject => ({ action: "Delete", ref: toObjectRef(object), changes: [], more: 0, widens: false }),
+  );
   const isChange = ({ action }: PlannedObject): boolean => action !== "Unchanged";
   const relabeled = desired.filter((object) => {
     const before = live.get(objectKey(object));

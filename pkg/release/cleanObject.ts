@@ -24,10 +24,10 @@ const STRING_MAPS: ReadonlySet<string> = new Set(["annotations", "data", "labels
  */
 export function cleanObject(object: KubeObject): KubeObject {
   const { status: _, ...members } = object;
-  const clean = withoutNulls(members, isCrd(object) ? undefined : "") as KubeObject;
+  const clean = removeNulls(members, isCrd(object) ? undefined : "") as KubeObject;
   const metadata = Object.fromEntries(Object.entries(clean.metadata).filter(([member]) => !SERVER_SIDE.has(member)));
   const { apiVersion, kind, metadata: __, ...rest } = clean;
-  const cleaned = withoutTemplateTimestamp({ apiVersion, kind, metadata: metadata as unknown as ObjectMeta, ...rest });
+  const cleaned = removeTemplateTimestamp({ apiVersion, kind, metadata: metadata as unknown as ObjectMeta, ...rest });
   if (acceptsTrustedCa(cleaned) && isObject(cleaned["data"]) && Object.keys(cleaned["data"]).length === 0) delete cleaned["data"];
   return kind === "Secret" && apiVersion === "v1" ? withStringData(cleaned) : cleaned;
 }
@@ -36,9 +36,9 @@ export function cleanObject(object: KubeObject): KubeObject {
  * Returns `value` itself if it contains no nulls, so that large objects are not copied.
  * @param parent name of the field that contains `value`; undefined if string maps cannot be recognized by name
  */
-function withoutNulls(value: unknown, parent: string | undefined): unknown {
+function removeNulls(value: unknown, parent: string | undefined): unknown {
   if (Array.isArray(value)) {
-    const entries = value.map((entry: unknown) => withoutNulls(entry, parent === undefined ? undefined : ""));
+    const entries = value.map((entry: unknown) => removeNulls(entry, parent === undefined ? undefined : ""));
     return entries.every((entry, index) => entry === value[index]) ? value : entries;
   }
   if (!isObject(value)) return value;
@@ -47,7 +47,7 @@ function withoutNulls(value: unknown, parent: string | undefined): unknown {
   let kept: [string, unknown][] | undefined;
   for (const [index, member] of members.entries()) {
     const content = value[member];
-    const clean = content === null && isStringMap ? "" : withoutNulls(content, parent === undefined ? undefined : member);
+    const clean = content === null && isStringMap ? "" : removeNulls(content, parent === undefined ? undefined : member);
     if (!kept && clean === content && content !== null && content !== undefined) continue;
     kept ??= members.slice(0, index).map((before) => [before, value[before]]);
     if (clean !== null && clean !== undefined) kept.push([member, clean]);
@@ -56,7 +56,7 @@ function withoutNulls(value: unknown, parent: string | undefined): unknown {
 }
 
 /** Controllers write `creationTimestamp: null` into Pod templates; a value there would never match. */
-function withoutTemplateTimestamp(object: KubeObject): KubeObject {
+function removeTemplateTimestamp(object: KubeObject): KubeObject {
   const { spec } = object;
   const template = isObject(spec) ? spec["template"] : undefined;
   const metadata = isObject(template) ? template["metadata"] : undefined;

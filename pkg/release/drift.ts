@@ -8,7 +8,7 @@ import {
   LABEL_PACKAGE_NAME,
   TRUSTED_CA_KEY,
 } from "../api/constants.ts";
-import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { canonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { type Difference, findDifferences, formatDiffPath, type PathStep } from "./diff.ts";
@@ -62,17 +62,19 @@ const INJECTED: Readonly<Record<string, string>> = {
 export function preserveIgnored(object: KubeObject, live: KubeObject | undefined, rules: readonly IgnoreRule[]): KubeObject {
   if (!live) return object;
   const pointers = rules.filter(({ target }) => isMeant(object, target)).flatMap((rule) => rule.paths);
-  const paths = [...pointers.map(parseJsonPointer), ...injectedPaths(object)].flatMap((path) => leavesAt(valueAt(object, path), path));
+  const paths = [...pointers.map(parseJsonPointer), ...listInjectedPaths(object)].flatMap((path) =>
+    listLeafPaths(valueAt(object, path), path),
+  );
   return paths.reduce((applied, path) => {
-    const there = livePath(object, live, path);
+    const there = findLivePath(object, live, path);
     const isOthers = there === undefined || findOtherManagers(live, there).length > 0;
     return replaceAt(applied, path, isOthers ? undefined : valueAt(live, there));
   }, object);
 }
 
-function injectedPaths(object: KubeObject): string[][] {
+function listInjectedPaths(object: KubeObject): string[][] {
   if (acceptsTrustedCa(object)) return [["data", TRUSTED_CA_KEY]];
-  const path = parseJsonPointer(INJECTED[`${groupOf(object.apiVersion)}/${object.kind}`] ?? "");
+  const path = parseJsonPointer(INJECTED[`${getGroup(object.apiVersion)}/${object.kind}`] ?? "");
   const star = path.indexOf("*");
   if (star < 0) return path.length > 0 ? [path] : [];
   const list = valueAt(object, path.slice(0, star));
@@ -80,23 +82,23 @@ function injectedPaths(object: KubeObject): string[][] {
 }
 
 /** Returns `path`, or the paths of the members if the value is an object, because each may have a different owner. */
-function leavesAt(value: unknown, path: string[]): string[][] {
+function listLeafPaths(value: unknown, path: string[]): string[][] {
   if (!isObject(value)) return [path];
-  return Object.entries(value).flatMap(([member, below]) => leavesAt(below, [...path, member]));
+  return Object.entries(value).flatMap(([member, below]) => listLeafPaths(below, [...path, member]));
 }
 
 function isMeant({ apiVersion, kind, metadata }: KubeObject, target: IgnoreRule["target"]): boolean {
   const { group, namespace, name } = target;
   return (
     kind === target.kind &&
-    (group === undefined || group === groupOf(apiVersion)) &&
+    (group === undefined || group === getGroup(apiVersion)) &&
     (namespace === undefined || namespace === (metadata.namespace ?? "")) &&
     (name === undefined || name === metadata.name)
   );
 }
 
 /** Returns the path in the live object; items with a name are found by it. Undefined if it does not exist. */
-function livePath(object: unknown, live: unknown, path: readonly string[]): string[] | undefined {
+function findLivePath(object: unknown, live: unknown, path: readonly string[]): string[] | undefined {
   const found: string[] = [];
   let [ours, theirs] = [object, live];
   for (const member of path) {
@@ -184,14 +186,14 @@ export function preserveDrift(objects: readonly KubeObject[], { recorded, live, 
     const [was, is, wouldBe] = [before.get(key), live.get(key), after.get(key)];
     if (!was) return [object];
     if (!is) return [];
-    return [wouldBe ? withDriftLeft(object, was, is, wouldBe) : object];
+    return [wouldBe ? keepDrift(object, was, is, wouldBe) : object];
   });
 }
 
-function withDriftLeft(object: KubeObject, recorded: KubeObject, live: KubeObject, after: KubeObject): KubeObject {
+function keepDrift(object: KubeObject, recorded: KubeObject, live: KubeObject, after: KubeObject): KubeObject {
   const paths = findFieldDrift(live, after)
     .flatMap(({ path }) => membersAt(path, after))
-    .map(asFarAsKeyed)
+    .map(truncateToKeyed)
     .filter((path) => !isMark(path) && saysTheSame(path, object, recorded))
     .map((path) => formatJsonPointer(toIndexes(object, path)));
   if (paths.length === 0) return object;
@@ -216,7 +218,7 @@ function isMark([root, member, key]: readonly PathStep[]): boolean {
 }
 
 /** Truncates a path before a list without keys, because such a list can only be kept as a whole. */
-function asFarAsKeyed(path: readonly PathStep[]): readonly PathStep[] {
+function truncateToKeyed(path: readonly PathStep[]): readonly PathStep[] {
   const at = path.findIndex((step) => typeof step === "object" && "index" in step);
   return at < 0 ? path : path.slice(0, at);
 }

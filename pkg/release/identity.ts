@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { groupOf, type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { canonicalJson } from "../golang/json.ts";
@@ -12,19 +12,19 @@ export const CRD_KIND = "CustomResourceDefinition";
  * version.
  */
 export function objectKey(object: KubeObject | ObjectRef): string {
-  const { apiVersion, kind, namespace, name } = "metadata" in object ? refOf(object) : object;
-  return `${groupOf(apiVersion)}/${kind}/${namespace ?? ""}/${name}`;
+  const { apiVersion, kind, namespace, name } = "metadata" in object ? toObjectRef(object) : object;
+  return `${getGroup(apiVersion)}/${kind}/${namespace ?? ""}/${name}`;
 }
 
 /** Formats an object for messages: "Kind ns/name", or "Kind name" without a namespace. */
 export function describeObject(object: KubeObject | ObjectRef): string {
-  const { kind, namespace, name } = "metadata" in object ? refOf(object) : object;
+  const { kind, namespace, name } = "metadata" in object ? toObjectRef(object) : object;
   return namespace ? `${kind} ${namespace}/${name}` : `${kind} ${name}`;
 }
 
 /** Reports whether an object is a CustomResourceDefinition of the API server's own group. */
 export function isCrd(object: { apiVersion: string; kind: string }): boolean {
-  return object.kind === CRD_KIND && groupOf(object.apiVersion) === "apiextensions.k8s.io";
+  return object.kind === CRD_KIND && getGroup(object.apiVersion) === "apiextensions.k8s.io";
 }
 
 /**

@@ -19,7 +19,7 @@ export type PodChange = "none" | "annotations" | "other";
  * the template: applying the same entries in another order would replace all Pods.
  */
 export function sortLikeLive(object: KubeObject, live: KubeObject | undefined): KubeObject {
-  const [template, there] = [templateOf(object), templateOf(live)];
+  const [template, there] = [getPodTemplate(object), getPodTemplate(live)];
   const spec = object["spec"];
   if (!template || !there || !isObject(spec)) return object;
   return { ...object, spec: { ...spec, template: { ...template, spec: ordered(template["spec"], there["spec"]) } } };
@@ -27,7 +27,7 @@ export function sortLikeLive(object: KubeObject, live: KubeObject | undefined): 
 
 /** Compares the Pod templates of two states of one object, including the order of lists. */
 export function comparePods(before: KubeObject, after: KubeObject): PodChange {
-  const [from, to] = [templateOf(before), templateOf(after)];
+  const [from, to] = [getPodTemplate(before), getPodTemplate(after)];
   if (!from || !to || canonicalJson(from) === canonicalJson(to)) return "none";
   return canonicalJson(withoutAnnotations(from)) === canonicalJson(withoutAnnotations(to)) ? "annotations" : "other";
 }
@@ -50,7 +50,7 @@ function orderedList(list: readonly unknown[], live: readonly unknown[], key: st
   return list.toSorted((a, b) => placeOf(a) - placeOf(b)).map((item) => ordered(item, live[placeOf(item)]));
 }
 
-function templateOf(object: KubeObject | undefined): JsonObject | undefined {
+function getPodTemplate(object: KubeObject | undefined): JsonObject | undefined {
   const spec = object?.["spec"];
   const template = isObject(spec) ? spec["template"] : undefined;
   return isObject(template) ? template : undefined;

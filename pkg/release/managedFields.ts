@@ -32,17 +32,17 @@ const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
  * @see k8s.io/client-go v0.36.3 util/csaupgrade/upgrade.go
  */
 export function handOverFields(managedFields: readonly JsonObject[], from: string, to: string): JsonObject[] | undefined {
-  const given = managedFields.filter((entry) => isEntryOf(entry, from, "Update"));
+  const given = managedFields.filter((entry) => isManagedBy(entry, from, "Update"));
   if (given.length === 0) return undefined;
-  const taken = [...managedFields.filter((entry) => isEntryOf(entry, to, "Apply")), ...given] as Entry[];
-  const newest = taken.reduce((a, b) => (timeOf(b) > timeOf(a) ? b : a));
+  const taken = [...managedFields.filter((entry) => isManagedBy(entry, to, "Apply")), ...given] as Entry[];
+  const newest = taken.reduce((a, b) => (parseTime(b) > parseTime(a) ? b : a));
   const fieldsV1 = taken.reduce<JsonObject>((fields, entry) => mergeFieldTrees(fields, entry.fieldsV1 ?? {}), {});
-  const merged: Entry = { ...newest, manager: to, operation: "Apply", fieldsV1: withoutHelmMarks(fieldsV1) };
+  const merged: Entry = { ...newest, manager: to, operation: "Apply", fieldsV1: removeHelmMarks(fieldsV1) };
   return [...managedFields.filter((entry) => !taken.includes(entry as Entry)), merged];
 }
 
 /** Reports whether an entry is for writes of this manager to the object itself, not to a subresource. */
-export function isEntryOf(entry: Entry, manager: string, operation: string): boolean {
+export function isManagedBy(entry: Entry, manager: string, operation: string): boolean {
   return entry.manager === manager && entry.operation === operation && (entry.subresource ?? "") === "";
 }
 
@@ -54,10 +54,10 @@ export function findLastManager(managedFields: readonly JsonObject[], path: read
   const contains = ({ fieldsV1, subresource }: Entry): boolean =>
     !subresource && path.reduce<unknown>((tree, step) => (isObject(tree) ? tree[step] : undefined), fieldsV1) !== undefined;
   const entries = (managedFields as readonly Entry[]).filter(contains);
-  return entries.length === 0 ? undefined : entries.reduce((a, b) => (timeOf(b) > timeOf(a) ? b : a)).manager;
+  return entries.length === 0 ? undefined : entries.reduce((a, b) => (parseTime(b) > parseTime(a) ? b : a)).manager;
 }
 
-function timeOf({ time }: Entry): string {
+function parseTime({ time }: Entry): string {
   return typeof time === "string" ? time : "";
 }
 
@@ -65,7 +65,7 @@ function timeOf({ time }: Entry): string {
  * A map that keeps a mark must not be owned as a whole, because an apply without it would remove the mark too. An empty tree also means the
  * whole map, so a map without owned fields is omitted.
  */
-function withoutHelmMarks(fieldsV1: JsonObject): JsonObject {
+function removeHelmMarks(fieldsV1: JsonObject): JsonObject {
   const metadata = fieldsV1["f:metadata"];
   if (!isObject(metadata)) return fieldsV1;
   const owned = Object.entries(metadata).flatMap(([map, members]): [string, unknown][] => {
@@ -173,7 +173,7 @@ function owns(fields: JsonObject, object: unknown, path: readonly string[]): boo
   let node = fields;
   let value = object;
   for (const [depth, member] of path.entries()) {
-    const next = childOf(node, valueAt(value, [member]), member, Array.isArray(value));
+    const next = findChild(node, valueAt(value, [member]), member, Array.isArray(value));
     if (next === undefined) return depth > 0 && Object.keys(node).length === 0;
     node = next;
     value = valueAt(value, [member]);
@@ -182,7 +182,7 @@ function owns(fields: JsonObject, object: unknown, path: readonly string[]): boo
 }
 
 /** Fields are recorded as "f:name", list items as "k:{keys}", "v:value" or "i:index". */
-function childOf(node: JsonObject, value: unknown, member: string, isItem: boolean): JsonObject | undefined {
+function findChild(node: JsonObject, value: unknown, member: string, isItem: boolean): JsonObject | undefined {
   const found = isItem ? Object.keys(node).find((key) => isItemKey(key, value, member)) : `f:${member}`;
   const child = found === undefined ? undefined : node[found];
   return isObject(child) ? child : undefined;

@@ -1,5 +1,5 @@
 import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, GROUP, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
-import { groupOf, type JsonObject, type KubeObject, type OwnerReference } from "../api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject, type OwnerReference } from "../api/k8s.ts";
 import { describeObject } from "./identity.ts";
 
 /** Maximum number of listed field managers. */
@@ -19,17 +19,17 @@ export function formatClaim({ text, remedy }: Claim): string {
 }
 
 /** Finds the owner of a live object without a controller reference, from the marks of installers. */
-function claimOf(live: KubeObject): Claim {
+function determineClaim(live: KubeObject): Claim {
   const claimant = findClaimant(live);
-  return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : ofNobody(live);
+  return claimant ? { text: `it belongs to ${claimant.who}`, remedy: claimant.remedy } : describeUnowned(live);
 }
 
 /** Returns the owner that an installer's marks name, such as `Helm release "ns/name"`, and a remedy; undefined without such marks. */
 export function findClaimant(live: KubeObject): { who: string; remedy: string } | undefined {
-  return ofHelm(live) ?? ofClassicOlm(live) ?? ofApiServer(live);
+  return findHelmClaimant(live) ?? findOlmV0Claimant(live) ?? findApiServerClaimant(live);
 }
 
-function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof findClaimant> {
+function findHelmClaimant({ metadata: { annotations } }: KubeObject): ReturnType<typeof findClaimant> {
   const name = annotations?.["meta.helm.sh/release-name"];
   if (name === undefined) return undefined;
   const namespace = annotations?.["meta.helm.sh/release-namespace"];
@@ -38,7 +38,7 @@ function ofHelm({ metadata: { annotations } }: KubeObject): ReturnType<typeof fi
 }
 
 /** OLM v0 sets these labels on its objects and on CRDs that it installs. */
-function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
+function findOlmV0Claimant({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
   const remedy = "convert that Subscription (olmv1 migrate check), or remove it and its ClusterServiceVersion first";
   if (labels?.["olm.owner"] !== undefined) {
     const namespace = labels["olm.owner.namespace"];
@@ -51,15 +51,15 @@ function ofClassicOlm({ metadata: { labels } }: KubeObject): ReturnType<typeof f
 }
 
 /** APIServices of the API server's own APIs; it recreates them when they are deleted. */
-function ofApiServer({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
+function findApiServerClaimant({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
   if (labels?.["kube-aggregator.kubernetes.io/automanaged"] === undefined) return undefined;
   const remedy = "a bundle cannot serve it instead";
   return { who: "the API server, which serves that group and version itself or through a CustomResourceDefinition", remedy };
 }
 
-function ofNobody(live: KubeObject): Claim {
+function describeUnowned(live: KubeObject): Claim {
   const managedBy = live.metadata.labels?.["app.kubernetes.io/managed-by"];
-  const writers = managersOf(live);
+  const writers = listManagers(live);
   const hints = [
     managedBy === undefined ? "" : `label app.kubernetes.io/managed-by says "${managedBy}"`,
     writers === "" ? "" : `it was written by ${writers}`,
@@ -72,7 +72,7 @@ function ofNobody(live: KubeObject): Claim {
 }
 
 /** Formats the managers that wrote more than the status, such as `"kubectl-create", "helm"`. */
-function managersOf({ metadata: { managedFields = [] } }: KubeObject): string {
+function listManagers({ metadata: { managedFields = [] } }: KubeObject): string {
   const names = managedFields.filter((entry: JsonObject) => entry["subresource"] === undefined || entry["subresource"] === "");
   const unique = [...new Set(names.flatMap(({ manager }) => (typeof manager === "string" ? [manager] : [])))];
   return unique
@@ -129,16 +129,16 @@ export function determineOwnership(live: KubeObject | undefined, owner: Owner, e
   const uid = annotations?.[ANNOTATION_OWNER_UID];
   if (controller) {
     if (controller.uid === owner.uid) return { kind: "ours" };
-    return foreign(live, owner, claimOfController(controller, owner), isExtension(controller) ? controller.name : undefined);
+    return foreign(live, owner, getControllerClaim(controller, owner), isExtension(controller) ? controller.name : undefined);
   }
   if (uid === owner.uid && labels?.[LABEL_OWNER_NAME] === owner.name) return { kind: "ours" };
   const named = labels?.[LABEL_OWNER_KIND] === CLUSTER_EXTENSION ? labels[LABEL_OWNER_NAME] : undefined;
-  if (named === undefined) return foreign(live, owner, claimOf(live));
+  if (named === undefined) return foreign(live, owner, determineClaim(live));
   if (named === owner.name || !extensionExists(named, uid)) {
     const claim = { text: `it was left behind by ${CLUSTER_EXTENSION} "${named}", which no longer exists` };
-    return { kind: "orphan", owner: named, ...refusalOf(live, owner, claim) };
+    return { kind: "orphan", owner: named, ...formatRefusal(live, owner, claim) };
   }
-  return foreign(live, owner, claimOfExtension(named), named);
+  return foreign(live, owner, getExtensionClaim(named), named);
 }
 
 /**
@@ -156,37 +156,37 @@ export function getControllerUid({ metadata: { annotations, ownerReferences } }:
 }
 
 function foreign(live: KubeObject, owner: Owner, claim: Claim, extension?: string): Ownership {
-  return { kind: "foreign", ...(extension === undefined ? {} : { owner: extension }), ...refusalOf(live, owner, claim) };
+  return { kind: "foreign", ...(extension === undefined ? {} : { owner: extension }), ...formatRefusal(live, owner, claim) };
 }
 
 /**
  * The namespace is that of the rendered object: empty for cluster-scoped objects, except that webhook configurations have the install namespace.
  */
-function refusalOf({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): Refusal {
+function formatRefusal({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): Refusal {
   const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");
   const refusal = `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
   return { message: `${refusal}; ${formatClaim(claim)}`, refusal, claim };
 }
 
 function isExtension({ apiVersion, kind }: OwnerReference): boolean {
-  return kind === CLUSTER_EXTENSION && groupOf(apiVersion) === GROUP;
+  return kind === CLUSTER_EXTENSION && getGroup(apiVersion) === GROUP;
 }
 
-function claimOfController(controller: OwnerReference, owner: Owner): Claim {
+function getControllerClaim(controller: OwnerReference, owner: Owner): Claim {
   const { apiVersion, kind, name } = controller;
   if (!isExtension(controller))
     return {
       text: `it belongs to ${kind} "${name}" (${apiVersion}), which controls it`,
       remedy: "remove that first, or install into another namespace",
     };
-  if (name !== owner.name) return claimOfExtension(name);
+  if (name !== owner.name) return getExtensionClaim(name);
   return {
     text: `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector removes it`,
     remedy: "the controller retries until it is gone",
   };
 }
 
-function claimOfExtension(name: string): Claim {
+function getExtensionClaim(name: string): Claim {
   return {
     text: `it belongs to ${CLUSTER_EXTENSION} "${name}"`,
     remedy: "it can exist only once in a cluster, remove that extension first",

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { groupOf, type KubeObject } from "../api/k8s.ts";
+import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { compareText } from "../text/compare.ts";
 import { isCrd, objectKey } from "./identity.ts";
 
@@ -56,16 +56,16 @@ export function sortForUninstall<T extends KubeObject>(objects: readonly T[]): T
 
 function compare(a: KubeObject, b: KubeObject): number {
   return (
-    rankOf(a) - rankOf(b) ||
+    getRank(a) - getRank(b) ||
     compareText(a.kind, b.kind) ||
     compareText(a.metadata.namespace ?? "", b.metadata.namespace ?? "") ||
     compareText(a.metadata.name, b.metadata.name) ||
-    compareText(groupOf(a.apiVersion), groupOf(b.apiVersion))
+    compareText(getGroup(a.apiVersion), getGroup(b.apiVersion))
   );
 }
 
-function rankOf({ apiVersion, kind }: KubeObject): number {
-  const group = groupOf(apiVersion);
+function getRank({ apiVersion, kind }: KubeObject): number {
+  const group = getGroup(apiVersion);
   const isBuiltIn = !group.includes(".") || group.endsWith(".k8s.io");
   return (isBuiltIn ? RANKS.get(kind) : undefined) ?? INSTALL_ORDER.length;
 }

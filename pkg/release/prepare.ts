@@ -34,7 +34,7 @@ export function prepareObjects(objects: readonly KubeObject[], options: PrepareO
     const owned = owner ? withOwner(placed, owner) : placed;
     return bundle ? withBundleLabels(owned, bundle) : owned;
   });
-  const collapsed = collapseDuplicates(withoutRepeats(stated));
+  const collapsed = collapseDuplicates(removeDuplicates(stated));
   const released = releaseReplicas(collapsed.objects);
   return { objects: released.objects, notes: [...collapsed.notes, ...released.notes] };
 }
@@ -48,7 +48,7 @@ function withNamespace(object: KubeObject, options: PrepareOptions): KubeObject 
 }
 
 /** Removes duplicate objects. If one contains more than the other, such as a generated and a shipped ServiceAccount, it stays. */
-function withoutRepeats(objects: readonly KubeObject[]): KubeObject[] {
+function removeDuplicates(objects: readonly KubeObject[]): KubeObject[] {
   const byKey = new Map<string, KubeObject>();
   for (const object of objects) {
     const other = byKey.get(objectKey(object));

@@ -8,7 +8,7 @@ import {
 import type { KubeObject } from "../api/k8s.ts";
 import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
-import { readCrdKind, versionsOf } from "../crdsafety/crdParts.ts";
+import { readCrdKind, readCrdVersions } from "../crdsafety/crdParts.ts";
 import type { Property } from "../fbc/types.ts";
 import { goJson } from "../golang/json.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
@@ -56,11 +56,11 @@ export function formatKeptProperties(properties: readonly Property[]): string {
  * Returns the APIs that the CustomResourceDefinitions in `objects` serve, in their order, then those of the APIServices; malformed definitions
  * are ignored.
  */
-function servedApis(objects: readonly KubeObject[]): Gvk[] {
+function listServedApis(objects: readonly KubeObject[]): Gvk[] {
   const defined = objects.filter(isCrd).flatMap((crd) => {
     const { group, kind } = readCrdKind(crd);
     if (group === "" || kind === "") return [];
-    return versionsOf(crd).flatMap(({ name, served }) => (served && name !== "" ? [{ group, version: name, kind }] : []));
+    return readCrdVersions(crd).flatMap(({ name, served }) => (served && name !== "" ? [{ group, version: name, kind }] : []));
   });
   return [...defined, ...listAggregatedApis(objects).map(({ group, version, kind }) => ({ group, version, kind }))];
 }
@@ -81,11 +81,11 @@ const MAX_APIS = 500;
  */
 export function readProvidedBundle(release: Pick<ReleaseRecord, "labels" | "annotations" | "properties" | "objects">): ProvidedBundle {
   const { labels, annotations, objects } = release;
-  const properties = propertiesIn(release.properties) ?? propertiesIn(annotations[ANNOTATION_PROPERTIES]) ?? [];
+  const properties = readProperties(release.properties) ?? readProperties(annotations[ANNOTATION_PROPERTIES]) ?? [];
   const [name = "", packageName = ""] = [labels[LABEL_BUNDLE_NAME], labels[LABEL_PACKAGE_NAME]];
   const stated = toProvider({ name, package: packageName, properties });
   const version = versionOf(labels[LABEL_BUNDLE_VERSION], labels[LABEL_BUNDLE_RELEASE]);
-  return { ...stated, name, version, apis: mergeProvidedApis(servedApis(objects), stated.apis) };
+  return { ...stated, name, version, apis: mergeProvidedApis(listServedApis(objects), stated.apis) };
 }
 
 /** Merges APIs from definitions with otherwise stated ones. */
@@ -95,7 +95,7 @@ export function mergeProvidedApis(served: readonly Gvk[], stated: readonly Gvk[]
   return [...new Map([...served, ...others].map((gvk) => [gvkKey(gvk), gvk])).values()].slice(0, MAX_APIS);
 }
 
-function propertiesIn(text: string | undefined): Property[] | undefined {
+function readProperties(text: string | undefined): Property[] | undefined {
   if (text === undefined) return undefined;
   try {
     const all = parseRawProperties(text).map(({ type, value }): Property => ({ type, value: value === "" ? null : JSON.parse(value) }));

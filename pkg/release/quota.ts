@@ -54,14 +54,14 @@ export function findExceededQuotas(quotas: readonly KubeObject[], created: reado
     const { name, namespace = "" } = quota.metadata;
     if (isScoped(quota)) return [];
     const here = created.filter(({ object }) => object.metadata.namespace === namespace);
-    const [hard, used] = [amounts(quota, "hard"), amounts(quota, "used")];
+    const [hard, used] = [parseAmounts(quota, "hard"), parseAmounts(quota, "used")];
     const limits = [...hard].flatMap(([key, limited]) => {
-      const requested = here.reduce((sum, object) => sum + (usageOf(object).get(key) ?? 0), 0);
+      const requested = here.reduce((sum, object) => sum + (computeUsage(object).get(key) ?? 0), 0);
       const before = used.get(key) ?? 0;
       return requested > 0 && before + requested > limited ? [{ key, requested, used: before, limited }] : [];
     });
     if (limits.length === 0) return [];
-    const counting = here.filter((object) => limits.some(({ key }) => usageOf(object).has(key)));
+    const counting = here.filter((object) => limits.some(({ key }) => computeUsage(object).has(key)));
     return [{ namespace, name, limits: limits.sort((a, b) => compareText(a.key, b.key)), objects: counting.map(({ object }) => object) }];
   });
 }
@@ -77,7 +77,7 @@ export function formatExceededQuota({ name, limits }: ExceededQuota): string {
 }
 
 /** Returns what one object counts for, by the resource names of quotas. */
-function usageOf({ object, group, resource }: CountedObject): ReadonlyMap<string, number> {
+function computeUsage({ object, group, resource }: CountedObject): ReadonlyMap<string, number> {
   const usage = new Map([[`count/${group === "" ? resource : `${resource}.${group}`}`, 1]]);
   if (group !== "" || !BARE.has(resource)) return usage;
   usage.set(resource, 1);
@@ -103,7 +103,7 @@ function isScoped({ spec }: KubeObject & { spec?: unknown }): boolean {
 }
 
 /** Returns the numbers that can be parsed. A quota without a status denies each object anyway. */
-function amounts(quota: KubeObject, member: "hard" | "used"): Map<string, number> {
+function parseAmounts(quota: KubeObject, member: "hard" | "used"): Map<string, number> {
   const given = ((quota["status"] ?? {}) as Record<string, unknown>)[member] ?? {};
   return new Map(
     Object.entries(given as Record<string, unknown>).flatMap(([key, value]) => {

@@ -1,7 +1,7 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { isEntryOf, mergeFieldTrees } from "./managedFields.ts";
+import { isManagedBy, mergeFieldTrees } from "./managedFields.ts";
 
 /** Fields that identify a port in server-side apply: the first for a Service, the second for a container. */
 const NUMBERS = ["port", "containerPort"] as const;
@@ -33,38 +33,38 @@ interface Found {
 export function findRenumberedPorts(wanted: KubeObject, live: KubeObject): RenumberedPorts | undefined {
   const found: Found[] = [];
   const { managedFields: before = [], ...metadata } = live.metadata;
-  const after = mended(wanted, { ...live, metadata }, [], found) as KubeObject;
+  const after = mendPorts(wanted, { ...live, metadata }, [], found) as KubeObject;
   if (found.length === 0 || !before.some(isOurs)) return undefined;
-  const managedFields = found.reduce<JsonObject[]>((entries, port) => handedOverAt(entries, port.live), before);
-  const owned = found.reduce<JsonObject>((fields, port) => mergeFieldTrees(fields, treeOf(port.wanted)), {});
+  const managedFields = found.reduce<JsonObject[]>((entries, port) => transferFields(entries, port.live), before);
+  const owned = found.reduce<JsonObject>((fields, port) => mergeFieldTrees(fields, buildTree(port.wanted)), {});
   return { managedFields, after: { ...after, metadata: { ...metadata, managedFields: withOurs(managedFields, owned) } } };
 }
 
 function isOurs(entry: JsonObject): boolean {
-  return isEntryOf(entry, FIELD_MANAGER, "Apply");
+  return isManagedBy(entry, FIELD_MANAGER, "Apply");
 }
 
 /** Returns `live` with desired ports in place of those with the same names, which are added to `found`. */
-function mended(wanted: unknown, live: unknown, path: FieldPath, found: Found[]): unknown {
+function mendPorts(wanted: unknown, live: unknown, path: FieldPath, found: Found[]): unknown {
   if (!isObject(wanted) || !isObject(live)) return live;
   return Object.fromEntries(
     Object.entries(live).map(([member, there]) => {
       const ours = wanted[member];
       const inner = [...path, `f:${member}`];
-      if (!Array.isArray(there) || !Array.isArray(ours)) return [member, mended(ours, there, inner, found)];
-      if (member === "ports") return [member, mendedPorts(ours, there, inner, found)];
+      if (!Array.isArray(there) || !Array.isArray(ours)) return [member, mendPorts(ours, there, inner, found)];
+      if (member === "ports") return [member, mendPortList(ours, there, inner, found)];
       if (!LISTS_OF_NAMED.has(member)) return [member, there];
       const items = there.map((item: unknown) => {
         const name = isObject(item) ? item["name"] : undefined;
         const same = ours.find((other) => isObject(other) && other["name"] === name);
-        return mended(same, item, [...inner, `k:${JSON.stringify({ name })}`], found);
+        return mendPorts(same, item, [...inner, `k:${JSON.stringify({ name })}`], found);
       });
       return [member, items];
     }),
   );
 }
 
-function mendedPorts(wanted: readonly unknown[], live: readonly unknown[], path: FieldPath, found: Found[]): unknown[] {
+function mendPortList(wanted: readonly unknown[], live: readonly unknown[], path: FieldPath, found: Found[]): unknown[] {
   const keys = new Set(wanted.map(keyOf));
   return live.map((port) => {
     const key = keyOf(port);
@@ -90,7 +90,7 @@ function haveSameName(a: unknown, b: unknown): boolean {
 }
 
 /** Transfers everything at `path` from other managers to our applies. */
-function handedOverAt(managedFields: readonly JsonObject[], path: FieldPath): JsonObject[] {
+function transferFields(managedFields: readonly JsonObject[], path: FieldPath): JsonObject[] {
   let taken: JsonObject = {};
   const left = managedFields.map((entry) => {
     const fields = entry["fieldsV1"];
@@ -109,7 +109,7 @@ function withOurs(managedFields: readonly JsonObject[], owned: JsonObject): Json
   });
 }
 
-function treeOf(path: FieldPath): JsonObject {
+function buildTree(path: FieldPath): JsonObject {
   return path.reduceRight<JsonObject>((inner, step) => ({ [step]: inner }), {});
 }
 

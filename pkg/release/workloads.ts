@@ -1,4 +1,4 @@
-import { groupOf, type JsonObject, type KubeObject, type ObjectRef } from "../api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject, type ObjectRef } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { describeObject, objectKey } from "./identity.ts";
 
@@ -93,15 +93,15 @@ interface LostPortName {
 }
 
 /** Replaces lost port names in probes and lifecycle handlers with numbers. */
-function withPortNumbers(value: unknown, lost: readonly LostPortName[]): unknown {
+function replacePortNames(value: unknown, lost: readonly LostPortName[]): unknown {
   if (lost.length === 0) return value;
-  if (Array.isArray(value)) return value.map((entry: unknown) => withPortNumbers(entry, lost));
+  if (Array.isArray(value)) return value.map((entry: unknown) => replacePortNames(entry, lost));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([member, content]) =>
       (member === "httpGet" || member === "tcpSocket") && isObject(content)
         ? [member, { ...content, port: numberFor(content["port"], lost) }]
-        : [member, withPortNumbers(content, lost)],
+        : [member, replacePortNames(content, lost)],
     ),
   );
 }
@@ -110,7 +110,7 @@ function withPortNumbers(value: unknown, lost: readonly LostPortName[]): unknown
  * Replaces lost port names in the target ports of `service` with numbers.
  * @param lostIn lost names of workloads in the same set, with the labels and namespace of their Pods
  */
-function withTargetNumbers(
+function replaceTargetPorts(
   service: KubeObject,
   lostIn: readonly { namespace: string | undefined; labels: JsonObject; lost: readonly LostPortName[] }[],
 ): KubeObject {
@@ -146,7 +146,7 @@ export function collapseDuplicates(objects: readonly KubeObject[]): Adjusted {
   const lostIn: { namespace: string | undefined; labels: JsonObject; lost: readonly LostPortName[] }[] = [];
   const collapsed = objects.map((object) => {
     const listed = collapseOwnLists(object, notes);
-    const template = templateOf(listed);
+    const template = getPodTemplate(listed);
     if (!template) return listed;
     const { spec, dropped } = collapsePodSpec(template.podSpec);
     if (dropped.length === 0) return listed;
@@ -157,14 +157,14 @@ export function collapseDuplicates(objects: readonly KubeObject[]): Adjusted {
         : [],
     );
     if (lost.length > 0) lostIn.push({ namespace: object.metadata.namespace, labels: template.labels, lost });
-    return template.withPodSpec(withPortNumbers(spec, lost) as JsonObject);
+    return template.withPodSpec(replacePortNames(spec, lost) as JsonObject);
   });
-  return { objects: lostIn.length === 0 ? collapsed : collapsed.map((object) => withTargetNumbers(object, lostIn)), notes };
+  return { objects: lostIn.length === 0 ? collapsed : collapsed.map((object) => replaceTargetPorts(object, lostIn)), notes };
 }
 
 /** Removes `replicas` from workloads that a HorizontalPodAutoscaler of the same set targets. */
 export function releaseReplicas(objects: readonly KubeObject[]): Adjusted {
-  const scaled = new Set(objects.filter((object) => object.kind === "HorizontalPodAutoscaler").map(targetOf));
+  const scaled = new Set(objects.filter((object) => object.kind === "HorizontalPodAutoscaler").map(getTarget));
   const notes: string[] = [];
   const released = objects.map((object) => {
     const spec = object["spec"];
@@ -176,7 +176,7 @@ export function releaseReplicas(objects: readonly KubeObject[]): Adjusted {
   return { objects: released, notes };
 }
 
-function targetOf(autoscaler: KubeObject): string {
+function getTarget(autoscaler: KubeObject): string {
   const spec = autoscaler["spec"];
   const { apiVersion, kind, name } = (isObject(spec) ? (spec["scaleTargetRef"] ?? {}) : {}) as Partial<ObjectRef>;
   return objectKey({ apiVersion: apiVersion ?? "", kind: kind ?? "", name: name ?? "", namespace: autoscaler.metadata.namespace });
@@ -190,7 +190,7 @@ function collapseOwnLists(object: KubeObject, notes: string[]): KubeObject {
     notes.push(`${describeObject(object)}: finalizers are given more than once, each counts once`);
   }
   const secrets = object["secrets"];
-  if (object.kind === "ServiceAccount" && groupOf(object.apiVersion) === "" && Array.isArray(secrets)) {
+  if (object.kind === "ServiceAccount" && getGroup(object.apiVersion) === "" && Array.isArray(secrets)) {
     const onDrop = (entry: JsonObject): unknown =>
       notes.push(`${describeObject(object)}: ${describeDrop({ container: "", list: "secrets", entry, kept: entry })}`);
     result = { ...result, secrets: collapseList(secrets, [["name", ""]], onDrop) };
@@ -199,7 +199,7 @@ function collapseOwnLists(object: KubeObject, notes: string[]): KubeObject {
 }
 
 /** Returns the Pod template of a workload, and a function that replaces its Pod spec. */
-function templateOf(
+function getPodTemplate(
   object: KubeObject,
 ): { podSpec: JsonObject; labels: JsonObject; withPodSpec(podSpec: JsonObject): KubeObject } | undefined {
   const spec = object["spec"];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { problemsIn, TerminalError } from "../errors/errors.ts";
+import { getProblems, TerminalError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { bundleConfig } from "./config.ts";
 import { targetNamespaces } from "./watchScope.ts";
@@ -50,7 +50,7 @@ function fullFaultOf(run: () => unknown): string {
   try {
     run();
   } catch (err) {
-    const [problem] = problemsIn(err);
+    const [problem] = getProblems(err);
     if (problem && text.startsWith(PREFIX)) return `${PREFIX}invalid configuration: ${problem.message}`;
   }
   return text;
@@ -98,7 +98,7 @@ test("mistakes of unknown fields name a similar field, otherwise all fields once
     try {
       return check(["AllNamespaces"], "ns", config);
     } catch (err) {
-      return problemsIn(err)[0]?.details?.configuration;
+      return getProblems(err)[0]?.details?.configuration;
     }
   };
   expect(mistakes({ deploymentconfig: {} })).toEqual([

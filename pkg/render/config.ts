@@ -3,7 +3,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
-import { messageOf, TerminalError } from "../errors/errors.ts";
+import { getErrorMessage, TerminalError } from "../errors/errors.ts";
 import { findSelectorError, type LabelSelector } from "../resolve/labelSelector.ts";
 import { compareText } from "../text/compare.ts";
 import { configErrors } from "./configErrors.ts";
@@ -12,9 +12,9 @@ import { type ConfigSchemaOptions, configFormats, configSchema } from "./configS
 import { type JsonSchema, SchemaChecker, type SchemaFailure } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 import { type TrustedCa, trustedCaFault } from "./trustedCa.ts";
-import { exclusionFault, listFault, watchRemarks, watchScope } from "./watchScope.ts";
+import { exclusionFault, explainWatchErrors, listFault, readWatchScope } from "./watchScope.ts";
 
-/** What a user may change about the bundle's Deployments, as Go's SubscriptionConfig holds it; a member is present only when it was given. */
+/** Changes of the user to the Deployments of the bundle, as in Go's SubscriptionConfig. Has only the members that are set. */
 export interface DeploymentConfig {
   env?: NamedItem[];
   envFrom?: JsonObject[];
@@ -25,28 +25,28 @@ export interface DeploymentConfig {
   nodeSelector?: Record<string, string>;
   affinity?: PodTemplate["spec"]["affinity"];
   annotations?: Record<string, string>;
-  /** Which Deployments are meant, by their labels; absent: all. */
+  /** Selects Deployments by their labels; absent selects all. */
   selector?: LabelSelector;
-  /** Whether init containers get what containers get. */
+  /** Whether the changes also apply to init containers. */
   includeInitContainers?: boolean;
   /** Certificate authorities to trust. */
   trustedCA?: TrustedCa;
 }
 
-/** The configuration of one extension, checked. */
+/** The validated configuration of one extension. */
 export interface BundleConfig {
-  /** At least one, as they were given; `[""]` stands for all. */
+  /** At least one, as set by the user; `[""]` for all namespaces. */
   watchNamespaces?: readonly string[];
-  /** Applied one after another. */
+  /** Applied in order. */
   deploymentConfigs: readonly DeploymentConfig[];
 }
 
-/** What a configuration is checked with. */
+/** Options for validating a configuration. */
 export interface ConfigOptions extends ConfigSchemaOptions {
   installNamespace: string;
 }
 
-/** Members beside Go's that the schema lets through only when the configuration is extended. */
+/** Fields that the schema allows in addition to Go's if the configuration is extended. */
 interface ConfigMembers {
   deploymentConfig?: JsonObject;
   deploymentConfigs?: JsonObject[];
@@ -54,51 +54,51 @@ interface ConfigMembers {
 }
 
 /**
- * Checks `spec.config.inline` against what the bundle accepts.
- * @param inline parsed JSON; undefined counts as `{}`, so that what is required is still asked for.
- * @throws TerminalError InvalidConfiguration, also for what is larger than `CONFIG_LIMITS`.
+ * Validates `spec.config.inline` against the schema of the bundle.
+ * @param inline parsed JSON. Undefined means `{}`, so that missing required fields are still reported.
+ * @throws TerminalError InvalidConfiguration if the configuration is invalid or exceeds `CONFIG_LIMITS`.
  */
 export function bundleConfig(csv: Csv, inline: unknown, options: ConfigOptions): BundleConfig {
   const { installNamespace, extended = false } = options;
   const given = inline ?? {};
   checkConfigSize(given);
-  const { asked, rest } = watchScope(csv, given, extended);
+  const { requested, rest } = readWatchScope(csv, given, extended);
   const checker = new SchemaChecker(kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0], configFormats(installNamespace));
   const found = checker.check(schemaFor(configSchema(csv, options), rest), rest);
   const failures = extended
-    ? found.concat(extendedFaults(csv, given, { asked, rest, installNamespace, isSound: found.length === 0 }))
+    ? found.concat(extendedFaults(csv, given, { requested, rest, installNamespace, isValid: found.length === 0 }))
     : found;
   if (failures.length > 0) {
-    const { text, fullText, mistakes } = configErrors(failures, watchRemarks(csv, given, extended));
+    const { text, fullText, mistakes } = configErrors(failures, explainWatchErrors(csv, given, extended));
     const problems = [newProblem("InvalidConfiguration", { message: fullText, details: mistakes })];
     throw new TerminalError(Reason.InvalidConfiguration, `${INVALID_CONFIG}${text}`, { problems });
   }
   const { deploymentConfig, deploymentConfigs = [] } = rest as ConfigMembers;
   const configs = options.deploymentConfig ? [...(deploymentConfig ? [deploymentConfig] : []), ...deploymentConfigs] : [];
-  return { ...(asked ? { watchNamespaces: asked } : {}), deploymentConfigs: configs.map(decoded) };
+  return { ...(requested ? { watchNamespaces: requested } : {}), deploymentConfigs: configs.map(decodeConfig) };
 }
 
-/** A list of namespaces stands in for the one that is required otherwise. */
+/** Returns the schema for `config`. A list of namespaces replaces the otherwise required single namespace. */
 function schemaFor(schema: JsonSchema, config: unknown): JsonSchema {
   const isListed = (config as ConfigMembers).watchNamespaces !== undefined && schema.properties?.["watchNamespaces"] !== undefined;
   return isListed ? { ...schema, required: [] } : schema;
 }
 
-/** What no schema says about the members that the Go implementation does not know. */
+/** Checks rules that the schema cannot express, for fields that the Go implementation does not know. */
 function extendedFaults(
   csv: Csv,
   given: unknown,
   {
-    asked,
+    requested,
     rest,
     installNamespace,
-    isSound,
-  }: { asked: readonly string[] | undefined; rest: unknown; installNamespace: string; isSound: boolean },
+    isValid,
+  }: { requested: readonly string[] | undefined; rest: unknown; installNamespace: string; isValid: boolean },
 ): SchemaFailure[] {
   const faults = [exclusionFault(given)];
-  if (isSound) {
+  if (isValid) {
     const { deploymentConfig, deploymentConfigs = [], watchNamespaces } = rest as ConfigMembers;
-    if (watchNamespaces && asked) faults.push(listFault(csv, installNamespace, asked));
+    if (watchNamespaces && requested) faults.push(listFault(csv, installNamespace, requested));
     if (deploymentConfig) faults.push(...configFaults(deploymentConfig, ["deploymentConfig"]));
     faults.push(...deploymentConfigs.flatMap((config, index) => configFaults(config, ["deploymentConfigs", String(index)])));
   }
@@ -114,10 +114,10 @@ function configFaults(config: JsonObject, path: readonly string[]): SchemaFailur
   });
 }
 
-/** The typed form; `nodeSelector: {}` is kept, though Go's encoder would leave it out. */
-function decoded(given: JsonObject): DeploymentConfig {
+/** Converts to the typed form. Keeps `nodeSelector: {}`, which Go's encoder omits. */
+function decodeConfig(given: JsonObject): DeploymentConfig {
   try {
-    const config = CONFIG_TYPES.convert("operators/v1alpha1.SubscriptionConfig", inKeyOrder(given)) as DeploymentConfig;
+    const config = CONFIG_TYPES.convert("operators/v1alpha1.SubscriptionConfig", sortMembers(given)) as DeploymentConfig;
     return {
       ...(given["nodeSelector"] ? { nodeSelector: {} } : {}),
       ...config,
@@ -127,16 +127,16 @@ function decoded(given: JsonObject): DeploymentConfig {
   } catch (err) {
     throw new TerminalError(
       Reason.InvalidConfiguration,
-      `invalid deploymentConfig: failed to unmarshal deploymentConfig: ${messageOf(err)}`,
+      `invalid deploymentConfig: failed to unmarshal deploymentConfig: ${getErrorMessage(err)}`,
       { cause: err },
     );
   }
 }
 
-/** As Go encodes the configuration before it decodes it: of keys that differ only in letter case the last in this order wins. */
-function inKeyOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inKeyOrder);
+/** Sorts members by name, as Go encodes the configuration before decoding it. If names differ only in letter case, the last one wins. */
+function sortMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortMembers);
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value).sort(([a], [b]) => compareText(a, b));
-  return Object.fromEntries(members.map(([key, member]) => [key, inKeyOrder(member)]));
+  return Object.fromEntries(members.map(([key, member]) => [key, sortMembers(member)]));
 }

@@ -3,52 +3,52 @@ import { similarName } from "../text/compare.ts";
 import { formatCount, formatList } from "../text/lists.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
 
-/** Sentences beyond operator-controller's at most; who makes more mistakes reads on after correcting these. */
-const MAX_UNTOLD = 20;
+/** Maximum number of sentences in addition to those of operator-controller. Further mistakes are reported after these are fixed. */
+const MAX_DETAILS = 20;
 const BULLET = "\n  - ";
-/** Most unknown fields of one object that are compared with known names; further fields are not shown. */
-const MAX_COMPARED = MAX_UNTOLD + 1;
-/** Characters of operator-controller's text that are enough: messages are cut at so many bytes. */
-const MAX_TOLD = 32_768;
+/** Maximum number of unknown fields of one object to compare with known names. Further fields are not shown. */
+const MAX_COMPARED = MAX_DETAILS + 1;
+/** Maximum characters of operator-controller's text: messages are truncated at this many bytes. */
+const MAX_SENTENCES_LENGTH = 32_768;
 
-/** What is put together of a text. */
+/** The lines of an error text. */
 interface Lines {
   /** Operator-controller's sentences. */
-  readonly told: string[];
-  toldLength: number;
-  /** What these do not say. */
-  readonly untold: string[];
+  readonly sentences: string[];
+  sentencesLength: number;
+  /** Details that these sentences omit. */
+  readonly details: string[];
 }
 
-/** What is wrong with a configuration. */
+/** The errors of a configuration. */
 export interface ConfigErrors {
-  /** In the words of the Go operator-controller. */
+  /** The text of the Go operator-controller. */
   readonly text: string;
-  /** The same, followed by what that text omits: faults behind a reference, further unknown or missing fields, their paths, similar names. */
+  /** The text with the details that it omits: errors inside references, further unknown or missing fields, their paths, similar names. */
   readonly fullText: string;
-  /** The innermost faults in the order of the configuration, at most MAX_UNTOLD. */
+  /** The innermost errors in the order of the configuration, at most MAX_DETAILS. */
   readonly mistakes: { path: string; message: string }[];
 }
 
 /**
- * Describes everything that is wrong with a configuration, always in the same order.
+ * Describes all errors of a configuration in a stable order.
  * @param failures at least one.
- * @param remarks sentences to add, by the member of the configuration that each explains.
+ * @param remarks additional sentences by the field of the configuration that they explain.
  * @see operator-controller df2c201d internal/operator-controller/config formatSchemaError
  */
 export function configErrors(failures: readonly SchemaFailure[], remarks: ReadonlyMap<string, string> = new Map()): ConfigErrors {
-  const lines: Lines = { told: [], toldLength: 0, untold: [] };
-  for (const failure of failures) tell(failure, remarks, lines);
-  const { told, untold } = lines;
-  const text = told.length === 1 ? (told[0] ?? "") : `multiple errors found:${BULLET}${told.join(BULLET)}`;
-  const more = [...new Set([...untold, ...remarks.values()])];
-  const mistakes = failures.flatMap(innermost).slice(0, MAX_UNTOLD);
+  const lines: Lines = { sentences: [], sentencesLength: 0, details: [] };
+  for (const failure of failures) describeFailure(failure, remarks, lines);
+  const { sentences, details } = lines;
+  const text = sentences.length === 1 ? (sentences[0] ?? "") : `multiple errors found:${BULLET}${sentences.join(BULLET)}`;
+  const more = [...new Set([...details, ...remarks.values()])];
+  const mistakes = failures.flatMap(listInnermost).slice(0, MAX_DETAILS);
   if (more.length === 0) return { text, fullText: text, mistakes };
-  if (more.length === 1 && told.length === 1) return { text, fullText: `${text}; ${more[0]}`, mistakes };
-  return { text, fullText: `${text}; in detail:${BULLET}${formatList(more, { max: MAX_UNTOLD, separator: BULLET })}`, mistakes };
+  if (more.length === 1 && sentences.length === 1) return { text, fullText: `${text}; ${more[0]}`, mistakes };
+  return { text, fullText: `${text}; in detail:${BULLET}${formatList(more, { max: MAX_DETAILS, separator: BULLET })}`, mistakes };
 }
 
-function innermost({ fault, path, causes }: SchemaFailure): ConfigErrors["mistakes"] {
+function listInnermost({ fault, path, causes }: SchemaFailure): ConfigErrors["mistakes"] {
   const at = (names: readonly string[], message: string): ConfigErrors["mistakes"][number] => ({ path: fieldPath(names), message });
   if (fault.keyword === "required") return fault.missing.map((name) => at([...path, name], "required field is missing"));
   if (fault.keyword === "additionalProperties") {
@@ -60,43 +60,43 @@ function innermost({ fault, path, causes }: SchemaFailure): ConfigErrors["mistak
       return at([...path, name], `unknown field${hint}${index === 0 ? fields : ""}`);
     });
   }
-  if (causes.length > 0 && fault.keyword !== "oneOf") return causes.flatMap(innermost);
+  if (causes.length > 0 && fault.keyword !== "oneOf") return causes.flatMap(listInnermost);
   return [at(path, sentence({ fault, path, causes }))];
 }
 
-/** Adds the lines of a failure; none once operator-controller's are longer than any message. */
-function tell(failure: SchemaFailure, remarks: ReadonlyMap<string, string>, lines: Lines): void {
-  if (lines.toldLength > MAX_TOLD) return;
+/** Adds the lines of a failure, unless the sentences already exceed the length of a message. */
+function describeFailure(failure: SchemaFailure, remarks: ReadonlyMap<string, string>, lines: Lines): void {
+  if (lines.sentencesLength > MAX_SENTENCES_LENGTH) return;
   const { fault, path, causes } = failure;
   const text = sentence(failure);
-  lines.told.push(text);
-  lines.toldLength += text.length;
-  // The text of these two does not tell the place, and of several names it tells one.
+  lines.sentences.push(text);
+  lines.sentencesLength += text.length;
+  // The text for these two keywords omits the path and has only the first name.
   if (fault.keyword === "required") {
     add(lines, missingFields(path, path.length > 0 ? fault.missing : fault.missing.slice(1)));
   }
   if (fault.keyword === "additionalProperties") add(lines, unknownFields(failure, path.length === 0 ? remarks : undefined));
   if (fault.keyword === "$ref" && causes.length === 1) {
-    for (const cause of causes) add(lines, details(cause));
+    for (const cause of causes) add(lines, listDetails(cause));
     return;
   }
-  for (const cause of causes) tell(cause, remarks, lines);
+  for (const cause of causes) describeFailure(cause, remarks, lines);
 }
 
-function add({ untold }: Lines, more: readonly string[]): void {
-  for (const line of more) untold.push(line);
+function add({ details }: Lines, more: readonly string[]): void {
+  for (const line of more) details.push(line);
 }
 
-/** The sentences of the innermost faults, with full paths. */
-function details(failure: SchemaFailure): string[] {
+/** Returns the sentences of the innermost errors with full paths. */
+function listDetails(failure: SchemaFailure): string[] {
   const { fault, path, causes } = failure;
   if (fault.keyword === "required") return missingFields(path, fault.missing);
   if (fault.keyword === "additionalProperties") return unknownFields(failure);
   if (fault.keyword === "oneOf") return [`invalid value for field ${goQuote(fieldPath(path))}`];
-  return causes.length > 0 ? causes.flatMap(details) : [sentence(failure)];
+  return causes.length > 0 ? causes.flatMap(listDetails) : [sentence(failure)];
 }
 
-/** @param remarks of the root, of which the first unknown field is told already. */
+/** @param remarks remarks of the root object. Its first unknown field is already in the sentences. */
 function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<string, string>): string[] {
   if (fault.keyword !== "additionalProperties") return [];
   const { unknown, known } = fault;
@@ -104,8 +104,8 @@ function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<str
   let isExplained = known.length === 0;
   unknown.forEach((name, index) => {
     const hint = remarks?.has(name) ? "" : similarHint(name, index, known, path);
-    const isTold = remarks !== undefined && index === 0;
-    const parts = [isTold ? "" : `unknown field ${goQuote(fieldPath([...path, name]))}`, hint].filter((part) => part !== "");
+    const isReported = remarks !== undefined && index === 0;
+    const parts = [isReported ? "" : `unknown field ${goQuote(fieldPath([...path, name]))}`, hint].filter((part) => part !== "");
     if (parts.length > 0) lines.push(parts.join(", "));
     isExplained ||= hint !== "" || remarks?.has(name) === true;
   });
@@ -113,10 +113,10 @@ function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<str
   return [...lines, knownFields(known, path)];
 }
 
-/** Asks whether a similar field was meant; empty if there is none, or after so many fields. */
+/** Suggests a similar field. Returns an empty text if no field is similar, or after `MAX_COMPARED` fields. */
 function similarHint(name: string, index: number, known: readonly string[], path: readonly string[]): string {
-  const meant = index >= MAX_COMPARED ? undefined : similarName(name, known);
-  return meant === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, meant]))}?`;
+  const similar = index >= MAX_COMPARED ? undefined : similarName(name, known);
+  return similar === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, similar]))}?`;
 }
 
 function knownFields(known: readonly string[], path: readonly string[]): string {
@@ -149,7 +149,7 @@ function sentence({ fault, path }: SchemaFailure): string {
       return `field ${goQuote(field)} must have at ${bound} (it has ${fault.got})`;
     }
     case "uniqueItems":
-      return `field ${goQuote(field)} must not hold the same item twice: ${fault.repeated.map(goQuote).join(", ")}`;
+      return `field ${goQuote(field)} must not contain duplicate items: ${fault.repeated.map(goQuote).join(", ")}`;
     case "pattern":
       return `field ${goQuote(field)} must match pattern ${goQuote(fault.want)}`;
     case "rule":
@@ -174,12 +174,12 @@ function missing(path: readonly string[]): string {
   return `required field ${goQuote(fieldPath(path))} is missing`;
 }
 
-/** Names between dots; a JSON pointer's escapes stay, as upstream leaves them. */
+/** Joins the names with dots. Keeps the escapes of JSON pointers, as upstream does. */
 function fieldPath(path: readonly string[]): string {
   return path.map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1")).join(".");
 }
 
-/** As the schema library quotes texts: Go's escapes between single quotes. */
+/** Quotes like the schema library: Go's escapes between single quotes. */
 function singleQuoted(text: string): string {
   return `'${goQuote(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }

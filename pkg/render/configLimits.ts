@@ -3,58 +3,58 @@ import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { excerpt } from "../text/truncate.ts";
 
-/** Most of what a configuration of a bundle may hold: ten times 300 environment variables with a value each, or 300 annotations. */
+/** Limits of a bundle configuration: ten times the size of 300 environment variables with a value each, or of 300 annotations. */
 export const CONFIG_LIMITS = {
   /** As JSON in UTF-8. */
   bytes: 262_144,
   /** Objects, lists and scalars. */
   values: 10_000,
-  /** Lines, list items and members in the texts of all sources, counted before they are parsed, with the lines of comments and certificates. */
+  /** Lines, list items and members in the texts of all sources before parsing, including lines of comments and certificates. */
   separators: 20_000,
-  /** Levels of nesting; the deepest field of a Pod has some 15. */
+  /** Nesting levels; the deepest field of a Pod has about 15. */
   depth: 64,
-  /** Values, counted for each Deployment and container that gets them, see `chooseConfigs`. */
+  /** Values, counted once for each Deployment and container that gets them, see `chooseConfigs`. */
   work: 100_000,
 } as const;
 
-/** What error texts begin with, as operator-controller writes it. */
+/** Prefix of error texts, as in operator-controller. */
 export const INVALID_CONFIG = "invalid ClusterExtension configuration: invalid configuration: ";
 
 const TOO_MANY = {
-  bytes: `it holds more than the ${CONFIG_LIMITS.bytes} bytes allowed as JSON`,
-  values: `it holds more than the ${CONFIG_LIMITS.values} values allowed`,
+  bytes: `it contains more than the ${CONFIG_LIMITS.bytes} bytes allowed as JSON`,
+  values: `it contains more than the ${CONFIG_LIMITS.values} values allowed`,
   depth: `it is nested deeper than the ${CONFIG_LIMITS.depth} levels allowed`,
 } as const;
 
-/** A list or object around the value that is counted, by the name that it has in the one around it. */
+/** A list or object that contains the counted value, with its name in its own parent. */
 interface Place {
   readonly name: string;
   readonly size: number;
   readonly isList: boolean;
 }
 
-/** Which limit a configuration exceeds, and where: names of fields, which may come from a Secret. */
+/** An exceeded limit and the path of the field. Field names can come from a Secret. */
 export interface SizeFault {
   readonly limit: string;
   readonly where: string;
 }
 
 /**
- * Checks the size of a configuration before anything else is done with it. Counting stops at the first limit, whatever follows.
+ * Checks the size of a configuration before any other processing. Stops counting at the first exceeded limit.
  * @param config parsed JSON or YAML, of any form.
- * @throws TerminalError InvalidConfiguration that names the limit, and the largest part on the way to where it was exceeded.
+ * @throws TerminalError InvalidConfiguration with the limit and the largest field on the path to the place that exceeds it.
  */
 export function checkConfigSize(config: unknown): void {
   const fault = configSizeFault(config);
   if (fault) throw new TerminalError(Reason.InvalidConfiguration, `${INVALID_CONFIG}${fault.limit}: ${fault.where}`);
 }
 
-/** Returns what `checkConfigSize` has against a configuration, or undefined. */
+/** Returns the limit that a configuration exceeds, or undefined. */
 export function configSizeFault(config: unknown): SizeFault | undefined {
   return new SizeCount().add(config, "");
 }
 
-/** Counts values, bytes and levels; a method that returns a fault has found a limit exceeded. */
+/** Counts values, bytes and levels. Methods return a fault if a limit is exceeded. */
 class SizeCount {
   #values = 0;
   #bytes = 0;
@@ -80,17 +80,17 @@ class SizeCount {
     return undefined;
   }
 
-  /** @param extra bytes that follow, such as a colon. */
+  /** @param extra additional bytes, such as for a colon. */
   #addBytes(scalar: unknown, name: string, extra = 0): SizeFault | undefined {
     const { bytes: most } = CONFIG_LIMITS;
-    // JSON is never shorter than the text, so a text above the limit need not be written to know that.
+    // JSON is never shorter than the text, so a text above the limit is not encoded.
     const size = typeof scalar !== "string" ? String(scalar).length : scalar.length > most ? scalar.length : jsonLength(scalar);
     this.#bytes += size + extra;
     if (this.#bytes <= most) return undefined;
-    return { limit: TOO_MANY.bytes, where: size > most / 2 ? `${this.#path(name)} alone has ${size}` : this.#largest() };
+    return { limit: TOO_MANY.bytes, where: size > most / 2 ? `${this.#path(name)} has ${size}` : this.#largest() };
   }
 
-  /** Names the largest list or object around the value that was counted last. */
+  /** Returns the largest list or object that contains the value counted last. */
   #largest(): string {
     const at = this.#places.reduce((most, { size }, index) => (size > (this.#places[most]?.size ?? 0) ? index : most), 0);
     const { size, isList } = this.#places[at] ?? { size: 0, isList: false };

@@ -11,48 +11,48 @@ import { deploymentLabels } from "./deploymentConfig.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 
-/** A field that is accepted and then left out. */
+/** A field that is accepted and then ignored. */
 interface IgnoredMember {
-  /** Its full path. */
+  /** Full path of the field. */
   readonly field: string;
-  /** Returns the name that may have been meant. It is compared only when asked for: there may be thousands of such fields. */
+  /** Returns a similar known name. Computed on demand, because there can be thousands of such fields. */
   meant(): string | undefined;
 }
 
 const REFERENCES: Readonly<Record<string, JsonSchema>> = kubernetes.schemas as Record<string, JsonSchema>;
 
 /**
- * The fields of a deployment configuration that no Go type has: its schema lets them through, and decoding drops them. Letter case does not
- * count, as it does not for Go's decoder.
- * @param config accepted by its schema. @param path of the configuration.
+ * Finds the fields of a deployment configuration that the schema accepts, but no Go type has, so that decoding drops them. Ignores case, like Go's
+ * decoder.
+ * @param config valid according to its schema. @param path of the configuration.
  */
-function ignoredMembers(config: unknown, path: string): IgnoredMember[] {
-  return membersIn(deploymentConfigSchema(), config, path);
+function findIgnoredFields(config: unknown, path: string): IgnoredMember[] {
+  return collectIgnored(deploymentConfigSchema(), config, path);
 }
 
-function membersIn(schema: JsonSchema, value: unknown, path: string): IgnoredMember[] {
-  const { properties, additionalProperties, items } = resolved(schema);
+function collectIgnored(schema: JsonSchema, value: unknown, path: string): IgnoredMember[] {
+  const { properties, additionalProperties, items } = resolveSchema(schema);
   if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return items ? value.flatMap((item, index) => membersIn(items, item, `${path}.${index}`)) : [];
+  if (Array.isArray(value)) return items ? value.flatMap((item, index) => collectIgnored(items, item, `${path}.${index}`)) : [];
   return Object.entries(value).flatMap(([name, member]): IgnoredMember[] => {
     const field = `${path}.${name}`;
-    if (typeof additionalProperties === "object") return membersIn(additionalProperties, member, field);
+    if (typeof additionalProperties === "object") return collectIgnored(additionalProperties, member, field);
     if (!properties) return [];
     const known = Object.keys(properties);
     const found = known.find((other) => other.toLowerCase() === name.toLowerCase());
     if (found === undefined) return [{ field, meant: () => similarName(name, known) }];
-    return membersIn(properties[found] ?? {}, member, field);
+    return collectIgnored(properties[found] ?? {}, member, field);
   });
 }
 
-/** Behind references, and what Kubernetes wraps around them. */
-function resolved(schema: JsonSchema): JsonSchema {
+/** Resolves references, and the `allOf` that Kubernetes wraps around them. */
+function resolveSchema(schema: JsonSchema): JsonSchema {
   const [only] = schema.allOf ?? [];
   const next = schema.$ref === undefined ? only : REFERENCES[schema.$ref];
-  return next ? resolved(next) : schema;
+  return next ? resolveSchema(next) : schema;
 }
 
-/** The members of a configuration that are about Deployments, as they were given. */
+/** The fields of a configuration for Deployments, unvalidated. */
 interface Given {
   deploymentConfig?: SelectedConfig;
   deploymentConfigs?: SelectedConfig[];
@@ -62,19 +62,19 @@ interface SelectedConfig {
   selector?: LabelSelector;
 }
 
-/** Of the labels that mark objects of a release. */
+/** Prefix of labels of release objects. */
 const OWN_PREFIX = `${GROUP}/`;
-/** Deployments that a note names, and the length of a name with its labels. */
+/** Maximum Deployments in a note, and maximum length of a name with its labels. */
 const MAX_NAMED = 5;
 const MAX_NAME_LENGTH = 200;
-/** Fields that are left out of which notes tell. */
+/** Maximum ignored fields in notes. */
 const MAX_IGNORED = 5;
 
 /**
- * What of an accepted configuration has no effect, a sentence each: selectors that choose no Deployment, and fields that Kubernetes does not
+ * Returns a sentence for each part of a valid configuration that has no effect: selectors that match no Deployment, and fields that Kubernetes does not
  * know.
- * @param config as it was given.
- * @param objects rendered, or those of a release; only Deployments are looked at.
+ * @param config unchanged configuration.
+ * @param objects rendered objects or those of a release. Only Deployments are used.
  */
 export function configNotes(config: unknown, objects: readonly KubeObject[]): string[] {
   const { deploymentConfig, deploymentConfigs = [] } = (config ?? {}) as Given;
@@ -85,21 +85,21 @@ export function configNotes(config: unknown, objects: readonly KubeObject[]): st
   const unused = configs.flatMap(([path, { selector }]): string[] => {
     if (selector === undefined || labels.some(compileSelector(selector).matches)) return [];
     return [
-      `${path}.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; there are ${named(deployments)}`,
+      `${path}.selector of the configuration has no effect: it matches no Deployment of the bundle (${formatDeployments(deployments)})`,
     ];
   });
-  const ignored = configs.flatMap(([path, each]) => ignoredMembers(each, path));
-  const told = ignored.slice(0, MAX_IGNORED).map((member) => {
+  const ignored = configs.flatMap(([path, each]) => findIgnoredFields(each, path));
+  const notes = ignored.slice(0, MAX_IGNORED).map((member) => {
     const meant = member.meant();
     const hint = meant === undefined ? "" : `, did you mean ${goQuote(meant)}?`;
-    return `field ${goQuote(truncate(member.field, MAX_NAME_LENGTH))} of the configuration is left out, since Kubernetes does not know it${hint}`;
+    return `field ${goQuote(truncate(member.field, MAX_NAME_LENGTH))} of the configuration is ignored, because Kubernetes does not know it${hint}`;
   });
-  const more = ignored.length - told.length;
-  return [...unused, ...told, ...(more > 0 ? [`and so are ${more} more`] : [])];
+  const more = ignored.length - notes.length;
+  return [...unused, ...notes, ...(more > 0 ? [`${more} more fields are ignored`] : [])];
 }
 
-function named(deployments: readonly KubeObject[]): string {
-  if (deployments.length === 0) return "none at all";
+function formatDeployments(deployments: readonly KubeObject[]): string {
+  if (deployments.length === 0) return "it has none";
   const names = deployments.map((deployment) => {
     const labels = Object.entries(labelsOf(deployment)).map(([key, value]) => `${key}=${value}`);
     return truncate(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
@@ -107,7 +107,7 @@ function named(deployments: readonly KubeObject[]): string {
   return formatList(names, { max: MAX_NAMED });
 }
 
-/** Without those that objects of a release carry as their owner's. */
+/** Returns the labels without those of release objects. */
 function labelsOf(deployment: KubeObject): Record<string, string> {
   const labels = Object.entries(deployment.metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX));
   return deploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { DNS1123_LABEL } from "../api/names.ts";
 import type { Csv } from "../bundle/types.ts";
-import { supportedInstallModes } from "../bundle/validate.ts";
+import { listSupportedInstallModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Format, JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
@@ -77,27 +77,27 @@ const DEPLOYMENT_CONFIGS: JsonSchema = {
   items: { ...EXTENDED_DEPLOYMENT_CONFIG, required: ["selector"] },
 };
 
-/** Which members a configuration may have at all. */
+/** The fields that a configuration can have. */
 export interface ConfigSchemaOptions {
   deploymentConfig: boolean;
-  /** Whether those count that the Go implementation does not know. Default false. */
+  /** Whether to accept fields that the Go implementation does not know. Default: false. */
   extended?: boolean;
 }
 
 /**
- * The JSON Schema (draft-07) of `spec.config.inline` for one bundle, as a configuration is checked against it:
+ * Returns the JSON Schema (draft-07) to validate `spec.config.inline` of a bundle:
  *
  * | supports                                  | watchNamespace              |
  * | neither SingleNamespace nor OwnNamespace  | unknown                     |
  * | one or both of them, not AllNamespaces    | required text               |
  * | one or both of them and AllNamespaces     | optional, null allowed      |
  *
- * With only one of the two, a format ties it to, or keeps it apart from, the install namespace. Extended, MultiNamespace brings
- * `watchNamespaces`, which is required where the bundle supports nothing else.
+ * With only one of the two, a format requires or forbids the install namespace. If `extended` is set, MultiNamespace adds `watchNamespaces`, which is
+ * required if the bundle supports no other mode.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/bundle/registryv1.go
  */
 export function configSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema {
-  const modes = supportedInstallModes(csv);
+  const modes = listSupportedInstallModes(csv);
   const { deploymentConfig, extended = false } = options;
   const own = modes.has("OwnNamespace");
   const single = modes.has("SingleNamespace");
@@ -116,7 +116,7 @@ export function configSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema
   return { type: "object", additionalProperties: false, properties, ...(required === undefined ? {} : { required: [required] }) };
 }
 
-/** The formats that a configuration schema asserts, by name; without an install namespace the two about it are not. */
+/** Returns the validated formats by name. Without an install namespace, its two formats accept all values. */
 export function configFormats(installNamespace: string): ReadonlyMap<string, Format> {
   const given =
     (check: Format): Format =>
@@ -149,34 +149,32 @@ const REFERENCE = "#/components/schemas/";
 const ALL = { enum: ["", "*"] };
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  deploymentConfig: "What is changed about the bundle's Deployments: all of them, or those that its selector chooses.",
-  deploymentConfigs:
-    "The same for single Deployments, applied one after another behind deploymentConfig; each says by its selector which ones.",
-  watchNamespace: 'The namespace that the operator watches; "*" is all of them, where the bundle supports that.',
+  deploymentConfig: "Changes to the Deployments of the bundle: all of them, or those that the selector matches.",
+  deploymentConfigs: "Changes to single Deployments, applied in order after deploymentConfig. Each selector chooses Deployments.",
+  watchNamespace: 'The namespace that the operator watches; "*" for all namespaces, if the bundle supports it.',
   watchNamespaces: "The namespaces that the operator watches, in any order.",
 };
 
 /**
- * The JSON Schema (draft-07) of `spec.config.inline` for one bundle, for people, editors and other validators: whole in itself, with
- * descriptions, and without formats that only we know. What it refuses is refused; of what it lets through, selectors, quantities and lists
- * of namespaces are looked at more closely when the bundle is rendered.
- * @param installNamespace `spec.namespace` of the extension, where it is known: then it says which namespace may, or may not, be watched.
+ * Returns the JSON Schema (draft-07) of `spec.config.inline` of a bundle for users, editors and other validators. It is self-contained, has descriptions
+ * and uses only standard formats. Rendering rejects all configurations that it rejects, and also checks selectors, quantities and lists of namespaces.
+ * @param installNamespace `spec.namespace` of the extension, if known. The schema then requires or forbids it as watched namespace.
  */
 export function userConfigSchema(csv: Csv, installNamespace?: string): JsonObject {
-  const modes = supportedInstallModes(csv);
+  const modes = listSupportedInstallModes(csv);
   const schema = configSchema(csv, { deploymentConfig: true, extended: true });
   const { watchNamespace, watchNamespaces, ...others } = schema.properties ?? {};
   const all = modes.has("AllNamespaces");
   const properties: Record<string, JsonObject> = {};
-  for (const [name, property] of Object.entries(others)) properties[name] = described(name, property);
+  for (const [name, property] of Object.entries(others)) properties[name] = describe(name, property);
   if (watchNamespace || all) {
     const one = watchNamespace && withoutFormat(watchNamespace, installNamespace);
-    properties["watchNamespace"] = described("watchNamespace", all ? { anyOf: [...(one ? [one] : []), ALL] } : (one ?? {}));
+    properties["watchNamespace"] = describe("watchNamespace", all ? { anyOf: [...(one ? [one] : []), ALL] } : (one ?? {}));
   }
   if (watchNamespaces || all) {
     const several = watchNamespaces ? [watchNamespaces] : [];
     const allAlone = { type: "array", minItems: 1, maxItems: 1, items: ALL };
-    properties["watchNamespaces"] = described("watchNamespaces", all ? { anyOf: [...several, allAlone] } : (watchNamespaces ?? {}));
+    properties["watchNamespaces"] = describe("watchNamespaces", all ? { anyOf: [...several, allAlone] } : (watchNamespaces ?? {}));
   }
   const either = watchNamespace && watchNamespaces && !all ? ["watchNamespace", "watchNamespaces"] : undefined;
   return {
@@ -192,11 +190,11 @@ export function userConfigSchema(csv: Csv, installNamespace?: string): JsonObjec
   };
 }
 
-function described(name: string, schema: object): JsonObject {
+function describe(name: string, schema: object): JsonObject {
   return { description: DESCRIPTIONS[name] ?? "", ...schema };
 }
 
-/** A validator that does not know a format may refuse the whole schema. */
+/** Removes custom formats, because validators can reject a schema with unknown formats. */
 function withoutFormat(schema: JsonSchema, installNamespace: string | undefined): JsonObject {
   const { format, anyOf, ...rest } = schema;
   if (anyOf) return { anyOf: anyOf.map((branch) => withoutFormat(branch, installNamespace)) };
@@ -204,7 +202,7 @@ function withoutFormat(schema: JsonSchema, installNamespace: string | undefined)
   return { ...rest, ...(format === OWN_NAMESPACE_FORMAT ? { enum: [installNamespace] } : { not: { enum: [installNamespace] } }) };
 }
 
-/** Where references find them. */
+/** Returns the Kubernetes schemas by the names in references. */
 function kubernetesSchemas(): JsonObject {
   const schemas = Object.entries(kubernetes.schemas as Record<string, JsonObject>);
   return Object.fromEntries(schemas.map(([name, schema]) => [name.slice(REFERENCE.length), schema]));

@@ -4,7 +4,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { ValuesSource } from "../api/extensionConfig.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { mergedConfig, mergeValues, type ReadSource } from "./configSources.ts";
+import { mergeConfig, mergeValues, type ReadSource } from "./configSources.ts";
 
 type SourceRow = ValuesSource & { text?: string; absent?: boolean; data?: JsonObject; binaryData?: JsonObject };
 
@@ -27,7 +27,7 @@ function readSource({ text, absent, data, binaryData, ...source }: SourceRow): R
 }
 
 test.for(loadCases<ValuesCase>("values-from"))("$name", ({ sources, inline, config, json, missing = [], invalid = [] }) => {
-  const merged = mergedConfig(sources.map(readSource), "ns", inline);
+  const merged = mergeConfig(sources.map(readSource), "ns", inline);
   expect(merged.missing).toEqual(missing);
   expect(merged.invalid).toEqual(invalid);
   expect(JSON.stringify([merged.missing, merged.invalid])).not.toContain("canary");
@@ -41,7 +41,7 @@ test("the strings and numbers of all sources are known, also of one that another
     { kind: "Secret", name: "b", text: "{a: second}" },
     { kind: "Secret", name: "c", absent: true },
   ];
-  const { texts, config } = mergedConfig(rows.map(readSource), "ns", { a: "public" });
+  const { texts, config } = mergeConfig(rows.map(readSource), "ns", { a: "public" });
   expect([[...texts].sort(), config]).toEqual([["7", "first", "second"], undefined]);
 });
 
@@ -68,14 +68,14 @@ test.for<[string, string, string]>([
   ],
   ["too many values", `a: [${Array.from({ length: 2_001 }, (_, i) => i).join()}]`, "the sources hold more than 2000 different values"],
 ])("limits: %s", ([, text, fault]) => {
-  const { invalid } = mergedConfig([readSource({ kind: "ConfigMap", name: "a", text })], "ns", undefined);
+  const { invalid } = mergeConfig([readSource({ kind: "ConfigMap", name: "a", text })], "ns", undefined);
   expect(invalid.join()).toContain(fault);
 });
 
 test("limits: all sources together have the room of one", () => {
   const text = `a: ${"x".repeat(100_000)}`;
   const sources = ["a", "b", "c", "d"].map((name) => readSource({ kind: "Secret", name, text }));
-  const { invalid, config } = mergedConfig(sources, "ns", undefined);
+  const { invalid, config } = mergeConfig(sources, "ns", undefined);
   expect(invalid).toEqual(
     ["c", "d"].map(
       (name, i) =>

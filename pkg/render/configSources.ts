@@ -6,23 +6,23 @@ import { parseYaml } from "../golang/yaml.ts";
 import { CONFIG_LIMITS, configSizeFault } from "./configLimits.ts";
 
 /**
- * What a source of configuration comes to. `missing`: it is waited for; `invalid`: somebody has to change it. Texts begin with a noun and hold
- * nothing of what the source holds.
+ * The result of reading a source of configuration. `missing`: the controller waits for it; `invalid`: the user must change it. Texts contain no
+ * values of the source.
  */
 type SourceValues =
   | { readonly kind: "values"; readonly values: JsonObject }
   | { readonly kind: "missing" | "invalid"; readonly text: string };
 
-/** How much the texts of sources may hold, see `CONFIG_LIMITS`. */
+/** Remaining size for the texts of sources, see `CONFIG_LIMITS`. */
 interface TextRoom {
   bytes: number;
   separators: number;
 }
 
 /**
- * The values that a source of `namespace` holds; none of an optional one where object or key do not exist.
- * @param object as it was read; undefined where it does not exist.
- * @param room what the text may hold, and less of it afterwards. What does not fit is not parsed.
+ * Reads the values of a source in `namespace`. Returns no values if the object or key of an optional source does not exist.
+ * @param object undefined if it does not exist.
+ * @param room remaining size; reduced by the text. A text that exceeds it is not parsed.
  */
 function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | undefined, room: TextRoom): SourceValues {
   const { kind, name, key = VALUES_KEY, optional = false } = source;
@@ -34,29 +34,31 @@ function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | 
   if (!bytes) return lacking(`${owner} has no key "${key}"`);
   const invalid = (fault: string): SourceValues => ({ kind: "invalid", text: `key "${key}" of ${owner} ${fault}` });
   if (bytes.length > room.bytes)
-    return invalid(`holds ${bytes.length} bytes: all sources may hold ${CONFIG_LIMITS.bytes} together, and ${room.bytes} are left`);
+    return invalid(
+      `contains ${bytes.length} bytes: all sources together are limited to ${CONFIG_LIMITS.bytes}, and ${room.bytes} are left`,
+    );
   const separators = countSeparators(bytes, room.separators);
   if (separators > room.separators)
     return invalid(
-      `holds too many lines, list items and members: all sources may hold ${CONFIG_LIMITS.separators} together, and ${room.separators} are left`,
+      `contains too many lines, list items and fields: all sources together are limited to ${CONFIG_LIMITS.separators}, and ${room.separators} are left`,
     );
   room.bytes -= bytes.length;
   room.separators -= separators;
   const text = textFrom(bytes);
-  if (text === undefined) return invalid("holds no UTF-8 text");
+  if (text === undefined) return invalid("is not UTF-8 text");
   let values: unknown;
   try {
     values = parseYaml(text);
   } catch (err) {
-    return invalid(`holds no single YAML or JSON document${placeOf(err)}`);
+    return invalid(`is not a single YAML or JSON document${formatPosition(err)}`);
   }
   if (values === null) return { kind: "values", values: {} };
-  if (!isObject(values)) return invalid(`holds ${Array.isArray(values) ? "a list" : `a ${typeof values}`}, where an object is expected`);
+  if (!isObject(values)) return invalid(`contains ${Array.isArray(values) ? "a list" : `a ${typeof values}`} instead of an object`);
   const tooLarge = configSizeFault(values);
   return tooLarge ? invalid(`is too large: ${tooLarge.limit}`) : { kind: "values", values };
 }
 
-/** What stands under a key of a ConfigMap or Secret. */
+/** Returns the value of a key in a ConfigMap or Secret. */
 function bytesAt(object: KubeObject, key: string): Buffer | undefined {
   const data = memberOf(object["data"], key);
   if (data !== undefined) return Buffer.from(data, object.kind === "Secret" ? "base64" : "utf8");
@@ -77,17 +79,17 @@ function textFrom(bytes: Buffer): string | undefined {
   }
 }
 
-/** Where the parser stopped; its message would quote what stands there. */
-function placeOf(err: unknown): string {
+/** Formats the position of a parser error. Its message would quote the text. */
+function formatPosition(err: unknown): string {
   const mark = isObject(err) ? err["mark"] : undefined;
   const { line, column } = isObject(mark) ? mark : {};
   return typeof line === "number" && typeof column === "number" ? ` (line ${line + 1}, column ${column + 1})` : "";
 }
 
 /**
- * `over` merged over `under`: objects member by member, everything else, lists included, as a whole. A member that is null in `over` is in
- * neither. The parameters stay as they are; the answer may share parts with them.
- * @see https://www.rfc-editor.org/rfc/rfc7396 JSON Merge Patch, which Helm's merging of values amounts to
+ * Merges `over` into `under`. Merges objects by field and replaces all other values, including lists. A null in `over` removes the field. Does not change
+ * the parameters; the result can share parts of them.
+ * @see https://www.rfc-editor.org/rfc/rfc7396 JSON Merge Patch, which is equivalent to the merging of values in Helm
  */
 export function mergeValues(under: JsonObject, over: JsonObject): JsonObject {
   const merged = new Map(Object.entries(under));
@@ -104,10 +106,10 @@ function objectIn(value: unknown): JsonObject {
 }
 
 /**
- * The strings and numbers in a JSON value as texts, each once; names of members, truth values and null are not among them.
- * @param max stop after so many.
+ * Returns the distinct strings and numbers in a JSON value as texts, without field names, booleans and null.
+ * @param max maximum number of texts.
  */
-export function scalarTexts(value: unknown, max = Number.POSITIVE_INFINITY): Set<string> {
+export function collectScalarTexts(value: unknown, max = Number.POSITIVE_INFINITY): Set<string> {
   const found = new Set<string>();
   const waiting = [value];
   while (waiting.length > 0 && found.size < max) {
@@ -119,7 +121,7 @@ export function scalarTexts(value: unknown, max = Number.POSITIVE_INFINITY): Set
   return found;
 }
 
-/** A source of configuration and the object that it names, as it was read; undefined where there is none. */
+/** A source of configuration and its object; undefined if it does not exist. */
 export interface ReadSource {
   readonly source: ValuesSource;
   readonly object: KubeObject | undefined;
@@ -127,32 +129,32 @@ export interface ReadSource {
 
 /** `spec.config` with its sources. */
 export interface MergedConfig {
-  /** Absent where a source is at fault. */
+  /** Absent if a source is missing or invalid. */
   readonly config?: JsonObject;
-  /** What is wrong, a sentence each, with nothing of what the sources hold; those that are only waited for are `missing`. */
+  /** Sentences about sources to wait for, without their values. */
   readonly missing: readonly string[];
+  /** Sentences about invalid sources, without their values. */
   readonly invalid: readonly string[];
-  /** All strings and numbers that the sources hold. */
+  /** All strings and numbers in the sources. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** So many different strings and numbers may stand in all sources together: each of them is looked for in everything that is shown. */
+/** Maximum distinct strings and numbers in all sources. Redaction searches for each of them in every message. */
 const MAX_TEXTS = 2_000;
 
 /**
- * The sources merged in their order, each over those before it, and `inline` over all of them. Their texts are
- * bounded together, before any is parsed, and the values of each.
- * @param inline within `CONFIG_LIMITS`. What it comes to with the sources may be larger.
+ * Merges the sources in order and then `inline`. Limits the total size of their texts before parsing, and the values of each source.
+ * @param inline within `CONFIG_LIMITS`. The merged configuration can be larger.
  */
-export function mergedConfig(sources: readonly ReadSource[], namespace: string, inline: JsonObject | undefined): MergedConfig {
+export function mergeConfig(sources: readonly ReadSource[], namespace: string, inline: JsonObject | undefined): MergedConfig {
   const room: TextRoom = { bytes: CONFIG_LIMITS.bytes, separators: CONFIG_LIMITS.separators };
   const read = sources.map(({ source, object }) => valuesOf(source, namespace, object, room));
-  const said = (wanted: "missing" | "invalid"): string[] =>
-    read.flatMap((values, i) => (values.kind === wanted ? [`spec.config.valuesFrom[${i}]: ${values.text}`] : []));
+  const listTexts = (kind: "missing" | "invalid"): string[] =>
+    read.flatMap((values, i) => (values.kind === kind ? [`spec.config.valuesFrom[${i}]: ${values.text}`] : []));
   const values = read.flatMap((one) => (one.kind === "values" ? [one.values] : []));
-  const texts = scalarTexts(values, MAX_TEXTS + 1);
-  const [missing, invalid] = [said("missing"), said("invalid")];
-  if (texts.size > MAX_TEXTS) invalid.push(`spec.config.valuesFrom: the sources hold more than ${MAX_TEXTS} different values`);
+  const texts = collectScalarTexts(values, MAX_TEXTS + 1);
+  const [missing, invalid] = [listTexts("missing"), listTexts("invalid")];
+  if (texts.size > MAX_TEXTS) invalid.push(`spec.config.valuesFrom: the sources contain more than ${MAX_TEXTS} different values`);
   if (missing.length + invalid.length > 0) return { missing, invalid, texts };
   return { config: [...values, inline ?? {}].reduce(mergeValues, {}), missing, invalid, texts };
 }

@@ -11,7 +11,7 @@ import type { DeploymentConfig } from "./config.ts";
 import { CONFIG_LIMITS, INVALID_CONFIG } from "./configLimits.ts";
 import { trustedCaVolume, withTrustedCa } from "./trustedCa.ts";
 
-/** A Deployment's own annotations and its spec. */
+/** The annotations and spec of a Deployment. */
 export interface DeploymentContent {
   annotations: Record<string, string>;
   spec: DeploymentSpec;
@@ -20,16 +20,16 @@ export interface DeploymentContent {
 type Affinity = NonNullable<PodTemplate["spec"]["affinity"]>;
 
 /**
- * `content` changed as the user asks, by these rules:
+ * Applies the configuration of the user to a Deployment:
  *
- * | env, volumes, volumeMounts | replace what has the same name, else append                           |
- * | envFrom, tolerations       | append what is not there yet                                          |
- * | resources, nodeSelector    | replace the whole                                                     |
- * | affinity                   | replace each of the three kinds that is given; an empty one removes it |
- * | trustedCA                  | replace what is mounted at the same place                              |
- * | annotations                | add where the key is free, on the Deployment and its pods             |
+ * | env, volumes, volumeMounts | replace items with the same name, append others                       |
+ * | envFrom, tolerations       | append new items                                                      |
+ * | resources, nodeSelector    | replace the whole value                                               |
+ * | affinity                   | replace each given kind; an empty one removes it                      |
+ * | trustedCA                  | replace mounts at the same path                                       |
+ * | annotations                | add new keys to the Deployment and its pods                           |
  *
- * Containers are all treated alike; init containers are left alone, unless the configuration includes them.
+ * Changes all containers, but init containers only if the configuration includes them.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/overrides/inject
  */
 export function withDeploymentConfig({ annotations, spec }: DeploymentContent, config: DeploymentConfig): DeploymentContent {
@@ -37,16 +37,16 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
   const pod = template.spec;
   const changed: PodTemplate["spec"] = {
     ...pod,
-    containers: pod.containers && pod.containers.map((container) => configured(container, config)),
+    containers: pod.containers && pod.containers.map((container) => configureContainer(container, config)),
     ...(config.includeInitContainers && pod.initContainers
-      ? { initContainers: pod.initContainers.map((container) => configured(container, config)) }
+      ? { initContainers: pod.initContainers.map((container) => configureContainer(container, config)) }
       : {}),
-    volumes: named(pod.volumes, [...(config.volumes ?? []), ...(config.trustedCA ? [trustedCaVolume(config.trustedCA)] : [])]),
-    tolerations: appended(pod.tolerations, config.tolerations),
+    volumes: mergeByName(pod.volumes, [...(config.volumes ?? []), ...(config.trustedCA ? [trustedCaVolume(config.trustedCA)] : [])]),
+    tolerations: appendNew(pod.tolerations, config.tolerations),
     ...(config.nodeSelector ? { nodeSelector: config.nodeSelector } : {}),
   };
   if (config.affinity) {
-    const affinity = mergedAffinity(pod.affinity, config.affinity);
+    const affinity = mergeAffinity(pod.affinity, config.affinity);
     if (affinity) changed.affinity = affinity;
     else delete changed.affinity;
   }
@@ -54,7 +54,7 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
   return { annotations: { ...config.annotations, ...annotations }, spec: { ...spec, template: { ...template, metadata, spec: changed } } };
 }
 
-/** The labels by which a Deployment is chosen: its own, overlaid by those of its Pods. */
+/** Returns the labels for selectors: those of the Deployment, overridden by those of its Pods. */
 export function deploymentLabels({
   label,
   spec,
@@ -65,19 +65,19 @@ export function deploymentLabels({
   return { ...label, ...spec.template.metadata.labels };
 }
 
-function configured(container: Container, config: DeploymentConfig): Container {
+function configureContainer(container: Container, config: DeploymentConfig): Container {
   const changed: Container = {
     ...container,
-    env: named(container.env, config.env),
-    envFrom: appended(container.envFrom, config.envFrom),
-    volumeMounts: named(container.volumeMounts, config.volumeMounts),
+    env: mergeByName(container.env, config.env),
+    envFrom: appendNew(container.envFrom, config.envFrom),
+    volumeMounts: mergeByName(container.volumeMounts, config.volumeMounts),
     ...(config.resources ? { resources: config.resources } : {}),
   };
   return config.trustedCA ? withTrustedCa(changed) : changed;
 }
 
-/** Of several items with one name already there, the last is replaced; new ones are appended even when they repeat each other. */
-function named<T extends { name: string }>(existing: readonly T[] = [], given: readonly T[] = []): T[] {
+/** Replaces existing items by name and appends others. Replaces the last of duplicate existing items. Appends duplicate new items. */
+function mergeByName<T extends { name: string }>(existing: readonly T[] = [], given: readonly T[] = []): T[] {
   const result = [...existing];
   const index = new Map(existing.map(({ name }, at) => [name, at]));
   for (const item of given) {
@@ -88,7 +88,7 @@ function named<T extends { name: string }>(existing: readonly T[] = [], given: r
   return result;
 }
 
-function appended(existing: readonly JsonObject[] = [], given: readonly JsonObject[] = []): JsonObject[] {
+function appendNew(existing: readonly JsonObject[] = [], given: readonly JsonObject[] = []): JsonObject[] {
   const result = new Map(existing.map((item, index) => [`${index}`, item]));
   const present = new Set(existing.map((item) => goJson(item)));
   for (const item of given) {
@@ -99,8 +99,8 @@ function appended(existing: readonly JsonObject[] = [], given: readonly JsonObje
   return [...result.values()];
 }
 
-/** Undefined when nothing is left. */
-function mergedAffinity(existing: Affinity = {}, given: Affinity): Affinity | undefined {
+/** Merges affinities. Returns undefined if nothing remains. */
+function mergeAffinity(existing: Affinity = {}, given: Affinity): Affinity | undefined {
   if (Object.keys(given).length === 0) return undefined;
   const merged = { ...existing };
   for (const [kind, terms] of Object.entries(given)) {
@@ -110,7 +110,7 @@ function mergedAffinity(existing: Affinity = {}, given: Affinity): Affinity | un
   return Object.keys(merged).length === 0 ? undefined : merged;
 }
 
-/** Node affinity has an object of required terms, the pod affinities have a list. */
+/** Reports whether an affinity has terms. Node affinity has an object of required terms, pod affinities have a list. */
 function hasTerms(terms: JsonObject): boolean {
   return (
     terms["requiredDuringSchedulingIgnoredDuringExecution"] !== undefined ||
@@ -118,30 +118,29 @@ function hasTerms(terms: JsonObject): boolean {
   );
 }
 
-/** How much a value of a member costs where it goes: maps cost more than lists, and so do lists whose items are compared. */
+/** Cost of a value of each field. Maps, and lists whose items are compared, cost more than other lists. */
 type Costs = Readonly<Partial<Record<keyof DeploymentConfig, number>>>;
 
 const OF_CONTAINERS: Costs = { env: 1, envFrom: 2, volumeMounts: 1, resources: 2, trustedCA: 1 };
-/** Annotations go on the Deployment too. */
+/** Annotations are also added to the Deployment. */
 const OF_PODS: Costs = { volumes: 1, tolerations: 2, nodeSelector: 2, affinity: 1, annotations: 3 };
 
-/** Characters that are copied and written in about the time that a value takes. */
+/** Characters that cost as much as one value. */
 const CHARACTERS_OF_A_VALUE = 64;
 
 /**
- * Returns, for each Deployment, the configurations that its labels choose, in their order. Each selector is checked and prepared once.
+ * Returns for each Deployment the configurations whose selectors match, in order. Compiles each selector once.
  *
- * Work is counted before any is done: for each Deployment the requirements of all selectors, and for each configuration that it gets the values of
- * this one and of those before it, once for the Pod and once for each container. Long texts, and values that cost more, count as
- * several.
- * @throws TerminalError InvalidConfiguration above the limit on work; names the limit and the Deployment where it was exceeded.
+ * Computes the work in advance: for each Deployment, the requirements of all selectors, and for each of its configurations, the values of this and the
+ * previous ones, once for the Pod and once for each container. Long texts and expensive values count several times.
+ * @throws TerminalError InvalidConfiguration if the work exceeds the limit. The message contains the limit and the Deployment.
  */
 export function chooseConfigs(deployments: readonly StrategyDeployment[], configs: readonly DeploymentConfig[]): DeploymentConfig[][] {
   const prepared = configs.map((config) => ({
     config,
     selector: compileSelector(config.selector),
-    ofContainer: valuesOf(config, OF_CONTAINERS),
-    ofPod: valuesOf(config, OF_PODS),
+    ofContainer: computeCost(config, OF_CONTAINERS),
+    ofPod: computeCost(config, OF_PODS),
   }));
   let work = 0;
   return deployments.map((deployment, index) => {
@@ -163,35 +162,35 @@ export function chooseConfigs(deployments: readonly StrategyDeployment[], config
   });
 }
 
-function valuesOf(config: DeploymentConfig, costs: Costs): number {
+function computeCost(config: DeploymentConfig, costs: Costs): number {
   const members = Object.entries(costs) as [keyof DeploymentConfig, number][];
-  return Math.ceil(members.reduce((sum, [member, cost]) => sum + cost * weightOf(config[member]), 0));
+  return Math.ceil(members.reduce((sum, [member, cost]) => sum + cost * computeWeight(config[member]), 0));
 }
 
-/** One for each value, and what its text and its name take; `checkConfigSize` has bounded number and nesting. */
-function weightOf(value: unknown): number {
+/** Returns one for each value, plus the cost of its text and name. `checkConfigSize` limits number and nesting. */
+function computeWeight(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value === "string") return 1 + value.length / CHARACTERS_OF_A_VALUE;
   if (typeof value !== "object" || value === null) return 1;
-  return Object.entries(value).reduce((sum, [name, item]) => sum + weightOf(item) + name.length / CHARACTERS_OF_A_VALUE, 1);
+  return Object.entries(value).reduce((sum, [name, item]) => sum + computeWeight(item) + name.length / CHARACTERS_OF_A_VALUE, 1);
 }
 
 function tooMuchWork(name: string, at: number, of: number): TerminalError {
   const where = `Deployment ${goQuote(excerpt(name))}, ${at} of ${of}`;
   return new TerminalError(
     Reason.InvalidConfiguration,
-    `${INVALID_CONFIG}it holds more than the ${CONFIG_LIMITS.work} values allowed, counted for each Deployment and container that gets them, up to ${where}`,
+    `${INVALID_CONFIG}it contains more than the ${CONFIG_LIMITS.work} values allowed, counted for each Deployment and container that gets them, up to ${where}`,
   );
 }
 
 /**
- * A Deployment with the cluster's proxy variables in every container, in place of what the bundle says; init containers are left alone:
+ * Sets the proxy variables of the cluster in all containers except init containers, overriding those of the bundle:
  *
- * | the user's env for it                                        | variables of the cluster |
+ * | env in the configuration                                     | variables of the cluster |
  * | names none of the three                                      | all that have a value    |
  * | names one of the three, in either case, with a value or not  | none                     |
  *
- * @param configs the user's for this Deployment, which `content` has already.
+ * @param configs configurations of the user for this Deployment, already applied to `content`.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/operators/olm/overrides/initializer.go
  */
 export function withProxy(

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { messageOf, TerminalError } from "../errors/errors.ts";
+import { getErrorMessage, TerminalError } from "../errors/errors.ts";
 import { goJson } from "../golang/json.ts";
 import { renderBundle } from "./render.ts";
 
@@ -48,7 +48,7 @@ function outcome(
   try {
     return { objects: goJson(renderBundle(bundleWith(supported), { installNamespace: "ns", config: given, extendedConfig })) };
   } catch (err) {
-    return { error: messageOf(err), terminal: err instanceof TerminalError };
+    return { error: getErrorMessage(err), terminal: err instanceof TerminalError };
   }
 }
 

@@ -4,7 +4,7 @@ import { newProblem } from "../api/problems.ts";
 import type { ProxyVariables } from "../api/proxy.ts";
 import { listOwnedApiServices } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES, sortKeys } from "../bundle/goTypes.ts";
-import { uniqueName } from "../bundle/objectNames.ts";
+import { buildUniqueName } from "../bundle/objectNames.ts";
 import type {
   Crd,
   Csv,
@@ -15,24 +15,24 @@ import type {
   StrategyPermission,
   WebhookDescription,
 } from "../bundle/types.ts";
-import { supportedScope } from "../bundle/validate.ts";
-import { type CertificateProvider, certificateNames, withCertificateVolumes, withOwnMountsKept } from "../certificates/providers.ts";
+import { getSupportedScope } from "../bundle/validate.ts";
+import { buildCertificateNames, type CertificateProvider, withCertificateVolumes, withOwnMountsKept } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
 import type { DeploymentConfig } from "./config.ts";
 import { chooseConfigs, withDeploymentConfig, withProxy } from "./deploymentConfig.ts";
 
-/** What every generator may look at. */
+/** Options of all generators. */
 export interface GeneratorOptions {
   readonly installNamespace: string;
-  /** Namespaces the operator watches; `[""]` stands for all. */
+  /** Namespaces that the operator watches; `[""]` for all namespaces. */
   readonly targetNamespaces: readonly string[];
   readonly certProvider: CertificateProvider | undefined;
-  /** The user's, applied one after another. */
+  /** Configurations of the user, applied in order. */
   readonly deploymentConfigs: readonly DeploymentConfig[];
   readonly proxy: ProxyVariables | undefined;
 }
 
-/** Makes one group of a bundle's objects, in a stable order; it changes neither the bundle nor the options. */
+/** Generates one group of objects of a bundle in a stable order. Does not change the bundle or the options. */
 export type Generator = (bundle: RegistryV1Bundle, options: GeneratorOptions) => KubeObject[];
 
 /** Whether the operator watches all namespaces. */
@@ -41,21 +41,21 @@ function watchesAll({ targetNamespaces }: GeneratorOptions): boolean {
 }
 
 /**
- * The bundle's other manifests as they are, namespaced ones moved into the install namespace.
- * @throws RetryableError Retrying for a kind that bundles must not hold.
+ * Returns the other manifests of the bundle. Sets the namespace of namespaced objects to the install namespace.
+ * @throws RetryableError Retrying for a kind that bundles must not contain.
  */
 export function additionalResources({ others }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
   return others.map((object) => {
-    const scope = supportedScope(object.kind);
+    const scope = getSupportedScope(object.kind);
     if (scope === undefined) {
-      throw refused(`bundle contains unsupported resource: Name: ${object.metadata?.name ?? ""}, Kind: ${object.kind}`);
+      throw createBundleError(`bundle contains unsupported resource: Name: ${object.metadata?.name ?? ""}, Kind: ${object.kind}`);
     }
-    return scope === "namespaced" ? inNamespace(object, installNamespace) : object;
+    return scope === "namespaced" ? setNamespace(object, installNamespace) : object;
   });
 }
 
-/** Metadata that is no map is left alone, as upstream does. */
-function inNamespace(object: KubeObject, namespace: string): KubeObject {
+/** Sets the namespace. Does not change metadata that is not a map, like upstream. */
+function setNamespace(object: KubeObject, namespace: string): KubeObject {
   const metadata: unknown = object.metadata ?? ("metadata" in object ? null : {});
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return object;
   const moved = sortKeys({ ...metadata, namespace }) as KubeObject["metadata"];
@@ -63,8 +63,8 @@ function inNamespace(object: KubeObject, namespace: string): KubeObject {
 }
 
 /**
- * The bundle's CRDs; those that a conversion webhook names get its conversion and the hint for the certificate provider.
- * @throws RetryableError Retrying for a CRD that keeps unknown fields or is named twice, which conversion rules out.
+ * Returns the CRDs of the bundle. CRDs of a conversion webhook get its conversion and the annotations of the certificate provider.
+ * @throws RetryableError Retrying for a CRD of a conversion webhook that preserves unknown fields or belongs to several conversion webhooks.
  */
 export function crds({ csv, crds }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const webhooks = new Map<string, WebhookDescription>();
@@ -72,24 +72,24 @@ export function crds({ csv, crds }: RegistryV1Bundle, options: GeneratorOptions)
     if (webhook.type !== "ConversionWebhook") continue;
     for (const name of webhook.conversionCRDs ?? []) {
       if (webhooks.has(name))
-        throw refused(`custom resource definition '${name}' is referenced by multiple conversion webhook definitions`);
+        throw createBundleError(`custom resource definition '${name}' is referenced by multiple conversion webhook definitions`);
       webhooks.set(name, webhook);
     }
   }
   return crds.map((crd) => {
     const webhook = webhooks.get(crd.metadata.name);
-    return webhook ? converted(crd, webhook, options) : crd;
+    return webhook ? addConversion(crd, webhook, options) : crd;
   });
 }
 
-function converted(crd: Crd, webhook: WebhookDescription, { installNamespace, certProvider }: GeneratorOptions): KubeObject {
+function addConversion(crd: Crd, webhook: WebhookDescription, { installNamespace, certProvider }: GeneratorOptions): KubeObject {
   const { name } = crd.metadata;
   if (crd.spec.preserveUnknownFields) {
-    throw refused(
+    throw createBundleError(
       `custom resource definition '${name}' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion`,
     );
   }
-  const names = certificateNames(webhook.deploymentName ?? "", installNamespace);
+  const names = buildCertificateNames(webhook.deploymentName ?? "", installNamespace);
   const service = {
     namespace: installNamespace,
     name: names.serviceName,
@@ -105,14 +105,14 @@ function converted(crd: Crd, webhook: WebhookDescription, { installNamespace, ce
   return MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", changed) as KubeObject;
 }
 
-function refused(text: string): RetryableError {
+function createBundleError(text: string): RetryableError {
   return new RetryableError(Reason.Retrying, text, { problems: [newProblem("BundleInvalid", { message: text })] });
 }
 
 /**
- * The Deployments of the install strategy. Pod templates carry the CSV's annotations, overlaid by their own, and what the operator reads to
- * learn its scope; those that serve webhooks or APIs find their certificate mounted; the user's configuration and
- * the proxy of the cluster come last.
+ * Returns the Deployments of the install strategy. Pod templates get the annotations of the CSV, overridden by their own, and the annotations
+ * with the watched namespaces. Deployments that serve webhooks or APIs get their certificate mounted. The configuration of the user and the
+ * proxy of the cluster are applied last.
  */
 export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
@@ -125,12 +125,12 @@ export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions
       : withWebhooks.has(deployment.name)
         ? withCertificateVolumes
         : undefined;
-    return generated(csv, deployment, mount, { ...options, deploymentConfigs: configs[index] ?? [] });
+    return generateDeployment(csv, deployment, mount, { ...options, deploymentConfigs: configs[index] ?? [] });
   });
 }
 
-/** @param options with the configurations of this Deployment only. */
-function generated(
+/** @param options options with the configurations of this Deployment only. */
+function generateDeployment(
   csv: Csv,
   { name, spec, label }: StrategyDeployment,
   mount: typeof withCertificateVolumes | undefined,
@@ -139,7 +139,7 @@ function generated(
   const { installNamespace, certProvider, deploymentConfigs, proxy } = options;
   let content = { annotations: {} as Record<string, string>, spec: withAnnotations(spec, csv, options) };
   if (certProvider && mount) {
-    const secret = certProvider.secret(certificateNames(name, installNamespace));
+    const secret = certProvider.secret(buildCertificateNames(name, installNamespace));
     content = { ...content, spec: mount(content.spec, secret) };
   }
   for (const config of deploymentConfigs) content = withDeploymentConfig(content, config);
@@ -174,48 +174,48 @@ const API_VERSION = `${GROUP}/v1`;
 const DEFAULT_ACCOUNT = "default";
 const READ_NAMESPACES: CsvPolicyRule = { verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["namespaces"] };
 
-/** A ServiceAccount for each name that permissions are given to, except the namespace's own default one. */
+/** Returns a ServiceAccount for each name in the permissions, except the default ServiceAccount of the namespace. */
 export function serviceAccounts({ csv }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
   const { permissions = [], clusterPermissions = [] } = csv.spec.install.spec;
-  const names = new Set([...permissions, ...clusterPermissions].map(accountOf));
+  const names = new Set([...permissions, ...clusterPermissions].map(getServiceAccount));
   names.delete(DEFAULT_ACCOUNT);
   return [...names].sort().map((name) => ({ kind: "ServiceAccount", apiVersion: "v1", metadata: { name, namespace: installNamespace } }));
 }
 
-/** A Role and RoleBinding for each permission in each watched namespace; none when all are watched. */
+/** Returns a Role and RoleBinding for each permission in each watched namespace; none if the operator watches all namespaces. */
 export function roles({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   if (watchesAll(options)) return [];
   const { permissions = [] } = csv.spec.install.spec;
   return options.targetNamespaces.flatMap((namespace) =>
-    permissions.flatMap((permission) => granted("Role", csv.metadata.name ?? "", permission, options.installNamespace, namespace)),
+    permissions.flatMap((permission) => generateRole("Role", csv.metadata.name ?? "", permission, options.installNamespace, namespace)),
   );
 }
 
-/** A ClusterRole and ClusterRoleBinding for each cluster permission and, when all namespaces are watched, for each permission as well. */
+/** Returns a ClusterRole and ClusterRoleBinding for each cluster permission, and for each permission if the operator watches all namespaces. */
 export function clusterRoles({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const { permissions = [], clusterPermissions = [] } = csv.spec.install.spec;
   const promoted = watchesAll(options)
     ? permissions.map((permission) => ({ ...permission, rules: [...(permission.rules ?? []), READ_NAMESPACES] }))
     : [];
   return [...clusterPermissions, ...promoted].flatMap((permission) =>
-    granted("ClusterRole", csv.metadata.name ?? "", permission, options.installNamespace),
+    generateRole("ClusterRole", csv.metadata.name ?? "", permission, options.installNamespace),
   );
 }
 
-function accountOf({ serviceAccountName }: StrategyPermission): string {
+function getServiceAccount({ serviceAccountName }: StrategyPermission): string {
   return serviceAccountName || DEFAULT_ACCOUNT;
 }
 
-/** The role and its binding; the name changes with the permission. */
-function granted(
+/** Returns the role and its binding. Their name depends on the permission. */
+function generateRole(
   kind: "Role" | "ClusterRole",
   csvName: string,
   permission: StrategyPermission,
   installNamespace: string,
   namespace?: string,
 ): [role: KubeObject, binding: KubeObject] {
-  const account = accountOf(permission);
-  const name = uniqueName(`${csvName}-${account}`, permission);
+  const account = getServiceAccount(permission);
+  const name = buildUniqueName(`${csvName}-${account}`, permission);
   const metadata = namespace === undefined ? { name } : { name, namespace };
   return [
     { kind, apiVersion: API_VERSION, metadata, rules: permission.rules },

@@ -1,4 +1,4 @@
-/** The draft-07 keywords that configuration schemas use; other members, such as a description, decide nothing. */
+/** The draft-07 keywords that configuration schemas use. Other keywords, such as a description, do not affect validation. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: JsonType;
@@ -10,7 +10,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly minItems?: number;
   readonly maxItems?: number;
-  /** Whether no text may stand in the list twice. */
+  /** Whether texts in the list must be unique. */
   readonly uniqueItems?: boolean;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -23,7 +23,7 @@ export interface JsonSchema {
 /** A type of JSON Schema. */
 export type JsonType = "null" | "boolean" | "number" | "integer" | "string" | "array" | "object";
 
-/** Why a value does not fit a schema: which keyword failed and what it was compared with. */
+/** A validation error: the failed keyword and its operands. */
 type Fault =
   | { readonly keyword: "type"; readonly got: JsonType; readonly want: JsonType }
   | { readonly keyword: "format"; readonly value: string; readonly format: string; readonly reason: string }
@@ -34,37 +34,37 @@ type Fault =
   | { readonly keyword: "uniqueItems"; readonly repeated: readonly string[] }
   | { readonly keyword: "pattern"; readonly want: string }
   | { readonly keyword: "allOf" | "anyOf" | "oneOf" | "$ref" | "group" }
-  /** What no schema says; a whole sentence. */
+  /** An error of a check outside of schemas, as a sentence. */
   | { readonly keyword: "rule"; readonly text: string };
 
-/** A fault at one place; for those that hold others, the others in the order in which they were found. */
+/** A fault at one location, with its causes in order of discovery. */
 export interface SchemaFailure {
   readonly fault: Fault;
-  /** Member names and list indexes from the root. */
+  /** Field names and list indexes from the root. */
   readonly path: readonly string[];
   readonly causes: readonly SchemaFailure[];
 }
 
-/** Says what is wrong with a text of a format, or undefined. */
+/** Returns the error of a text in a format; undefined if it is valid. */
 export type Format = (value: string) => string | undefined;
 
 /**
- * Checks values against a schema and tells faults as the tree that santhosh-tekuri/jsonschema v6 builds, whose lines users see:
- * `type`, `enum` and `format` faults end the look at a place, more than one fault at a place form a group, a reference hides a single fault
- * below it. Members are looked at in the order of their names. Schemas are interpreted; there is nothing to compile.
+ * Validates values against a schema. Reports faults as the tree of santhosh-tekuri/jsonschema v6, because users see its lines: a `type`, `enum` or
+ * `format` fault ends the check of a value, several faults of a value form a group, and a reference hides a single fault. Checks fields in the order
+ * of their names. Interprets schemas without compiling them.
  * @see https://pkg.go.dev/github.com/santhosh-tekuri/jsonschema/v6
  */
 export class SchemaChecker {
   readonly #references: Readonly<Record<string, JsonSchema>>;
   readonly #formats: ReadonlyMap<string, Format>;
 
-  /** @param references schemas by what `$ref` says. @param formats asserted ones by name; others are let through. */
+  /** @param references schemas by `$ref`. @param formats validated formats by name; other formats accept all values. */
   constructor(references: Readonly<Record<string, JsonSchema>>, formats: ReadonlyMap<string, Format>) {
     this.#references = references;
     this.#formats = formats;
   }
 
-  /** The faults of `value`, those of the root taken apart; none when it fits. */
+  /** Returns the faults of a value, without the group of the root; empty if it is valid. */
   check(schema: JsonSchema, value: unknown): readonly SchemaFailure[] {
     const failure = this.#check(schema, value, []);
     if (!failure) return [];
@@ -96,7 +96,7 @@ export class SchemaChecker {
 
   #checkReference(reference: string, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const target = this.#references[reference];
-    if (!target) throw new Error(`the schema refers to ${reference}, which is not there`);
+    if (!target) throw new Error(`the schema references unknown ${reference}`);
     const failure = this.#check(target, value, path);
     if (!failure) return undefined;
     return { fault: { keyword: "$ref" }, path, causes: failure.fault.keyword === "group" ? failure.causes : [failure] };
@@ -124,7 +124,7 @@ export class SchemaChecker {
     const got = list.length;
     if (got < minItems) failures.push(leaf({ keyword: "minItems", got, want: minItems }, path));
     if (got > maxItems) return [leaf({ keyword: "maxItems", got, want: maxItems }, path)];
-    const repeated = uniqueItems ? repeatedIn(list) : [];
+    const repeated = uniqueItems ? findRepeated(list) : [];
     if (repeated.length > 0) failures.push(leaf({ keyword: "uniqueItems", repeated }, path));
     if (items) for (const [index, item] of list.entries()) failures.push(this.#check(items, item, [...path, String(index)]));
     return failures;
@@ -140,7 +140,7 @@ export class SchemaChecker {
     return anyOf.length > 0 && causes.length === anyOf.length ? { fault: { keyword: "anyOf" }, path, causes } : undefined;
   }
 
-  /** The alternatives of the schemas in use exclude each other, so that more than one match does not occur. */
+  /** The alternatives in the used schemas are mutually exclusive, so that at most one matches. */
   #checkOne({ oneOf = [] }: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
     const causes = this.#failuresOf(oneOf, value, path);
     return oneOf.length > 0 && causes.length === oneOf.length ? { fault: { keyword: "oneOf" }, path, causes } : undefined;
@@ -161,7 +161,7 @@ function checkString(schema: JsonSchema, text: string, path: readonly string[]):
   return failures;
 }
 
-function repeatedIn(list: readonly unknown[]): string[] {
+function findRepeated(list: readonly unknown[]): string[] {
   const seen = new Set<string>();
   const repeated = new Set<string>();
   for (const item of list) if (typeof item === "string") (seen.has(item) ? repeated : seen).add(item);

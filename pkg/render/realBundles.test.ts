@@ -6,7 +6,7 @@ import { bundleFiles, compareRender, type RenderCase, rendered } from "../../tes
 import { describeWithData } from "../../test/support/sharedData.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
-import { uniqueName } from "../bundle/objectNames.ts";
+import { buildUniqueName } from "../bundle/objectNames.ts";
 import { goJson } from "../golang/json.ts";
 
 const MAX_SHOWN = 10;
@@ -62,7 +62,7 @@ describeWithData("what a Go release holds", (folder) => {
   test("ClusterRoles have the names that we give them", () => {
     const [first, second] = ofKind("ClusterRole").map(({ object }) => object);
     const named = (version: string, rules: unknown) =>
-      uniqueName(`flux-operator.v${version}-flux-operator`, { serviceAccountName: "flux-operator", rules });
+      buildUniqueName(`flux-operator.v${version}-flux-operator`, { serviceAccountName: "flux-operator", rules });
     expect(first?.metadata.name).toBe(named("0.37.1", first?.["rules"]));
     expect(second?.metadata.name).toBe(named("0.38.1", second?.["rules"]));
   });

@@ -5,9 +5,9 @@ import { bundleFiles } from "../../test/cases/topics/render.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import { loadBundle } from "../bundle/load.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
-import { supportedInstallModes } from "../bundle/validate.ts";
+import { listSupportedInstallModes } from "../bundle/validate.ts";
 import { selfSigned } from "../certificates/providers.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { renderBundle } from "./render.ts";
 
 const NAMESPACES = ["b", "a"];
@@ -19,7 +19,7 @@ function rolesOf(bundle: RegistryV1Bundle): string[] {
     const roles = renderBundle(bundle, options).filter(({ kind, metadata }) => kind === "Role" && metadata.namespace !== "ns");
     return roles.map(({ metadata }) => metadata.namespace ?? "");
   } catch (err) {
-    return [messageOf(err)];
+    return [getErrorMessage(err)];
   }
 }
 
@@ -35,7 +35,7 @@ describeWithData("real bundles in two namespaces", (folder) => {
         .slice(-1);
       const bundle = loadBundle(bundleFiles(join(folder, "bundles", operator, version)));
       const roles = rolesOf(bundle);
-      if (!supportedInstallModes(bundle.csv).has("MultiNamespace")) {
+      if (!listSupportedInstallModes(bundle.csv).has("MultiNamespace")) {
         expect([operator, roles[0]?.includes('unknown field "watchNamespaces"') || roles[0]?.startsWith("unsupported bundle")]).toEqual([
           operator,
           true,

@@ -2,45 +2,45 @@ import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { redactUserinfo } from "../text/redact.ts";
 
-/** What stands in place of a value that is not shown. */
+/** Replacement for hidden values. */
 export const HIDDEN = "(from spec.config.valuesFrom)";
 
-/** Shorter texts are hidden only where they are a whole value: within others they would be found everywhere. */
-const LEAST = 3;
-/** Shorter texts are hidden within others only as words of their own. */
+/** Minimum length to hide a text inside other texts, where shorter ones match too often. Shorter texts are hidden only as whole values. */
+const MIN_LENGTH = 3;
+/** Minimum length to hide a text inside a word. Shorter texts are hidden only as whole words. */
 const LEAST_ANYWHERE = 8;
-/** Of longer texts so many characters give them away: whatever cuts a message short may have cut them. */
+/** Number of characters that identify a longer text, because the end of a truncated message can contain only part of it. */
 const PREFIX = 24;
-/** Steps that one text may take, some 50 ms. Only texts that were made for it take more; nothing of them is shown then. */
+/** Maximum steps for one text, about 50 ms. Only malicious texts need more, and are hidden completely. */
 const MAX_STEPS = 5_000_000;
-/** Characters that are searched in the time of a step, which compares one. */
+/** Number of characters that a search covers in one step. A comparison covers one character. */
 const SEARCHED_CHARACTERS = 16;
-/** Words that are in any text, and tell nothing. */
+/** Common words that reveal nothing. */
 const PLAIN_WORDS: ReadonlySet<string> = new Set(["true", "false", "null"]);
 const WORD = /[\p{L}\p{N}]/u;
 
-/** A text that is looked for within others. */
+/** A text to search for in other texts. */
 interface Part {
   readonly text: string;
-  /** What is searched: the text itself, or its beginning. */
+  /** The searched text: `text` or its beginning. */
   readonly search: string;
 }
 
 /**
- * Takes texts that are not to be shown out of messages and values. Case counts; escaped as JSON or Go have it they are found too, and the
- * lines of a text of several by themselves.
+ * Hides secret texts in messages and values. The search is case-sensitive, and also finds texts escaped like JSON or Go and single lines of
+ * multi-line texts.
  */
 export class HiddenTexts {
   readonly #whole = new Set<string>();
   readonly #revealed = new Set<string>();
   #parts: Part[] | undefined;
 
-  /** @param texts as scalars of a configuration are, see `scalarTexts`. */
+  /** @param texts scalars of a configuration, see `collectScalarTexts`. */
   constructor(texts: Iterable<string> = []) {
     this.add(texts);
   }
 
-  /** All that is not shown. */
+  /** All hidden texts. */
   get texts(): string[] {
     return [...this.#whole].filter((text) => !this.#revealed.has(text));
   }
@@ -54,25 +54,25 @@ export class HiddenTexts {
     this.#parts = undefined;
   }
 
-  /** Shows a text from now on, as it is known in any case, such as the name of a namespace. */
+  /** Stops hiding texts that are not secret, such as the name of a namespace. */
   reveal(...texts: string[]): void {
     for (const text of texts) this.#revealed.add(text);
     this.#parts = undefined;
   }
 
-  /** `text` without any of them; nothing of it where too many of them, or too long ones, would have to be compared. */
+  /** Replaces hidden texts in `text`. Replaces all of `text` if too many or too long texts must be compared. */
   hide(text: string): string {
-    this.#parts ??= partsOf(this.texts);
+    this.#parts ??= collectParts(this.texts);
     const parts = this.#parts;
     if (parts.length === 0) return text;
     const steps: Steps = { left: MAX_STEPS };
     return text
       .split(HIDDEN)
-      .map((piece) => withoutParts(piece, parts, steps))
+      .map((piece) => replaceParts(piece, parts, steps))
       .join(HIDDEN);
   }
 
-  /** A JSON value without any of them, names of members included. */
+  /** Replaces hidden texts in a JSON value, including the names of members. */
   hideIn(value: unknown): unknown {
     if (typeof value === "string") return this.#isHidden(value) ? HIDDEN : this.hide(value);
     if (typeof value === "number" || typeof value === "bigint") return this.#isHidden(String(value)) ? HIDDEN : value;
@@ -86,25 +86,25 @@ export class HiddenTexts {
   }
 }
 
-function partsOf(texts: readonly string[]): Part[] {
+function collectParts(texts: readonly string[]): Part[] {
   const parts = new Set<string>();
   for (const text of texts) {
     const lines = text.includes("\n") ? text.split("\n").filter((line) => line.trim().length >= LEAST_ANYWHERE) : [];
     for (const part of [text, ...lines].map((line) => line.trim())) {
       const quoted = goQuote(part).slice(1, -1);
       const forms = [part, quoted, JSON.stringify(part).slice(1, -1), quoted.replaceAll('\\"', '"').replaceAll("'", "\\'")];
-      if (part.length >= LEAST && !PLAIN_WORDS.has(part)) for (const form of forms) parts.add(form).add(redactUserinfo(form));
+      if (part.length >= MIN_LENGTH && !PLAIN_WORDS.has(part)) for (const form of forms) parts.add(form).add(redactUserinfo(form));
     }
   }
   return [...parts].map((text) => ({ text, search: text.slice(0, PREFIX) }));
 }
 
-/** Counts steps down; below 0 they are used up. */
+/** Remaining steps; negative if exceeded. */
 interface Steps {
   left: number;
 }
 
-function withoutParts(text: string, parts: readonly Part[], steps: Steps): string {
+function replaceParts(text: string, parts: readonly Part[], steps: Steps): string {
   const found: [number, number][] = [];
   for (const part of parts) {
     addPlaces(text, part, steps, found);
@@ -121,7 +121,7 @@ function withoutParts(text: string, parts: readonly Part[], steps: Steps): strin
   return out + text.slice(end);
 }
 
-/** Adds from and to of each place until the steps are used up. A place at the end of a text that was cut is shorter. */
+/** Adds the start and end of each match until no steps remain. A match at the end of a truncated text is shorter. */
 function addPlaces(text: string, { text: hidden, search }: Part, steps: Steps, places: [number, number][]): void {
   const isWord = hidden.length < LEAST_ANYWHERE;
   steps.left -= Math.ceil(text.length / SEARCHED_CHARACTERS);

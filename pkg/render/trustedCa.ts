@@ -7,23 +7,23 @@ import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 
-/** The certificate authorities that an operator is to trust. */
+/** The certificate authorities that an operator must trust. */
 export interface TrustedCa {
-  /** ConfigMap of the install namespace that holds them under `ca-bundle.crt`, as PEM. */
+  /** ConfigMap in the install namespace with PEM certificates in key `ca-bundle.crt`. */
   configMapName: string;
-  /** Whether it is one of the extension's objects, which OpenShift fills; otherwise it is there, or is waited for. */
+  /** Whether the extension creates the ConfigMap for OpenShift to fill. Otherwise it must exist. */
   create?: boolean;
 }
 
-/** Where images of the RHEL family, and Go programs in any image without a file of its own, look for authorities. */
+/** Path of authorities in images of the RHEL family, and for Go programs in images without their own file. */
 const MOUNT_PATH = "/etc/pki/ca-trust/extracted/pem";
 const FILE = "tls-ca-bundle.pem";
-/** Names that nobody else has: bundles often bring a volume called trusted-ca. */
+/** Unique name, because bundles often have a volume named trusted-ca. */
 const VOLUME = "olm-trusted-ca";
-/** Read by Go and OpenSSL in every image, also in those that keep their authorities elsewhere. */
+/** Variable that Go and OpenSSL read in all images, including those with authorities at another path. */
 const FILE_VARIABLE = "SSL_CERT_FILE";
 
-/** How the configuration asks for it. */
+/** Schema of `trustedCA` in the configuration. */
 export const TRUSTED_CA_SCHEMA: JsonSchema = {
   type: "object",
   additionalProperties: false,
@@ -39,19 +39,19 @@ export const TRUSTED_CA_SCHEMA: JsonSchema = {
   },
 };
 
-/** The volume of a Pod. It is not optional: containers wait until the authorities are there. */
+/** Returns the volume of a Pod. It is not optional, so that containers wait until the ConfigMap exists. */
 export function trustedCaVolume({ configMapName }: TrustedCa): NamedItem {
   return { name: VOLUME, configMap: { name: configMapName, items: [{ key: TRUSTED_CA_KEY, path: FILE }] } };
 }
 
 /**
- * A container with the authorities mounted, in place of whatever it has there, and SSL_CERT_FILE, unless it or the user has that: it may be empty.
- * @param container with all else that the user configures.
+ * Mounts the authorities in a container, replacing other mounts at the same path, and sets SSL_CERT_FILE unless it is already set, even if it is empty.
+ * @param container after all other changes of the user.
  */
 export function withTrustedCa(container: Container): Container {
   const { env = [], volumeMounts = [] } = container;
   const variable = env.some(({ name }) => name === FILE_VARIABLE) ? [] : [{ name: FILE_VARIABLE, value: `${MOUNT_PATH}/${FILE}` }];
-  const mounts = volumeMounts.filter(({ mountPath }) => !isThere(mountPath));
+  const mounts = volumeMounts.filter(({ mountPath }) => !isInMountPath(mountPath));
   return {
     ...container,
     env: [...env, ...variable],
@@ -59,32 +59,32 @@ export function withTrustedCa(container: Container): Container {
   };
 }
 
-/** The user's own mount at the same place: both cannot be. Undefined where there is none. */
+/** Returns the error for a configured mount at the same path; undefined if there is none. */
 export function trustedCaFault(config: JsonObject): string | undefined {
   const { trustedCA, volumeMounts = [] } = config as { trustedCA?: TrustedCa; volumeMounts?: readonly { mountPath?: string }[] };
-  const taken = trustedCA && volumeMounts.find(({ mountPath }) => isThere(mountPath));
+  const taken = trustedCA && volumeMounts.find(({ mountPath }) => isInMountPath(mountPath));
   return (
     taken &&
-    `volumeMounts mounts something at ${goQuote(taken.mountPath ?? "")}, where trustedCA mounts the certificate authorities: leave one out`
+    `volumeMounts has a mount at ${goQuote(taken.mountPath ?? "")}, where trustedCA mounts the certificate authorities: remove one of them`
   );
 }
 
 /**
- * The ConfigMaps that extensions own and OpenShift fills, one a name. They have no data: so an apply owns none of it and leaves it as it is.
- * @throws TerminalError InvalidConfiguration where the bundle brings a ConfigMap of that name itself.
+ * Returns the ConfigMaps that extensions own and OpenShift fills, one for each name. They have no data, so that the extension does not own the data.
+ * @throws TerminalError InvalidConfiguration if the bundle contains a ConfigMap of that name.
  */
 export function trustedCaConfigMaps(
   { others }: RegistryV1Bundle,
   { installNamespace, deploymentConfigs }: { installNamespace: string; deploymentConfigs: readonly { trustedCA?: TrustedCa }[] },
 ): KubeObject[] {
-  const names = new Set(deploymentConfigs.flatMap(({ trustedCA }) => created(trustedCA)));
-  const brought = others.find(
+  const names = new Set(deploymentConfigs.flatMap(({ trustedCA }) => createdNames(trustedCA)));
+  const existing = others.find(
     ({ apiVersion, kind, metadata }) => apiVersion === "v1" && kind === "ConfigMap" && names.has(metadata?.name ?? ""),
   );
-  if (brought)
+  if (existing)
     throw new TerminalError(
       Reason.InvalidConfiguration,
-      `invalid ClusterExtension configuration: the bundle brings ConfigMap ${goQuote(brought.metadata.name)} itself: set trustedCA.create to false, or name another`,
+      `invalid ClusterExtension configuration: the bundle contains ConfigMap ${goQuote(existing.metadata.name)}: set trustedCA.create to false, or use another name`,
     );
   return [...names].map((name) => ({
     apiVersion: "v1",
@@ -93,17 +93,17 @@ export function trustedCaConfigMaps(
   }));
 }
 
-/** Names of the ConfigMaps that a configuration, checked or not, has created, each once. */
-export function createdTrustedCas(config: JsonObject | undefined): string[] {
+/** Returns the distinct names of ConfigMaps that a configuration creates. The configuration can be invalid. */
+export function listCreatedTrustedCas(config: JsonObject | undefined): string[] {
   const { deploymentConfig, deploymentConfigs } = (config ?? {}) as { deploymentConfig?: unknown; deploymentConfigs?: unknown };
   const configs: unknown[] = [deploymentConfig, ...(Array.isArray(deploymentConfigs) ? (deploymentConfigs as unknown[]) : [])];
-  return [...new Set(configs.flatMap((each) => (isObject(each) && isObject(each["trustedCA"]) ? created(each["trustedCA"]) : [])))];
+  return [...new Set(configs.flatMap((each) => (isObject(each) && isObject(each["trustedCA"]) ? createdNames(each["trustedCA"]) : [])))];
 }
 
-function created({ create, configMapName }: { create?: unknown; configMapName?: unknown } = {}): string[] {
+function createdNames({ create, configMapName }: { create?: unknown; configMapName?: unknown } = {}): string[] {
   return create === true && typeof configMapName === "string" ? [configMapName] : [];
 }
 
-function isThere(mountPath = ""): boolean {
+function isInMountPath(mountPath = ""): boolean {
   return `${mountPath}/`.replace(/\/+/g, "/").startsWith(`${MOUNT_PATH}/`);
 }

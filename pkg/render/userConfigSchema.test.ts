@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { bundleConfig } from "./config.ts";
 import { userConfigSchema } from "./configSchema.ts";
 
@@ -51,7 +51,7 @@ function refusal(supported: readonly string[], value: unknown): string | undefin
     bundleConfig(bundleOf({ modes: supported }).csv, value, { installNamespace: "ns", deploymentConfig: true, extended: true });
     return undefined;
   } catch (err) {
-    return messageOf(err);
+    return getErrorMessage(err);
   }
 }
 

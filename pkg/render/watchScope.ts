@@ -1,21 +1,20 @@
 import type { Csv } from "../bundle/types.ts";
-import { supportedInstallModes } from "../bundle/validate.ts";
+import { listSupportedInstallModes } from "../bundle/validate.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
 
 /**
- * The namespaces that the operator is to watch: those that were asked for, sorted and each once, else `[""]` (all) when the bundle supports
- * it, else none.
+ * Returns the namespaces that the operator watches: the distinct requested ones, sorted, or else `[""]` (all) if the bundle supports it, or else none.
  */
-export function targetNamespaces(csv: Csv, asked: readonly string[] | undefined): string[] {
-  if (asked !== undefined) return [...new Set(asked)].sort(compareText);
-  return supportedInstallModes(csv).has("AllNamespaces") ? [""] : [];
+export function targetNamespaces(csv: Csv, requested: readonly string[] | undefined): string[] {
+  if (requested !== undefined) return [...new Set(requested)].sort(compareText);
+  return listSupportedInstallModes(csv).has("AllNamespaces") ? [""] : [];
 }
 
-/** Why the bundle cannot watch `targets`, in operator-controller's words; undefined when it can. */
+/** Returns the error of operator-controller if the bundle cannot watch `targets`; undefined if it can. */
 export function targetFault(csv: Csv, installNamespace: string, targets: readonly string[]): string | undefined {
-  const modes = supportedInstallModes(csv);
+  const modes = listSupportedInstallModes(csv);
   const supported = `supported install modes [${[...modes].sort().join(" ")}]`;
   const set = new Set(targets);
   if (set.size === 0) return `${modes.has("MultiNamespace") ? "at least" : "exactly"} one target namespace must be specified`;
@@ -25,89 +24,88 @@ export function targetFault(csv: Csv, installNamespace: string, targets: readonl
   return fits ? undefined : `${supported} do not support target namespaces [${targets.join(" ")}]`;
 }
 
-/** The members of a configuration that say which namespaces are watched. */
+/** The fields of a configuration for watched namespaces. */
 interface WatchMembers {
   watchNamespace?: unknown;
   watchNamespaces?: unknown;
 }
 
-/** What stands for all namespaces: a target set of Kubernetes' empty text, or of `*`, as OLM's documents write it. */
+/** Values for all namespaces: the empty text of Kubernetes and the `*` of OLM documentation. */
 const ALL_TEXTS = ["", "*"] as const;
 
 /**
- * What a configuration says about namespaces, taken apart.
+ * The watched namespaces of a configuration.
  * @see X-12: both texts for all namespaces count as all.
  */
 export interface WatchScope {
-  /** Namespaces asked for, each as it was given; `[""]` for all; absent where nothing is said. Only sound after the rest was checked. */
-  readonly asked?: readonly string[];
-  /** The configuration without members that stand for all namespaces: the Go implementation does not know them. */
+  /** Requested namespaces; `[""]` for all; absent if not set. Valid only after the rest was validated. */
+  readonly requested?: readonly string[];
+  /** The configuration without values for all namespaces, which the Go implementation does not know. */
   readonly rest: unknown;
 }
 
-/** @param config as it was given, of any form. */
-export function watchScope(csv: Csv, config: unknown, extended: boolean): WatchScope {
+/** Reads the watched namespaces. @param config unvalidated configuration. */
+export function readWatchScope(csv: Csv, config: unknown, extended: boolean): WatchScope {
   if (typeof config !== "object" || config === null || Array.isArray(config)) return { rest: config };
   const { watchNamespace, watchNamespaces, ...others } = config as WatchMembers;
-  const mayAll = extended && supportedInstallModes(csv).has("AllNamespaces");
-  const one = mayAll && standsForAll(watchNamespace);
-  const list = mayAll && Array.isArray(watchNamespaces) && watchNamespaces.length === 1 && standsForAll(watchNamespaces[0]);
+  const mayAll = extended && listSupportedInstallModes(csv).has("AllNamespaces");
+  const one = mayAll && meansAll(watchNamespace);
+  const list = mayAll && Array.isArray(watchNamespaces) && watchNamespaces.length === 1 && meansAll(watchNamespaces[0]);
   const rest = {
     ...others,
     ...(one || watchNamespace === undefined ? {} : { watchNamespace }),
     ...(list || watchNamespaces === undefined ? {} : { watchNamespaces }),
   };
-  if (one || list) return { asked: [""], rest };
-  if (Array.isArray(watchNamespaces)) return { asked: watchNamespaces as string[], rest };
-  return { ...(typeof watchNamespace === "string" ? { asked: [watchNamespace] } : {}), rest };
+  if (one || list) return { requested: [""], rest };
+  if (Array.isArray(watchNamespaces)) return { requested: watchNamespaces as string[], rest };
+  return { ...(typeof watchNamespace === "string" ? { requested: [watchNamespace] } : {}), rest };
 }
 
-/** What is wrong with the two members together, whatever is wrong with each. */
+/** Checks that only one of the two fields is set. */
 export function exclusionFault(config: unknown): SchemaFailure | undefined {
   const { watchNamespace, watchNamespaces } = config as WatchMembers;
   if (watchNamespace === undefined || watchNamespace === null || watchNamespaces === undefined) return undefined;
-  return rule(`fields "watchNamespace" and "watchNamespaces" exclude each other: leave one of them out`);
+  return rule(`fields "watchNamespace" and "watchNamespaces" are mutually exclusive: remove one of them`);
 }
 
-/** Why the bundle cannot watch a list of namespaces of which each is well-formed. */
-export function listFault(csv: Csv, installNamespace: string, asked: readonly string[]): SchemaFailure | undefined {
-  const targets = targetNamespaces(csv, asked);
+/** Returns why the bundle cannot watch a list of valid namespaces; undefined if it can. */
+export function listFault(csv: Csv, installNamespace: string, requested: readonly string[]): SchemaFailure | undefined {
+  const targets = targetNamespaces(csv, requested);
   const fault = targetFault(csv, installNamespace, targets);
   if (fault === undefined) return undefined;
   const [only] = targets;
-  const isOwn = targets.includes(installNamespace) && !supportedInstallModes(csv).has("OwnNamespace");
-  const why = isOwn
-    ? `${goQuote(installNamespace)} is where it is installed`
-    : `for ${goQuote(only ?? "")} alone, SingleNamespace is needed`;
-  return rule(`invalid value for field "watchNamespaces": ${fault} (${why})`);
+  const isOwn = targets.includes(installNamespace) && !listSupportedInstallModes(csv).has("OwnNamespace");
+  const reason = isOwn ? `${goQuote(installNamespace)} is the install namespace` : `only ${goQuote(only ?? "")} requires SingleNamespace`;
+  return rule(`invalid value for field "watchNamespaces": ${fault} (${reason})`);
 }
 
-/** What the bundle's install modes have to do with what is wrong about namespaces; by the member of the configuration. */
-export function watchRemarks(csv: Csv, config: unknown, extended: boolean): ReadonlyMap<string, string> {
-  const modes = supportedInstallModes(csv);
+/** Returns explanations of namespace errors by field, based on the install modes of the bundle. */
+export function explainWatchErrors(csv: Csv, config: unknown, extended: boolean): ReadonlyMap<string, string> {
+  const modes = listSupportedInstallModes(csv);
   const supported = `the bundle supports install modes [${[...modes].sort().join(" ")}]`;
   const { watchNamespace, watchNamespaces } = Object(config) as WatchMembers;
   const list: readonly unknown[] = Array.isArray(watchNamespaces) ? watchNamespaces : [];
-  const all = [watchNamespace, ...list].find(standsForAll);
+  const all = [watchNamespace, ...list].find(meansAll);
   const mayAll = modes.has("AllNamespaces");
   const mayOne = modes.has("OwnNamespace") || modes.has("SingleNamespace");
   const mayList = extended && modes.has("MultiNamespace");
   const remarks = new Map<string, string>();
-  if (extended && all !== undefined && !mayAll) remarks.set("all", `${goQuote(all)} stands for all namespaces, and ${supported}`);
-  else if (extended && all !== undefined && list.length > 1) remarks.set("all", `${goQuote(all)} stands for all namespaces, and alone`);
+  if (extended && all !== undefined && !mayAll) remarks.set("all", `${goQuote(all)} means all namespaces, but ${supported}`);
+  else if (extended && all !== undefined && list.length > 1)
+    remarks.set("all", `${goQuote(all)} means all namespaces and must be the only item`);
   const isAll = mayAll && all !== undefined;
   if (watchNamespace !== undefined && !mayOne && !isAll) {
-    const how = mayList ? ": name the namespaces in watchNamespaces" : mayAll ? ": it watches all namespaces" : "";
+    const how = mayList ? ": use watchNamespaces instead" : mayAll ? ": it watches all namespaces" : "";
     remarks.set("watchNamespace", `${supported}${how}`);
   } else if (watchNamespaces !== undefined && extended && !mayList && !isAll) {
-    remarks.set("watchNamespaces", `watchNamespaces is for install mode MultiNamespace, and ${supported}`);
+    remarks.set("watchNamespaces", `watchNamespaces requires install mode MultiNamespace, but ${supported}`);
   } else if (watchNamespace === undefined && watchNamespaces === undefined && mayOne && mayList && !mayAll) {
-    remarks.set("watchNamespace", `${supported}: watchNamespaces, a list, may stand in its place`);
+    remarks.set("watchNamespace", `${supported}: you can set the list watchNamespaces instead`);
   }
   return remarks;
 }
 
-function standsForAll(text: unknown): text is (typeof ALL_TEXTS)[number] {
+function meansAll(text: unknown): text is (typeof ALL_TEXTS)[number] {
   return ALL_TEXTS.some((known) => known === text);
 }
 

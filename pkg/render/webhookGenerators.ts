@@ -1,18 +1,18 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { apiKindsAnnotation, effectivePort, listOwnedApiServices, listServingDeployments } from "../bundle/apiServices.ts";
+import { buildApiKindsAnnotation, getEffectivePort, listOwnedApiServices, listServingDeployments } from "../bundle/apiServices.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
 import type { Csv, RegistryV1Bundle, WebhookDescription } from "../bundle/types.ts";
-import { certificateNames } from "../certificates/providers.ts";
+import { buildCertificateNames } from "../certificates/providers.ts";
 import { compareText } from "../text/compare.ts";
 import type { GeneratorOptions } from "./generators.ts";
 
-/** A Service in front of each deployment that serves webhooks of any type or APIs, in the order of the deployments. */
+/** Generates a Service for each deployment that serves webhooks or APIs, in the order of the deployments. */
 export function services({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
-  const wanted = wantedPorts(csv);
+  const ports = portsByDeployment(csv);
   return (csv.spec.install.spec.deployments ?? []).flatMap(({ name, spec }) => {
-    const ports = servicePorts(wanted.get(name) ?? []);
-    if (ports.length === 0) return [];
-    const names = certificateNames(name, installNamespace);
+    const own = servicePorts(ports.get(name) ?? []);
+    if (own.length === 0) return [];
+    const names = buildCertificateNames(name, installNamespace);
     const selector = spec.selector?.matchLabels;
     const annotations = certProvider?.annotations("Service", names);
     const metadata = { name: names.serviceName, namespace: installNamespace, annotations };
@@ -21,18 +21,18 @@ export function services({ csv }: RegistryV1Bundle, { installNamespace, certProv
         kind: "Service",
         apiVersion: "v1",
         metadata: MANIFEST_TYPES.convert("meta/v1.ObjectMeta", metadata) as KubeObject["metadata"],
-        spec: selector && Object.keys(selector).length > 0 ? { ports, selector } : { ports },
+        spec: selector && Object.keys(selector).length > 0 ? { ports: own, selector } : { ports: own },
         status: { loadBalancer: {} },
       },
     ];
   });
 }
 
-/** What the certificate provider needs for each deployment that serves webhooks or APIs, sorted by deployment. */
+/** Generates the objects of the certificate provider for each deployment that serves webhooks or APIs, sorted by deployment. */
 export function certificateObjects({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   if (!certProvider) return [];
   const names = [...listServingDeployments(csv)].sort();
-  return names.flatMap((name) => certProvider.additionalObjects(certificateNames(name, installNamespace)));
+  return names.flatMap((name) => certProvider.additionalObjects(buildCertificateNames(name, installNamespace)));
 }
 
 interface ServicePort {
@@ -41,27 +41,27 @@ interface ServicePort {
   targetPort: number | string;
 }
 
-interface WantedPort {
+interface ServedPort {
   readonly port: number;
   readonly target: number | string;
 }
 
-/** The ports that webhooks and API services are served at, by deployment. */
-function wantedPorts(csv: Csv): Map<string, WantedPort[]> {
-  const wanted = [
+/** Returns the ports of webhooks and API services by deployment. */
+function portsByDeployment(csv: Csv): Map<string, ServedPort[]> {
+  const served = [
     ...(csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "", containerPort, targetPort }) => {
-      const port = effectivePort(containerPort);
+      const port = getEffectivePort(containerPort);
       return { deploymentName, port, target: targetPort ?? port };
     }),
     ...listOwnedApiServices(csv).map(({ deploymentName, port }) => ({ deploymentName, port, target: port })),
   ];
-  return Map.groupBy(wanted, ({ deploymentName }) => deploymentName);
+  return Map.groupBy(served, ({ deploymentName }) => deploymentName);
 }
 
-/** The distinct ports, by port and then by target; a named target counts by the number it spells, else as 0. */
-function servicePorts(wanted: readonly WantedPort[]): ServicePort[] {
+/** Returns the distinct ports, sorted by port and target. A named target counts as its number, or else as 0. */
+function servicePorts(served: readonly ServedPort[]): ServicePort[] {
   const ports = new Map<string, ServicePort>();
-  for (const { port, target } of wanted) ports.set(`${port}/${typeof target}/${target}`, { name: String(port), port, targetPort: target });
+  for (const { port, target } of served) ports.set(`${port}/${typeof target}/${target}`, { name: String(port), port, targetPort: target });
   return [...ports.values()].sort(
     (a, b) => a.port - b.port || numberOf(a.targetPort) - numberOf(b.targetPort) || compareText(String(a.targetPort), String(b.targetPort)),
   );
@@ -74,14 +74,14 @@ function numberOf(target: number | string): number {
 
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
 
-/** A ValidatingWebhookConfiguration for each validating webhook of the CSV. */
+/** Generates a ValidatingWebhookConfiguration for each validating webhook of the CSV. */
 export function validatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   return webhooksOf(bundle, "ValidatingAdmissionWebhook").map((webhook) =>
     configuration("ValidatingWebhookConfiguration", webhook, options),
   );
 }
 
-/** A MutatingWebhookConfiguration for each mutating webhook of the CSV. */
+/** Generates a MutatingWebhookConfiguration for each mutating webhook of the CSV. */
 export function mutatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   return webhooksOf(bundle, "MutatingAdmissionWebhook").map((webhook) => configuration("MutatingWebhookConfiguration", webhook, options));
 }
@@ -94,14 +94,14 @@ function metadataOf(metadata: object): KubeObject["metadata"] {
   return MANIFEST_TYPES.convert("meta/v1.ObjectMeta", metadata) as KubeObject["metadata"];
 }
 
-/** Members in Go's order. The port is the CSV's as it is, so 0 when it says none. */
+/** Generates a webhook configuration with fields in the order of Go. The port is that of the CSV: 0 if it is not set. */
 function configuration(
   kind: "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
   webhook: WebhookDescription,
   options: GeneratorOptions,
 ): KubeObject {
   const { installNamespace, certProvider } = options;
-  const names = certificateNames(webhook.deploymentName ?? "", installNamespace);
+  const names = buildCertificateNames(webhook.deploymentName ?? "", installNamespace);
   const name = webhook.generateName.replace(/-$/, "");
   const {
     rules,
@@ -137,7 +137,7 @@ function configuration(
   };
 }
 
-/** `members` without those that are undefined. */
+/** Removes undefined fields. */
 function present(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
@@ -147,21 +147,21 @@ function namespaceSelector({ targetNamespaces }: GeneratorOptions): object | und
   return { matchExpressions: [{ key: NAMESPACE_NAME_LABEL, operator: "In", values: [...targetNamespaces] }] };
 }
 
-/** Of the group: above custom resources, below what Kubernetes itself serves; of the version: below whatever else serves the group. */
+/** Priority of the group: above custom resources, below API groups of Kubernetes. Priority of the version: below other versions of the group. */
 const GROUP_PRIORITY_MINIMUM = 2000;
 const VERSION_PRIORITY = 15;
 
 /**
- * An APIService for each group version that the operator serves itself, with the kinds of it noted: the object has no member for them.
+ * Generates an APIService for each API group and version that the operator serves. An annotation lists its kinds, because the object has no such field.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/apiservice.go
  */
 export function apiServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   return listOwnedApiServices(csv).map(({ name, group, version, deploymentName, port, kinds }) => {
-    const names = certificateNames(deploymentName, installNamespace);
+    const names = buildCertificateNames(deploymentName, installNamespace);
     return {
       kind: "APIService",
       apiVersion: "apiregistration.k8s.io/v1",
-      metadata: { name, annotations: { ...certProvider?.annotations("APIService", names), ...apiKindsAnnotation(kinds) } },
+      metadata: { name, annotations: { ...certProvider?.annotations("APIService", names), ...buildApiKindsAnnotation(kinds) } },
       spec: {
         service: { namespace: installNamespace, name: names.serviceName, port },
         group,
@@ -175,21 +175,24 @@ export function apiServices({ csv }: RegistryV1Bundle, { installNamespace, certP
 
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;
-/** Holds the ConfigMap from which an API server learns how the aggregation layer authenticates itself. */
+/** Namespace of the ConfigMap with the authentication configuration of the aggregation layer. */
 const SYSTEM_NAMESPACE = "kube-system";
 
 /**
- * What the ServiceAccount of each deployment that serves APIs needs to do so, in the order of the deployments: to have requests
- * authenticated and authorised by the API server, to learn who may forward them, and to read its own certificate.
- * Names hold the install namespace where objects of several installations meet.
+ * Generates the permissions for the ServiceAccount of each deployment that serves APIs, in the order of the deployments: to authenticate and authorize
+ * requests with the API server, to read the authentication configuration of the aggregation layer, and to read its certificate. Names contain the
+ * install namespace if objects of several installations share a namespace or are cluster-scoped.
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
-export function apiServiceRights({ csv }: RegistryV1Bundle, { installNamespace: namespace, certProvider }: GeneratorOptions): KubeObject[] {
+export function apiServicePermissions(
+  { csv }: RegistryV1Bundle,
+  { installNamespace: namespace, certProvider }: GeneratorOptions,
+): KubeObject[] {
   const serving = new Set(listOwnedApiServices(csv).map(({ deploymentName }) => deploymentName));
   const deployments = (csv.spec.install.spec.deployments ?? []).filter(({ name }) => serving.has(name));
   return deployments.flatMap(({ name, spec }) => {
-    const names = certificateNames(name, namespace);
+    const names = buildCertificateNames(name, namespace);
     const { secretName = names.certificateName } = certProvider?.secret(names) ?? {};
     const account = spec.template.spec["serviceAccountName"];
     const subjects = [{ kind: "ServiceAccount", name: typeof account === "string" && account !== "" ? account : "default", namespace }];

@@ -57,9 +57,9 @@ export function findAvailableUpdates(filtered: FilteredCatalogs): NextUpdates | 
   }
   legal.sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || compareText(a.result.catalog, b.result.catalog));
   const highest = legal[0]?.candidate;
-  const blocked = newest && (!highest || isHigher(newest.candidate, highest)) ? blockedUpdate(newest, filtered) : undefined;
+  const blocked = newest && (!highest || isHigher(newest.candidate, highest)) ? describeBlockedUpdate(newest, filtered) : undefined;
   return {
-    updates: legal.slice(0, AVAILABLE_UPDATES_MAX).map((ranked) => updateFrom(ranked, filtered)),
+    updates: legal.slice(0, AVAILABLE_UPDATES_MAX).map((ranked) => toUpdate(ranked, filtered)),
     ...(blocked ? { blocked } : {}),
   };
 }
@@ -68,14 +68,14 @@ function isHigher({ version: a }: Candidate, { version: b }: Candidate): boolean
   return a !== undefined && b !== undefined && compareVersionRelease(a, b) > 0;
 }
 
-function updateFrom(ranked: CatalogCandidate, { query }: FilteredCatalogs): AvailableUpdate {
+function toUpdate(ranked: CatalogCandidate, { query }: FilteredCatalogs): AvailableUpdate {
   const { bundle, version = "", catalog, deprecated } = recordBundle(ranked);
   const edge = findEdge(ranked.candidate, query, ranked.result.edges);
   const by = edge && edge.via !== "stay" ? { edge: edge.via, channel: truncate(edge.channel, NAME_LENGTH).toWellFormed() } : {};
   return { version, bundle, catalog, ...by, deprecated };
 }
 
-function blockedUpdate(ranked: CatalogCandidate, filtered: FilteredCatalogs): BlockedUpdate | undefined {
+function describeBlockedUpdate(ranked: CatalogCandidate, filtered: FilteredCatalogs): BlockedUpdate | undefined {
   const exclusions = findExclusions(ranked, filtered, SEARCHED_ENTRIES);
   const [first] = exclusions;
   if (!first) return undefined;

@@ -21,10 +21,10 @@ export function parseBundleVersion(bundle: Pick<FbcBundle, "name" | "properties"
   const property = bundle.properties.find(({ type }) => type === "olm.package");
   if (!property) throw new Error(`no package property found in bundle ${goQuote(bundle.name)}`);
   const { value } = property;
-  if (typeof value !== "object" || Array.isArray(value)) throw notReadable("the value is not an object");
+  if (typeof value !== "object" || Array.isArray(value)) throw createPropertyError("the value is not an object");
   const { version = "", release } = (value ?? {}) as { version?: unknown; release?: unknown };
-  if (typeof version !== "string") throw notReadable("the version is not a string");
-  if (release !== undefined && release !== null && typeof release !== "string") throw notReadable("the release is not a string");
+  if (typeof version !== "string") throw createPropertyError("the version is not a string");
+  if (release !== undefined && release !== null && typeof release !== "string") throw createPropertyError("the release is not a string");
   return parseVersionRelease(version, release);
 }
 
@@ -34,7 +34,7 @@ export function getStatedRelease(bundle: FbcBundle): string | undefined {
   return typeof release === "string" ? release : undefined;
 }
 
-function notReadable(reason: string): Error {
+function createPropertyError(reason: string): Error {
   return new Error(`error unmarshalling package property: ${reason}`);
 }
 

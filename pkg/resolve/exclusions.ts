@@ -32,17 +32,17 @@ const MAX_DEPRECATION = 200;
  * @param searched limit of channel entries to search for a sequence of upgrades
  */
 export function findExclusions(ranked: CatalogCandidate, filtered: FilteredCatalogs, searched = SEARCHED_ENTRIES): Exclusion[] {
-  const filters = filterExclusions(ranked, filtered, searched);
-  return filters.length > 0 ? filters : preferenceExclusions(ranked, filtered);
+  const filters = findFilterExclusions(ranked, filtered, searched);
+  return filters.length > 0 ? filters : findPreferenceExclusions(ranked, filtered);
 }
 
-function filterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
+function findFilterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
   const { query } = filtered;
   return [
-    ...channelExclusion(result, candidate, query),
-    ...rangeExclusion(candidate, query),
-    ...edgeExclusion(result, candidate, filtered, searched),
-    ...clusterExclusion(candidate, query),
+    ...findChannelExclusion(result, candidate, query),
+    ...findRangeExclusion(candidate, query),
+    ...findEdgeExclusion(result, candidate, filtered, searched),
+    ...findClusterExclusion(candidate, query),
     ...result.extraFilters.flatMap(({ name, removed, near, remedies }) => {
       const text = removed.get(candidate);
       return text === undefined ? [] : [{ rule: name, text, remedy: remedies?.get(candidate) ?? near.join(", ") }];
@@ -50,7 +50,7 @@ function filterExclusions({ result, candidate }: CatalogCandidate, filtered: Fil
   ];
 }
 
-function channelExclusion(result: FilterResult, candidate: Candidate, { channels }: ResolutionQuery): Exclusion[] {
+function findChannelExclusion(result: FilterResult, candidate: Candidate, { channels }: ResolutionQuery): Exclusion[] {
   if (channels.length === 0 || listEntryNames(result.channels).has(candidate.bundle.name)) return [];
   const there = formatCandidateChannels(candidate, result);
   const text = `it is not in spec.source.catalog.channels ${formatGoList(channels)}`;
@@ -59,7 +59,7 @@ function channelExclusion(result: FilterResult, candidate: Candidate, { channels
   return [{ rule: "channels", text, remedy }];
 }
 
-function rangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
+function findRangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
   if (isInRange(candidate, query)) return [];
   if (!candidate.version) return [{ rule: "versionRange", text: "it has no valid version", remedy: "no range contains it" }];
   const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} does not match it`;
@@ -67,14 +67,14 @@ function rangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion
   return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove it` }];
 }
 
-function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
+function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, searched: number): Exclusion[] {
   const { query } = filtered;
   const { installed, channels } = query;
   if (!installed || isReachable(candidate, query, result.edges)) return [];
   const of = channels.length > 0 ? ` of channels ${formatGoList(channels)}` : "";
   const text = `no edge${of} leads to it from ${goQuote(installed.name)}`;
   const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges";
-  const way = wayThrough(result, candidate, filtered, searched);
+  const way = findPath(result, candidate, filtered, searched);
   if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades leads there; ${selfCertified}` }];
   if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${formatCandidateChannels(candidate, result)} does` }];
   return [
@@ -86,7 +86,7 @@ function edgeExclusion(result: FilterResult, candidate: Candidate, filtered: Fil
  * Returns the bundles between the installed bundle and the candidate, searching the requested channels first and then all channels of the
  * catalog.
  */
-function wayThrough(
+function findPath(
   { catalog, channels, inChannels, content, all }: FilterResult,
   { bundle }: Candidate,
   { query: { installed } }: FilteredCatalogs,
@@ -105,7 +105,7 @@ function wayThrough(
   return undefined;
 }
 
-function clusterExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
+function findClusterExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
   const conflict = rejectByCluster(candidate, query);
   return conflict
     ? [{ rule: "clusterVersion", text: formatClusterVersionConflict(conflict), remedy: "clusterVersionPolicy Warn allows it" }]
@@ -113,13 +113,13 @@ function clusterExclusion(candidate: Candidate, query: ResolutionQuery): Exclusi
 }
 
 /** Returns what is preferred to a candidate that passes all filters. */
-function preferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs): Exclusion[] {
+function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs): Exclusion[] {
   const matching = rankCatalogs(filtered.results);
   const [first] = matching;
   if (!first) return [];
   const blocking = findBlockingCatalog(filtered);
-  if (blocking) return [unavailableExclusion(blocking)];
-  if (candidate.deprecated && !first.best.deprecated) return [deprecationExclusion(result, candidate, first.best)];
+  if (blocking) return [describeUnavailable(blocking)];
+  if (candidate.deprecated && !first.best.deprecated) return [describeDeprecation(result, candidate, first.best)];
   if (result.priority < first.priority) {
     const text = `catalog ${goQuote(first.catalog)} of priority ${first.priority} offers ${formatCandidateVersion(first.best)}, catalog ${goQuote(result.catalog)} has priority ${result.priority}`;
     return [{ rule: "catalogPriority", text, remedy: selectCatalog(result) }];
@@ -142,13 +142,13 @@ function preferenceExclusions({ result, candidate }: CatalogCandidate, filtered:
   return [{ rule: "catalogTie", text, remedy: selectCatalog(result) }];
 }
 
-function unavailableExclusion(catalog: CatalogPackage): Exclusion {
+function describeUnavailable(catalog: CatalogPackage): Exclusion {
   const because = truncate(explainUnavailable(catalog), CAUSE_LENGTH);
   const text = `catalog ${goQuote(catalog.name)} may have a better bundle and is unavailable (${because}), so none is chosen`;
   return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
 }
 
-function deprecationExclusion({ deprecations }: FilterResult, candidate: Candidate, best: Candidate): Exclusion {
+function describeDeprecation({ deprecations }: FilterResult, candidate: Candidate, best: Candidate): Exclusion {
   const { name } = candidate.bundle;
   const entry = deprecations?.entries.find(({ reference }) => reference.schema === "olm.bundle" && reference.name === name);
   const why = entry?.message ? ` (${truncate(entry.message, MAX_DEPRECATION)})` : "";

@@ -25,12 +25,12 @@ export function explainChoice(
   rejections: readonly string[],
 ): string {
   const remarks = [
-    ...stepRemark(best, query),
-    ...unreachedRemark(result, best, query),
-    ...skipRemark(result, best),
-    ...clusterRemark(best, query),
+    ...findStepWarning(best, query),
+    ...findUnreachedRemark(result, best, query),
+    ...findSkipWarning(result, best),
+    ...findClusterWarning(best, query),
     ...rejections,
-    ...passedOverRemark(passedOver, result, best),
+    ...findNotChosenRemark(passedOver, result, best),
     ...(unavailable.length > 0 ? [`unavailable catalogs: ${unavailable.join(", ")}`] : []),
   ];
   const subject = `bundle ${goQuote(best.bundle.name)} (version ${formatCandidateVersion(best)}) of catalog ${goQuote(result.catalog)}`;
@@ -56,7 +56,7 @@ function describeEdge({ edges }: FilterResult, best: Candidate, query: Resolutio
 }
 
 /** Returns a warning for steps that may lose data or break users of the operator. */
-function stepRemark(best: Candidate, { installed }: ResolutionQuery): string[] {
+function findStepWarning(best: Candidate, { installed }: ResolutionQuery): string[] {
   const step = installed && getVersionStep(installed.version, formatCandidateVersion(best));
   return step === "major" || step === "rollback"
     ? [`warning: a ${step === "major" ? "major step" : step} from version ${installed?.version}`]
@@ -64,7 +64,7 @@ function stepRemark(best: Candidate, { installed }: ResolutionQuery): string[] {
 }
 
 /** Returns the highest version that only the edges exclude. */
-function unreachedRemark({ inRange, reachable }: FilterResult, best: Candidate, { installed }: ResolutionQuery): string[] {
+function findUnreachedRemark({ inRange, reachable }: FilterResult, best: Candidate, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const kept = new Set(reachable);
   const [highest] = inRange.filter((candidate) => !kept.has(candidate) && compareNewestFirst(candidate, best) < 0).sort(compareNewestFirst);
@@ -74,17 +74,17 @@ function unreachedRemark({ inRange, reachable }: FilterResult, best: Candidate, 
 }
 
 /** Returns a warning if the cluster is beyond the versions that the chosen bundle supports; empty if the cluster's version is unknown. */
-function clusterRemark(best: Candidate, query: ResolutionQuery): string[] {
+function findClusterWarning(best: Candidate, query: ResolutionQuery): string[] {
   const conflict = findClusterConflict(best, query);
   return conflict && conflict.kind !== "unknown" ? [`warning: ${formatClusterVersionConflict(conflict)}`] : [];
 }
 
-function skipRemark({ channels }: FilterResult, best: Candidate): string[] {
+function findSkipWarning({ channels }: FilterResult, best: Candidate): string[] {
   const [first] = findSkippingEntries(channels, best.bundle.name);
   return first ? [`warning: entry ${goQuote(first.entry)} of channel ${goQuote(first.channel)} skips this bundle`] : [];
 }
 
-function passedOverRemark(passedOver: readonly FilterResult[], { priority }: FilterResult, best: Candidate): string[] {
+function findNotChosenRemark(passedOver: readonly FilterResult[], { priority }: FilterResult, best: Candidate): string[] {
   const deprecated = passedOver.filter((other) => other.best?.deprecated && !best.deprecated).map(({ catalog }) => catalog);
   const lower = passedOver.filter((other) => !deprecated.includes(other.catalog)).map(({ catalog }) => catalog);
   return [

@@ -47,7 +47,7 @@ function formatRejections(rejections: readonly ClusterRejection[]): string {
 const SEARCHED_ENTRIES = 50_000;
 
 /** Lists the existing channels if no requested channel has a bundle. */
-function nearChannels({ content }: FilterResult): string[] {
+function suggestChannels({ content }: FilterResult): string[] {
   return [`the package has channels ${formatGoList(channelNames(content.channels))}`];
 }
 
@@ -55,8 +55,8 @@ function nearChannels({ content }: FilterResult): string[] {
  * Lists alternatives if no version matches: the highest version, one that matches in other channels, a prerelease that only the rules for
  * prereleases exclude.
  */
-function nearRange({ all, inChannels, content }: FilterResult, query: ResolutionQuery): string[] {
-  const near = [`the highest ${query.channels.length > 0 ? "there " : ""}is ${highestVersion(inChannels)}`];
+function suggestForRange({ all, inChannels, content }: FilterResult, query: ResolutionQuery): string[] {
+  const near = [`the highest ${query.channels.length > 0 ? "there " : ""}is ${formatHighestVersion(inChannels)}`];
   const elsewhere = highest(all.filter((candidate) => isInRange(candidate, query)));
   if (elsewhere) {
     const names = channelNames(content.channels.filter((channel) => listEntryNames([channel]).has(elsewhere.bundle.name)));
@@ -83,7 +83,7 @@ function isPrereleaseOf(candidate: Candidate, query: ResolutionQuery): boolean {
  * Lists the successors of the installed bundle, the upgrade path to the highest version in range, and the version that SelfCertified would
  * allow.
  */
-function nearSuccessors(result: FilterResult, query: ResolutionQuery): string[] {
+function suggestSuccessors(result: FilterResult, query: ResolutionQuery): string[] {
   const { inRange, inChannels, edges, all } = result;
   const { installed } = query;
   const name = installed?.name ?? "";
@@ -93,13 +93,13 @@ function nearSuccessors(result: FilterResult, query: ResolutionQuery): string[] 
       ? `its successors are ${formatGoList(reachable.map(formatCandidateVersion))}`
       : "no entry replaces it, skips it or has its version in skipRange",
     ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not contain it"]),
-    ...wayTo(result, query),
-    `upgradeConstraintPolicy SelfCertified would allow ${highestVersion(inRange)}`,
+    ...findUpgradePath(result, query),
+    `upgradeConstraintPolicy SelfCertified would allow ${formatHighestVersion(inRange)}`,
   ];
 }
 
 /** Returns the path to the highest version in range that several upgrades within the channels lead to. */
-function wayTo({ catalog, channels, inChannels, inRange }: FilterResult, { installed }: ResolutionQuery): string[] {
+function findUpgradePath({ catalog, channels, inChannels, inRange }: FilterResult, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const map = { catalog, channels, candidates: inChannels };
   const wanted = new Set(inRange);
@@ -112,13 +112,13 @@ function wayTo({ catalog, channels, inChannels, inRange }: FilterResult, { insta
 }
 
 /** Lists the excluded bundles with the reason, and two alternatives: the policy, or another version of the package. */
-function nearCluster({ all, rejectedByCluster, reachable }: FilterResult, query: ResolutionQuery): string[] {
+function suggestForCluster({ all, rejectedByCluster, reachable }: FilterResult, query: ResolutionQuery): string[] {
   const others = all.filter((candidate) => !reachable.includes(candidate) && findClusterConflict(candidate, query) === undefined);
   return [
     formatRejections(rejectedByCluster),
-    `clusterVersionPolicy Warn would allow ${highestVersion(reachable)}`,
+    `clusterVersionPolicy Warn would allow ${formatHighestVersion(reachable)}`,
     ...(others.length > 0
-      ? [`of the versions that spec or the edges exclude, ${highestVersion(others)} is the highest that the cluster's version allows`]
+      ? [`of the versions that spec or the edges exclude, ${formatHighestVersion(others)} is the highest that the cluster's version allows`]
       : []),
   ];
 }
@@ -131,7 +131,7 @@ function highest(candidates: readonly Candidate[]): Candidate | undefined {
   return candidates.toSorted(compareNewestFirst)[0];
 }
 
-function highestVersion(candidates: readonly Candidate[]): string {
+function formatHighestVersion(candidates: readonly Candidate[]): string {
   const best = highest(candidates);
   return best ? formatCandidateVersion(best) : "none";
 }
@@ -169,14 +169,14 @@ const CHANNELS: Description = {
   asks: ({ channels }) => (channels.length > 0 ? `in channels ${formatGoList(channels)}` : undefined),
   left: ({ inChannels }) => inChannels,
   rule: (candidate, result) => `it is in ${formatCandidateChannels(candidate, result)}`,
-  near: nearChannels,
+  near: suggestChannels,
 };
 const VERSION_RANGE: Description = {
   name: "versionRange",
   asks: ({ range }) => range && `matching ${goQuote(range.text)}`,
   left: ({ inRange }) => inRange,
   rule: ({ version }, _, { range }) => (version ? `${goQuote(range?.text ?? "")} does not match it` : "it has no valid version"),
-  near: nearRange,
+  near: suggestForRange,
 };
 const UPGRADE_EDGES: Description = {
   name: "upgradeEdges",
@@ -184,7 +184,7 @@ const UPGRADE_EDGES: Description = {
   left: ({ reachable }) => reachable,
   rule: (_, __, { installed, channels }) =>
     `no edge ${channels.length > 0 ? `of channels ${formatGoList(channels)} ` : ""}leads to it from ${goQuote(installed?.name ?? "")}`,
-  near: nearSuccessors,
+  near: suggestSuccessors,
 };
 const CLUSTER_VERSION: Description = {
   name: "clusterVersion",
@@ -195,7 +195,7 @@ const CLUSTER_VERSION: Description = {
     const rejection = rejectedByCluster.find((one) => one.candidate === candidate);
     return rejection ? formatClusterVersionConflict(rejection.conflict) : "";
   },
-  near: nearCluster,
+  near: suggestForCluster,
 };
 /** The filters of `filterCatalog` in their order. */
 const FILTERS: readonly Description[] = [CHANNELS, VERSION_RANGE, UPGRADE_EDGES, CLUSTER_VERSION];

@@ -1,6 +1,6 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { type ClusterVersionConflict, findClusterVersionConflict, readMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { findDefault } from "../fbc/bundleOrder.ts";
 import type { FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
@@ -58,7 +58,7 @@ function parseRange(text: string | undefined): ResolutionQuery["range"] | Error 
   try {
     return { text, constraint: parseConstraint(text) };
   } catch (err) {
-    return new Error(messageOf(err), { cause: err });
+    return new Error(getErrorMessage(err), { cause: err });
   }
 }
 
@@ -67,7 +67,7 @@ function parseInstalled(installed: BundleMetadata | undefined): ResolutionQuery[
   try {
     return { ...installed, parsed: parseInstalledVersion(installed) };
   } catch (err) {
-    return new Error(messageOf(err), { cause: err });
+    return new Error(getErrorMessage(err), { cause: err });
   }
 }
 

@@ -43,7 +43,7 @@ export interface CompiledSelector {
  */
 export function compileSelector(selector: LabelSelector | undefined): CompiledSelector {
   const tooLarge = sizeError(selector);
-  const requirements = tooLarge === undefined ? requirementsOf(selector) : [];
+  const requirements = tooLarge === undefined ? describeRequirements(selector) : [];
   const error = tooLarge ?? requirementsError(requirements);
   if (error !== undefined) return { error, requirements: 0, matches: () => false };
   const tests = requirements.map(matcherOf);
@@ -66,13 +66,13 @@ function requirementsError(requirements: readonly LabelSelectorRequirement[]): s
   for (const requirement of requirements) {
     const { operator } = requirement;
     if (!["In", "NotIn", "Exists", "DoesNotExist"].includes(operator)) return `${goQuote(operator)} is not a valid label selector operator`;
-    const faults = requirementFaults(requirement);
+    const faults = findRequirementErrors(requirement);
     if (faults.length > 0) return faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
   }
   return undefined;
 }
 
-function requirementsOf(selector: LabelSelector | undefined): LabelSelectorRequirement[] {
+function describeRequirements(selector: LabelSelector | undefined): LabelSelectorRequirement[] {
   const labels = Object.entries(selector?.matchLabels ?? {}).sort(([a], [b]) => compareText(a, b));
   return [...labels.map(([key, value]) => ({ key, operator: "In", values: [value] })), ...(selector?.matchExpressions ?? [])];
 }
@@ -94,33 +94,33 @@ function matcherOf({ key, operator, values = [] }: LabelSelectorRequirement): Co
   };
 }
 
-function requirementFaults({ key, operator, values = [] }: LabelSelectorRequirement): string[] {
+function findRequirementErrors({ key, operator, values = [] }: LabelSelectorRequirement): string[] {
   const faults: string[] = [];
-  const keyFaults = labelKeyFaults(key);
+  const keyFaults = findLabelKeyErrors(key);
   if (keyFaults.length > 0) faults.push(`key: Invalid value: ${goQuote(key)}: ${keyFaults.join("; ")}`);
   const setOperator = operator === "In" || operator === "NotIn";
   if (setOperator && values.length === 0) faults.push(`values: Invalid value: null: ${NEEDS_VALUES}`);
   if (!setOperator && values.length > 0) faults.push(`values: Invalid value: ${JSON.stringify(values)}: ${TAKES_NO_VALUES}`);
   values.forEach((value, index) => {
-    const valueFaults = labelValueFaults(value);
+    const valueFaults = findLabelValueErrors(value);
     if (valueFaults.length > 0) faults.push(`values[${index}][${key}]: Invalid value: ${goQuote(value)}: ${valueFaults.join("; ")}`);
   });
   return faults;
 }
 
-function labelKeyFaults(key: string): string[] {
+function findLabelKeyErrors(key: string): string[] {
   const nameRule = `${NAME_RULE} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${NAME}')`;
   const parts = key.split("/");
   if (parts.length > 2) return [`a valid label key ${nameRule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   const name = parts.at(-1) ?? "";
-  const faults = parts.length === 2 ? prefixFaults(parts[0] ?? "") : [];
+  const faults = parts.length === 2 ? findPrefixErrors(parts[0] ?? "") : [];
   if (name === "") faults.push("name part must be non-empty");
   else if (Buffer.byteLength(name) > MAX_NAME_BYTES) faults.push(`name part must be no more than ${MAX_NAME_BYTES} bytes`);
   if (!MATCHES_NAME.test(name)) faults.push(`name part ${nameRule}`);
   return faults;
 }
 
-function prefixFaults(prefix: string): string[] {
+function findPrefixErrors(prefix: string): string[] {
   if (prefix === "") return ["prefix part must be non-empty"];
   const faults: string[] = [];
   if (Buffer.byteLength(prefix) > MAX_PREFIX_BYTES) faults.push(`prefix part must be no more than ${MAX_PREFIX_BYTES} bytes`);
@@ -132,7 +132,7 @@ function prefixFaults(prefix: string): string[] {
   return faults;
 }
 
-function labelValueFaults(value: string): string[] {
+function findLabelValueErrors(value: string): string[] {
   const faults: string[] = [];
   if (Buffer.byteLength(value) > MAX_NAME_BYTES) faults.push(`must be no more than ${MAX_NAME_BYTES} bytes`);
   if (value !== "" && !MATCHES_NAME.test(value)) {

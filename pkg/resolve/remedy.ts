@@ -71,12 +71,13 @@ export function findRemedy({ source, catalogs, installed, blocking, cluster }: R
   const asked = catalogs.filter(({ unavailable }) => unavailable === undefined);
   const lifts = ({ candidate }: UpgradeTarget): boolean => !blocking.includes(candidate.bundle.name) && isHighEnough(candidate, cluster);
   const budget = new SearchBudget();
-  for (const stage of stagesOf(query)) {
+  for (const stage of listStages(query)) {
     const results = asked.flatMap((one) => (hasContent(one.content) ? [filterCatalog(one, one.content, stage.query)] : []));
     results.sort((a, b) => b.priority - a.priority);
     const best =
-      bestOf(nextFrom(results, stage.query).filter(lifts), query) ?? bestOf(laterFrom(results, stage.query, budget).filter(lifts), query);
-    if (best) return remedyFrom(best, results, query, stage);
+      pickBest(findNextTargets(results, stage.query).filter(lifts), query) ??
+      pickBest(findLaterTargets(results, stage.query, budget).filter(lifts), query);
+    if (best) return toRemedy(best, results, query, stage);
   }
   const silent = catalogs.filter((one) => !asked.includes(one));
   return { kind: "none", asked: asked.map(({ name }) => name), silent: silent.map(({ name }) => name) };
@@ -87,7 +88,7 @@ function isHighEnough({ bundle }: Candidate, cluster: MinorVersion): boolean {
   return max.kind === "none" || (max.kind === "stated" && allowsNext(max.max, cluster));
 }
 
-function stagesOf(query: ResolutionQuery): Stage[] {
+function listStages(query: ResolutionQuery): Stage[] {
   const { range: _range, ...anyVersion } = query;
   const stages: Stage[] = [{ query, without: [] }];
   if (query.range) stages.push({ query: anyVersion, without: ["range"] });
@@ -99,7 +100,7 @@ function stagesOf(query: ResolutionQuery): Stage[] {
 }
 
 /** Returns the versions that resolution could choose next. If edges are not enforced, excludes older versions. */
-function nextFrom(results: readonly FilterResult[], query: ResolutionQuery): UpgradeTarget[] {
+function findNextTargets(results: readonly FilterResult[], query: ResolutionQuery): UpgradeTarget[] {
   return results.flatMap(({ catalog, allowed }) =>
     allowed
       .filter((candidate) => candidate.version && (query.enforceEdges || !isOlder(candidate, query)))
@@ -108,7 +109,7 @@ function nextFrom(results: readonly FilterResult[], query: ResolutionQuery): Upg
 }
 
 /** Returns the versions that are more than one upgrade away. */
-function laterFrom(results: readonly FilterResult[], query: ResolutionQuery, budget: SearchBudget): UpgradeTarget[] {
+function findLaterTargets(results: readonly FilterResult[], query: ResolutionQuery, budget: SearchBudget): UpgradeTarget[] {
   const { installed, enforceEdges, enforceClusterVersion } = query;
   if (!installed || !enforceEdges) return [];
   const maps = results.map(({ catalog, channels, inRange }) => {
@@ -123,7 +124,7 @@ function isOlder({ version }: Candidate, { installed }: ResolutionQuery): boolea
 }
 
 /** Returns the first target in the order that `findRemedy` documents; among equal ones, the first in the list. */
-function bestOf(found: readonly UpgradeTarget[], query: ResolutionQuery): UpgradeTarget | undefined {
+function pickBest(found: readonly UpgradeTarget[], query: ResolutionQuery): UpgradeTarget | undefined {
   const order = ({ candidate: a }: UpgradeTarget, { candidate: b }: UpgradeTarget): number =>
     Number(a.deprecated) - Number(b.deprecated) ||
     Number(isOlder(a, query)) - Number(isOlder(b, query)) ||
@@ -131,7 +132,7 @@ function bestOf(found: readonly UpgradeTarget[], query: ResolutionQuery): Upgrad
   return found.toSorted(order)[0];
 }
 
-function remedyFrom(
+function toRemedy(
   { catalog, candidate, through }: UpgradeTarget,
   results: readonly FilterResult[],
   query: ResolutionQuery,
@@ -163,7 +164,7 @@ const UNINSTALL = "uninstall the extension to upgrade the cluster";
  * in addition to the values of spec.
  */
 export function formatRemedy(remedy: Remedy, source: CatalogSource, installed: BundleMetadata | undefined): string {
-  if (remedy.kind === "none") return noneText(remedy, installed);
+  if (remedy.kind === "none") return formatNoRemedy(remedy, installed);
   const { version, catalog, deprecated, through, limits } = remedy;
   const subject = `version ${version}${deprecated ? " (deprecated)" : ""} of catalog ${goQuote(catalog)}`;
   if (through.length + limits.length === 0) return `${subject} lifts the block`;
@@ -183,7 +184,7 @@ function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed
   return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified allows it`;
 }
 
-function noneText({ asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
+function formatNoRemedy({ asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
   if (asked.length + silent.length === 0)
     return `spec.source.catalog.selector selects no catalog to search for another version; ${UNINSTALL}`;
   if (asked.length === 0) return `${formatCatalogs(silent)} cannot be searched for a version that lifts the block`;

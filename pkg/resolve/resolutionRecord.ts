@@ -117,7 +117,7 @@ export interface CatalogCandidate {
 }
 
 /** Returns the best candidate other than `winner`, in one iteration. */
-function runnerUpOf(results: readonly FilterResult[], winner: CatalogCandidate): CatalogCandidate | undefined {
+function findRunnerUp(results: readonly FilterResult[], winner: CatalogCandidate): CatalogCandidate | undefined {
   let best: CatalogCandidate | undefined;
   for (const result of results) {
     for (const candidate of result.allowed) {
@@ -190,14 +190,14 @@ export function recordResolution(packageName: string, resolution: Resolution): R
   return {
     formatVersion: 1,
     package: truncate(packageName, NAME_LENGTH),
-    ...(filtered ? { asked: askedOf(filtered) } : {}),
+    ...(filtered ? { asked: recordRequest(filtered) } : {}),
     catalogs: filtered ? selected.slice(0, MAX_CATALOGS).map((catalog) => catalogRecord(catalog, filtered)) : [],
     moreCatalogs: Math.max(0, selected.length - MAX_CATALOGS),
-    outcome: outcomeOf(resolution),
+    outcome: recordOutcome(resolution),
   };
 }
 
-function askedOf({ query, installed }: FilteredCatalogs): RequestRecord {
+function recordRequest({ query, installed }: FilteredCatalogs): RequestRecord {
   const { channels, range, enforceEdges, enforceClusterVersion, cluster } = query;
   return {
     ...(channels.length > 0 ? { channels: channels.slice(0, MAX_LISTED).map((name) => truncate(name, NAME_LENGTH)) } : {}),
@@ -258,7 +258,7 @@ function filterRecord({ name, asks, left, removed, rule }: FilterStep): FilterRe
   };
 }
 
-function outcomeOf(resolution: Resolution): OutcomeRecord {
+function recordOutcome(resolution: Resolution): OutcomeRecord {
   const explanation = truncate(resolution.explanation, MAX_TEXT);
   if (resolution.kind === "unresolved") {
     const { reason, goMessage } = resolution;
@@ -277,7 +277,7 @@ function outcomeOf(resolution: Resolution): OutcomeRecord {
   const result = filtered.results.find((one) => one.catalog === catalog);
   if (!result?.best) throw new Error(`catalog ${catalog} of the chosen bundle was not considered`);
   const winner = { result, candidate: result.best };
-  const second = runnerUpOf(filtered.results, winner);
+  const second = findRunnerUp(filtered.results, winner);
   return {
     kind: "resolved",
     winner: recordBundle(winner),

@@ -1,7 +1,7 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { newProblem, type Problem } from "../api/problems.ts";
 import { formatClusterVersionWarning } from "../bundle/maxOpenShiftVersion.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { findDefault } from "../fbc/bundleOrder.ts";
 import type { PackageContent } from "../fbc/types.ts";
 import { compareText } from "../text/compare.ts";
@@ -105,13 +105,13 @@ export function chooseBest(filtered: FilteredCatalogs): Resolution {
   const tied = rest.filter(({ priority }) => priority === first.priority);
   if (tied.length > 0) return ambiguousCatalogs(filtered, [first, ...tied], [first, ...rest]);
   try {
-    return resolvedTo(first, first.best.version ?? parseBundleVersion(first.best.bundle), filtered);
+    return toResolved(first, first.best.version ?? parseBundleVersion(first.best.bundle), filtered);
   } catch (err) {
-    return invalidBundleVersion(filtered, first, messageOf(err));
+    return invalidBundleVersion(filtered, first, getErrorMessage(err));
   }
 }
 
-function resolvedTo(chosen: MatchingCatalog, version: SuccessfulResolution["version"], filtered: FilteredCatalogs): SuccessfulResolution {
+function toResolved(chosen: MatchingCatalog, version: SuccessfulResolution["version"], filtered: FilteredCatalogs): SuccessfulResolution {
   const { best, catalog, deprecations } = chosen;
   const { query, results, catalogs } = filtered;
   const passedOver = results.filter((result) => result.best && result.catalog !== catalog);
@@ -127,8 +127,8 @@ function resolvedTo(chosen: MatchingCatalog, version: SuccessfulResolution["vers
     deprecations,
     explanation: explainChoice(chosen, best, query, passedOver, unavailable, rejections),
     problems: [
-      ...[...clusterNotes(best, query), ...rejections].map((message) => newProblem("ClusterVersionNotSupported", { message })),
-      ...unavailableProblems(catalogs),
+      ...[...findClusterProblems(best, query), ...rejections].map((message) => newProblem("ClusterVersionNotSupported", { message })),
+      ...listUnavailableProblems(catalogs),
     ],
     newest: newest?.version,
     warnings: findWarnings(chosen, best, query),
@@ -137,7 +137,7 @@ function resolvedTo(chosen: MatchingCatalog, version: SuccessfulResolution["vers
   };
 }
 
-function unavailableProblems(catalogs: readonly CatalogPackage[]): Problem[] {
+function listUnavailableProblems(catalogs: readonly CatalogPackage[]): Problem[] {
   const unavailable = catalogs.filter((one) => one.unavailable !== undefined);
   if (unavailable.length === 0) return [];
   const message = `unavailable catalogs: ${formatEnumeration(unavailable.map(formatUnavailable))}`;
@@ -150,7 +150,7 @@ function unavailableProblems(catalogs: readonly CatalogPackage[]): Problem[] {
 }
 
 /** Returns problems: the policy has no version to compare with, or the chosen bundle may not work on this cluster. */
-function clusterNotes(best: Candidate, query: ResolutionQuery): string[] {
+function findClusterProblems(best: Candidate, query: ResolutionQuery): string[] {
   const { cluster, enforceClusterVersion } = query;
   if (enforceClusterVersion && cluster.kind === "none") return [NOTHING_TO_COMPARE];
   const conflict = findClusterConflict(best, query);

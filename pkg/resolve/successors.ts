@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { ChannelEntry, FbcChannel } from "../fbc/types.ts";
 import { parseRange, type Range } from "../version/blang.ts";
 import { formatVersion, parseVersion, parseVersionRelease, type VersionRelease } from "../version/version.ts";
@@ -35,7 +35,7 @@ export function parseInstalledVersion({ version, release }: BundleMetadata): Ver
       release === undefined
         ? "failed to get version and release of installed bundle"
         : "failed to parse installed bundle version and release";
-    throw new Error(`${doing}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`${doing}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -63,7 +63,7 @@ export function findSuccessorEdges(
   };
   for (const { name: channel, entries } of channels) {
     for (const entry of entries) {
-      const via = viaOf(entry, installed.name, inRange);
+      const via = formatVia(entry, installed.name, inRange);
       if (!via) continue;
       const edge = { channel, via };
       const known = edges.get(entry.name);
@@ -73,7 +73,7 @@ export function findSuccessorEdges(
   return edges;
 }
 
-function viaOf(entry: ChannelEntry, installed: string, inRange: (range: string) => boolean): UpgradeEdge["via"] | undefined {
+function formatVia(entry: ChannelEntry, installed: string, inRange: (range: string) => boolean): UpgradeEdge["via"] | undefined {
   if (entry.replaces === installed) return "replaces";
   if (entry.skips?.includes(installed)) return "skips";
   return entry.skipRange && inRange(entry.skipRange) ? "skipRange" : undefined;

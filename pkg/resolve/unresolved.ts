@@ -52,8 +52,8 @@ export function catalogUnavailable(filtered: FilteredCatalogs, blocking: Catalog
 
 /** Returns the result if the filters left no bundle in any catalog. */
 export function noMatchingBundle(filtered: FilteredCatalogs): Unresolved {
-  const explanation = explainNothing(searchedCatalogs(filtered), filtered.results, filtered.query);
-  return unresolved({ reason: "NoMatchingBundle", filtered }, filtered.source, notFoundMessage(filtered, []), explanation);
+  const explanation = explainNothing(listSearchedCatalogs(filtered), filtered.results, filtered.query);
+  return unresolved({ reason: "NoMatchingBundle", filtered }, filtered.source, formatNotFound(filtered, []), explanation);
 }
 
 /** Returns the result if catalogs of the same priority have a best bundle. @param matching all catalogs that have one */
@@ -62,7 +62,7 @@ export function ambiguousCatalogs(
   tied: readonly MatchingCatalog[],
   matching: readonly MatchingCatalog[],
 ): Unresolved {
-  const goMessage = notFoundMessage(filtered, matching.map(({ catalog }) => catalog).sort());
+  const goMessage = formatNotFound(filtered, matching.map(({ catalog }) => catalog).sort());
   return unresolved({ reason: "AmbiguousCatalogs", tied, filtered }, filtered.source, goMessage, explainTie(tied));
 }
 
@@ -78,7 +78,7 @@ function unresolved(cause: UnresolvedCause, source: CatalogSource, goMessage: st
   return { kind: "unresolved", ...cause, source, goMessage, explanation, message: `${goMessage}; ${explanation}` };
 }
 
-function searchedCatalogs({ catalogs }: FilteredCatalogs): string[] {
+function listSearchedCatalogs({ catalogs }: FilteredCatalogs): string[] {
   return catalogs.flatMap(({ name, unavailable }) => (unavailable === undefined ? [name] : []));
 }
 
@@ -121,7 +121,7 @@ function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
 }
 
 /** Returns Go's text, byte for byte; `catalogs` are those of an ambiguous choice. */
-function notFoundMessage({ query: { packageName, range, channels }, installed }: FilteredCatalogs, catalogs: readonly string[]): string {
+function formatNotFound({ query: { packageName, range, channels }, installed }: FilteredCatalogs, catalogs: readonly string[]): string {
   return [
     ...(installed ? [`error upgrading from currently installed version ${goQuote(installed.version)}:`] : []),
     `${catalogs.length > 1 ? "found bundles" : "no bundles found"} for package ${goQuote(packageName)}`,
@@ -188,25 +188,25 @@ export function getUnresolvedDetails(failed: Unresolved): UnresolvedDetails {
   const installed = filtered?.installed;
   const blocking = reason === "CatalogUnavailable" ? [failed.blocking] : [];
   const others = (filtered?.catalogs ?? []).filter((one) => one.unavailable !== undefined && !blocking.includes(one));
-  const excluded = filtered ? excludedBundles(filtered) : [];
+  const excluded = filtered ? listExcludedBundles(filtered) : [];
   return {
     reason,
-    package: boundName(source.packageName),
-    ...(version ? { version: boundName(version) } : {}),
-    ...(channels.length > 0 ? { channels: channels.slice(0, MAX_DETAILS).map(boundName) } : {}),
-    ...(installed ? { installed: { bundle: boundName(installed.name), version: boundName(installed.version) } } : {}),
+    package: truncateName(source.packageName),
+    ...(version ? { version: truncateName(version) } : {}),
+    ...(channels.length > 0 ? { channels: channels.slice(0, MAX_DETAILS).map(truncateName) } : {}),
+    ...(installed ? { installed: { bundle: truncateName(installed.name), version: truncateName(installed.version) } } : {}),
     ...("error" in failed ? { error: bound(failed.error, MAX_ERROR) } : {}),
-    searched: filtered ? searchedCatalogs(filtered).slice(0, MAX_DETAILS) : [],
+    searched: filtered ? listSearchedCatalogs(filtered).slice(0, MAX_DETAILS) : [],
     unavailable: [...blocking, ...others]
       .slice(0, MAX_DETAILS)
       .map((catalog) => ({ catalog: catalog.name, error: bound(explainUnavailable(catalog), MAX_ERROR) })),
     ...(reason === "AmbiguousCatalogs"
-      ? { ambiguous: failed.tied.slice(0, MAX_DETAILS).map(({ catalog, best }) => ({ catalog, bundle: boundName(best.bundle.name) })) }
+      ? { ambiguous: failed.tied.slice(0, MAX_DETAILS).map(({ catalog, best }) => ({ catalog, bundle: truncateName(best.bundle.name) })) }
       : {}),
     excluded: excluded.slice(0, MAX_DETAILS).map(({ catalog, candidate, rule, text }) => ({
       catalog,
-      bundle: boundName(candidate.bundle.name),
-      ...(candidate.version ? { version: boundName(formatCandidateVersion(candidate)) } : {}),
+      bundle: truncateName(candidate.bundle.name),
+      ...(candidate.version ? { version: truncateName(formatCandidateVersion(candidate)) } : {}),
       rule,
       text: bound(text(), MAX_ERROR),
     })),
@@ -221,7 +221,7 @@ interface Excluded {
   readonly text: () => string;
 }
 
-function excludedBundles({ results, query }: FilteredCatalogs): Excluded[] {
+function listExcludedBundles({ results, query }: FilteredCatalogs): Excluded[] {
   const all = results.flatMap((result) =>
     listFilterSteps(result, query).flatMap(({ name, removed, rule }) =>
       removed.map((candidate) => ({ catalog: result.catalog, candidate, rule: name, text: () => rule(candidate) })),
@@ -231,7 +231,7 @@ function excludedBundles({ results, query }: FilteredCatalogs): Excluded[] {
 }
 
 /** Catalog authors choose names and versions, which may have any length. */
-function boundName(name: string): string {
+function truncateName(name: string): string {
   return bound(name, NAME_LENGTH);
 }
 

@@ -51,7 +51,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
     throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no catalog has a bundle with that name`);
-  const winner = winnerOf(resolution);
+  const winner = findWinner(resolution);
   const isWinner = ({ result, candidate }: CatalogCandidate): boolean =>
     result.catalog === winner?.result.catalog && candidate === winner.candidate;
   const having = new Set(questioned.map(({ result }) => result.catalog));
@@ -65,7 +65,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
     bundles: questioned
       .slice(0, MAX_CATALOGS)
       .map((ranked) => ({ ...recordBundle(ranked), exclusions: isWinner(ranked) ? [] : findExclusions(ranked, filtered) })),
-    without: answered(filtered)
+    without: readAnswer(filtered)
       .filter((name) => !having.has(name))
       .slice(0, MAX_CATALOGS),
     silent: filtered.catalogs
@@ -73,7 +73,7 @@ export function whyNot(packageName: string, version: string, resolution: Resolut
         one.unavailable === undefined ? [] : [{ catalog: one.name, because: truncate(explainUnavailable(one), CAUSE_LENGTH) }],
       )
       .slice(0, MAX_CATALOGS),
-    nearest: questioned.length > 0 || !asked ? {} : nearestTo(asked, all),
+    nearest: questioned.length > 0 || !asked ? {} : findNearest(asked, all),
   };
 }
 
@@ -98,17 +98,17 @@ function isMeant({ bundle, version }: Candidate, text: string, asked: VersionRel
   return asked.release ? compareVersionRelease(asked, version) === 0 : compareVersions(asked.version, version.version) === 0;
 }
 
-function winnerOf(resolution: Resolution): CatalogCandidate | undefined {
+function findWinner(resolution: Resolution): CatalogCandidate | undefined {
   if (resolution.kind === "unresolved") return undefined;
   const result = resolution.filtered.results.find(({ catalog }) => catalog === resolution.catalog);
   return result?.best && { result, candidate: result.best };
 }
 
-function answered({ catalogs }: FilteredCatalogs): string[] {
+function readAnswer({ catalogs }: FilteredCatalogs): string[] {
   return catalogs.flatMap(({ name, unavailable }) => (unavailable === undefined ? [name] : []));
 }
 
-function nearestTo(asked: VersionRelease, all: readonly CatalogCandidate[]): WhyNot["nearest"] {
+function findNearest(asked: VersionRelease, all: readonly CatalogCandidate[]): WhyNot["nearest"] {
   const sorted = all.filter(({ candidate }) => candidate.version).sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   const isAbove = ({ candidate }: CatalogCandidate): boolean =>
     candidate.version !== undefined && compareVersionRelease(candidate.version, asked) > 0;

@@ -3,7 +3,7 @@ import { extensionNamed } from "../../test/support/extensions.ts";
 import { Reason } from "../api/constants.ts";
 import { newProblem } from "../api/problems.ts";
 import type { ProblemType } from "../api/problemTypes.ts";
-import { explainCondition, mostRelevantCondition, REASON_WORDS } from "./conditionAdvice.ts";
+import { explainCondition, findMostRelevantCondition, REASON_WORDS } from "./conditionAdvice.ts";
 
 const EXTENSION = extensionNamed("hello", { packageName: "hello-operator" });
 
@@ -62,6 +62,6 @@ test.for([
   ["a reconcile is retried", [condition("Progressing", "True", "Retrying"), condition("Available", "True", "Healthy")], "Progressing"],
   ["an object is unhealthy", [condition("Progressing", "True", "Succeeded"), condition("Available", "False", "Unhealthy")], "Available"],
   ["there are no conditions", [], undefined],
-] as const)("mostRelevantCondition returns the condition to show when %s", ([, conditions, want]) => {
-  expect(mostRelevantCondition(conditions)?.type).toBe(want);
+] as const)("findMostRelevantCondition returns the condition to show when %s", ([, conditions, want]) => {
+  expect(findMostRelevantCondition(conditions)?.type).toBe(want);
 });

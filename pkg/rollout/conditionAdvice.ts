@@ -159,7 +159,7 @@ export function explainCondition(extension: Explained, { reason }: Pick<Conditio
 }
 
 /** Returns the next steps of the Errors in `status.problems`, without duplicates. */
-export function nextSteps({ status }: Pick<ClusterExtension, "status">): string[] {
+export function listNextSteps({ status }: Pick<ClusterExtension, "status">): string[] {
   return [...new Set((status?.problems ?? []).flatMap(({ severity, next }) => (severity === "Error" && next !== undefined ? [next] : [])))];
 }
 
@@ -168,7 +168,7 @@ function findWords(reason: string): Words {
 }
 
 /** Returns the most relevant condition: Progressing while it is not Succeeded, then Available, then Ready. */
-export function mostRelevantCondition(conditions: readonly Condition[] | undefined): Condition | undefined {
+export function findMostRelevantCondition(conditions: readonly Condition[] | undefined): Condition | undefined {
   const find = (type: string): Condition | undefined => conditions?.find((condition) => condition.type === type);
   const ready = find(ConditionType.Ready);
   if (ready?.status === "True") return ready;

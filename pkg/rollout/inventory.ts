@@ -1,9 +1,9 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { Inventory } from "../api/clusterExtensionStatus.ts";
 import { findCondition } from "../api/conditions.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import { computeHealth, hasHealth, mayHaveHealth } from "../release/health/health.ts";
@@ -34,11 +34,11 @@ const POD = { apiVersion: "v1", kind: "Pod" } as const;
  * @param now milliseconds since the epoch.
  * @throws Error if the extension does not exist. @throws KubeError if it cannot be read.
  */
-export async function extensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
+export async function readExtensionTree(client: TreeClient, name: string, now: number): Promise<TreeNode> {
   const extension = await readExtension(client, name);
   const { inventory } = extension.status ?? {};
   if (!inventory) return { label: formatExtension(extension), children: [] };
-  const children = await mapInParallel(inventory.objects.map(refFrom), PARALLEL, (ref) => objectNode(client, ref, now));
+  const children = await mapInParallel(inventory.objects.map(parseInventoryRef), PARALLEL, (ref) => objectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
   return {
     label: formatExtension(extension),
@@ -54,7 +54,7 @@ function formatExtension({ metadata: { name }, status }: ClusterExtension): stri
 }
 
 /** Returns the reference of an entry in status.inventory. */
-export function refFrom({ group, version, kind, namespace, name }: Inventory["objects"][number]): ObjectRef {
+export function parseInventoryRef({ group, version, kind, namespace, name }: Inventory["objects"][number]): ObjectRef {
   return { apiVersion: group ? `${group}/${version}` : version, kind, name, ...(namespace ? { namespace } : {}) };
 }
 
@@ -81,7 +81,7 @@ async function readChildren(client: TreeClient, workload: KubeObject, now: numbe
     const sets = workload.kind === "Deployment" ? (await client.list(REPLICA_SET, options)).items : [];
     const pods = (await client.list(POD, options)).items;
     const node = (object: KubeObject, children: TreeNode[]): TreeNode => ({
-      label: describeObject({ ...refOf(object), namespace: undefined }) + healthText(object, now),
+      label: describeObject({ ...toObjectRef(object), namespace: undefined }) + healthText(object, now),
       children,
     });
     const podsOf = (owner: KubeObject): TreeNode[] => pods.filter((pod) => isOwnedBy(pod, owner)).map((pod) => node(pod, []));
@@ -104,7 +104,7 @@ function healthText(object: KubeObject, now: number): string {
 
 function formatError(err: unknown): string {
   if (err instanceof KindNotServed) return "its kind is not served";
-  return isForbidden(err) ? `reading it is forbidden: ${messageOf(err)}` : messageOf(err);
+  return isForbidden(err) ? `reading it is forbidden: ${getErrorMessage(err)}` : getErrorMessage(err);
 }
 
 /** An installed object and its health. */
@@ -120,12 +120,12 @@ export interface InventoryObjectHealth {
  * permissions.
  * @param now milliseconds since the epoch.
  */
-export async function inventoryHealth(
+export async function readInventoryHealth(
   client: Pick<Client, "get">,
   { status }: ClusterExtension,
   now: number,
 ): Promise<InventoryObjectHealth[]> {
-  const refs = (status?.inventory?.objects ?? []).map(refFrom).filter(mayHaveHealth);
+  const refs = (status?.inventory?.objects ?? []).map(parseInventoryRef).filter(mayHaveHealth);
   const states = await mapInParallel(refs, PARALLEL, (ref) => readObjectHealth(client, ref, now));
   return states.filter((state) => state !== undefined);
 }
@@ -138,6 +138,6 @@ async function readObjectHealth(client: Pick<Client, "get">, ref: ObjectRef, now
     const { state, message } = computeHealth(object, now);
     return { ref, state, message };
   } catch (err) {
-    return { ref, state: "unknown", message: messageOf(err) };
+    return { ref, state: "unknown", message: getErrorMessage(err) };
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ClusterExtensionStatus } from "../api/clusterExtension.ts";
 import type { Condition } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
-import { rolloutVerdict } from "./rolloutVerdict.ts";
+import { evaluateRollout } from "./rolloutVerdict.ts";
 
 const LACKING = newProblem("MissingPermissions", { message: "ServiceAccount n/a lacks permissions" });
 const condition = (type: string, status: Condition["status"], reason: string, message = "", observedGeneration = 2): Condition => ({
@@ -57,6 +57,6 @@ test.for<[string, ClusterExtensionStatus | undefined, object, string]>([
     { request: "2" },
     "failed",
   ],
-])("rolloutVerdict returns the state when %s", ([, status, awaited, want]) => {
-  expect(rolloutVerdict(status ? { status } : {}, { generation: 2, ...awaited }).kind).toBe(want);
+])("evaluateRollout returns the state when %s", ([, status, awaited, want]) => {
+  expect(evaluateRollout(status ? { status } : {}, { generation: 2, ...awaited }).kind).toBe(want);
 });

@@ -43,7 +43,7 @@ export function isObserved({ status }: Pick<ClusterExtension, "status">, { gener
 }
 
 /** Returns the state of a rollout. Pure. */
-export function rolloutVerdict(extension: Pick<ClusterExtension, "status">, awaited: Awaited): RolloutVerdict {
+export function evaluateRollout(extension: Pick<ClusterExtension, "status">, awaited: Awaited): RolloutVerdict {
   const { status } = extension;
   const current = (type: string): Condition | undefined => {
     const found = findCondition(status?.conditions, type);

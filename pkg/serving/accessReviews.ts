@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import type { Logger } from "../telemetry/log.ts";
 
@@ -85,7 +85,7 @@ export class AccessReviews {
     try {
       user = await this.#userOf(token);
     } catch (err) {
-      this.#log.error({ path: action.path, reason: messageOf(err) }, "token review failed");
+      this.#log.error({ path: action.path, reason: getErrorMessage(err) }, "token review failed");
       return { allowed: false, status: 500, text: "Authentication failed" };
     }
     if (!user) return { allowed: false, status: 401, text: "Unauthorized" };
@@ -93,7 +93,7 @@ export class AccessReviews {
     try {
       if (await this.#mayDo(user, action)) return { allowed: true };
     } catch (err) {
-      this.#log.error({ path: action.path, user: name, reason: messageOf(err) }, "access review failed");
+      this.#log.error({ path: action.path, user: name, reason: getErrorMessage(err) }, "access review failed");
       return { allowed: false, status: 500, text: `Authorization for user ${name} failed` };
     }
     this.#log.debug({ path: action.path, user: name }, "access denied");

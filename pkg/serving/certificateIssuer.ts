@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { workerFile } from "../async/taskThread.ts";
-import { messageOf } from "../errors/errors.ts";
+import { getWorkerFile } from "../async/taskThread.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 
 /** Issues certificates. */
 export interface CertificateIssuer {
@@ -24,13 +24,13 @@ export class ThreadIssuer implements CertificateIssuer {
 
 async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertificate> {
   signal.throwIfAborted();
-  const worker = new Worker(workerFile(import.meta.dirname, "issueWorker"), { workerData: task, env: {} });
+  const worker = new Worker(getWorkerFile(import.meta.dirname, "issueWorker"), { workerData: task, env: {} });
   const stop = (): void => void worker.terminate();
   signal.addEventListener("abort", stop, { once: true });
   try {
     return await new Promise<IssuedCertificate>((resolve, reject) => {
       worker.once("message", resolve);
-      worker.on("error", (err) => reject(new Error(`issue a certificate for ${task.host}: ${messageOf(err)}`, { cause: err })));
+      worker.on("error", (err) => reject(new Error(`issue a certificate for ${task.host}: ${getErrorMessage(err)}`, { cause: err })));
       worker.once("exit", () => reject(signal.reason ?? new Error("the thread that issues certificates ended early")));
     });
   } finally {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { parseBindAddress } from "../telemetry/health.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -62,7 +62,7 @@ export async function startMetricsServer(init: MetricsServerInit): Promise<Metri
   const answer = createHandler(init);
   const server = createServer({ ...tls.current, ...timeouts }, (request, response) => {
     void answer(request, response).catch((err: unknown) => {
-      log.error({ reason: messageOf(err) }, "cannot serve metrics");
+      log.error({ reason: getErrorMessage(err) }, "cannot serve metrics");
       if (response.headersSent) response.destroy();
       else refuse(response, 500, "Internal Server Error");
     });

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { SERVING_TIMES, servingSecretName } from "../certificates/servingCertificate.ts";
+import { getServingSecretName, SERVING_TIMES } from "../certificates/servingCertificate.ts";
 import { readStoredCertificates } from "../certificates/storedCertificates.ts";
 import { KubeError } from "../kube/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -11,7 +11,7 @@ import type { IssuedCertificate, IssueTask } from "./certificateIssuer.ts";
 import { issueCertificate } from "./issueWorker.ts";
 import { SelfManagedCertificate } from "./selfManagedCertificate.ts";
 
-const PLACE = servingSecretName("catalogd", "ns");
+const PLACE = getServingSecretName("catalogd", "ns");
 const NAMES = ["c.ns.svc"];
 const LABELS = { "olm.operatorframework.io/self-managed-certificate": "catalogd" };
 const START = Date.UTC(2026, 0, 1);

@@ -15,15 +15,15 @@ import {
 } from "../certificates/rotation.ts";
 import {
   buildServingSecret,
+  chooseServingAction,
   parseServingSecret,
   type ServingAction,
   type ServingSecret,
   type ServingSecretName,
-  servingAction,
 } from "../certificates/servingCertificate.ts";
 import type { StoredCertificates } from "../certificates/storedCertificates.ts";
 import { Informer } from "../controller/informer.ts";
-import { messageOf, RetryableError } from "../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isForbidden } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -131,7 +131,7 @@ export class SelfManagedCertificate implements ServerTls {
         backoff.reset();
       } catch (err) {
         if (signal.aborted) return;
-        if (!isConflict(err) && !isAlreadyExists(err)) this.#failed(messageOf(err));
+        if (!isConflict(err) && !isAlreadyExists(err)) this.#failed(getErrorMessage(err));
         pauseMs = backoff.next();
       }
       const over = new AbortController();
@@ -147,7 +147,7 @@ export class SelfManagedCertificate implements ServerTls {
     const secret = parseServingSecret(live, place);
     const state = this.#adopt(secret);
     const held = this.#held && { startsAt: 0, endsAt: this.#held.endsAt };
-    const action = servingAction({ secret, state, held, leading: leading(), now: this.#now(), times });
+    const action = chooseServingAction({ secret, state, held, leading: leading(), now: this.#now(), times });
     if (action.kind === "rest") return Math.min(Math.max(action.at - this.#now(), 0), LOOK_MS);
     if (action.kind === "leave") return LEADER_LOOK_MS;
     if (action.kind === "refuse") throw this.#refusal(live, action.because);
@@ -175,7 +175,7 @@ export class SelfManagedCertificate implements ServerTls {
     try {
       createSecureContext(certificate);
     } catch (err) {
-      const fault = `it cannot be served: ${messageOf(err)}`;
+      const fault = `it cannot be served: ${getErrorMessage(err)}`;
       this.#failed(fault);
       return { ...state, serving: { fault } };
     }

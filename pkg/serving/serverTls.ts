@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import type { TlsSettings } from "./tlsProfile.ts";
@@ -93,7 +93,7 @@ export class FollowedTls implements ServerTls {
     try {
       createSecureContext(settings);
     } catch (err) {
-      this.#log.error({ ...settings, reason: messageOf(err) }, "cannot apply TLS settings, keeping the previous ones");
+      this.#log.error({ ...settings, reason: getErrorMessage(err) }, "cannot apply TLS settings, keeping the previous ones");
       return;
     }
     this.#applied = settings;
@@ -157,7 +157,7 @@ export class TlsFiles implements ServerTls {
       for (const use of this.#users) use(renewed);
       log.info({ file: certFile }, "certificate reloaded");
     } catch (err) {
-      log.error({ file: certFile, reason: messageOf(err) }, "cannot use new certificate, keeping the previous one");
+      log.error({ file: certFile, reason: getErrorMessage(err) }, "cannot use new certificate, keeping the previous one");
     }
   }
 

@@ -9,7 +9,7 @@ import { BUNDLE_IMAGE_LIMITS, CATALOG_IMAGE_LIMITS, type Limits } from "../oci/l
 import { defaultPolicyPlace, SignaturePolicy } from "../oci/policy/signaturePolicy.ts";
 import { bundleRoot, catalogRoot } from "../oci/pull/imageFilter.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
-import { loginsOf } from "../oci/registry/authFile.ts";
+import { readLogins } from "../oci/registry/authFile.ts";
 import { LayoutImages } from "../oci/store/layoutImages.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -134,7 +134,7 @@ export class BundleReader {
     const { registriesConf, signaturePolicy, authFile } = this.#options;
     const cacheDir = await mkdtemp(join(tmpdir(), "olmv1-"));
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
-    const credentials = loginsOf(authFile, process.env, homedir());
+    const credentials = readLogins(authFile, process.env, homedir());
     const puller = new Puller({ cacheDir, limits, registriesConf, signaturePolicy, credentials, log });
     this.#open.push(async () => {
       await puller.remove("bundle");

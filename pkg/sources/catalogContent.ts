@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { wrapError } from "../errors/errors.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
@@ -38,7 +38,7 @@ export async function readPackage(source: string, packageName: string): Promise<
 /** Returns the files of the catalog in a folder, or the single file `source`; `path` is the name for messages. */
 export async function listCatalogFiles(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
   const isFile = (await stat(source)).isFile();
-  return isFile ? [{ path: basename(source), location: source }] : catalogFiles(source, CONTENT_LIMITS);
+  return isFile ? [{ path: basename(source), location: source }] : findCatalogFiles(source, CONTENT_LIMITS);
 }
 
 /**
@@ -64,7 +64,7 @@ export function selectBundles(content: PackageContent, choice: VersionChoice): F
     throw new Error(
       `${found.length} versions of package "${packageName}" are in range "${version}", more than the ${MAX_VERSIONS} that can be merged`,
     );
-  if (found.length === 0) throw new Error(nothingFound(content, choice));
+  if (found.length === 0) throw new Error(createNotFoundError(content, choice));
   return found;
 }
 
@@ -76,7 +76,7 @@ function rangeFrom(version: string): Constraint {
   }
 }
 
-function nothingFound(content: PackageContent, { packageName, version, channels }: VersionChoice): string {
+function createNotFoundError(content: PackageContent, { packageName, version, channels }: VersionChoice): string {
   const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
   const candidates = listCandidates(content, new Set()).sort(compareNewestFirst);
   const highest = candidates[0]?.version

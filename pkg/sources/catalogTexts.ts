@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { catalogFiles } from "../catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { type CatalogFileSource, checkCatalogFolder } from "../catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { goQuote } from "../golang/quote.ts";
@@ -23,7 +23,7 @@ export class CatalogTexts {
     const [fault] = faults;
     if (fault) throw new Error(`cannot read the catalog, nothing was changed: ${fault.message}`);
     const texts = new CatalogTexts(root);
-    for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
+    for (const { path, location } of findCatalogFiles(root, CONTENT_LIMITS)) {
       texts.files.set(path, readFileSync(location, "utf8"));
       texts.#locations.set(path, location);
     }
@@ -66,9 +66,9 @@ export class CatalogTexts {
 
 /** Yields texts as files of a catalog, to check it before writing. */
 export async function* listTextSources(files: ReadonlyMap<string, string>): AsyncGenerator<CatalogFileSource> {
-  for (const [path, text] of files) yield await Promise.resolve({ path, bytes: bytesOf(text) });
+  for (const [path, text] of files) yield await Promise.resolve({ path, bytes: countBytes(text) });
 }
 
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+async function* countBytes(text: string): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(Buffer.from(text));
 }

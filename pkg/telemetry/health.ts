@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
 import { type FastifyInstance, fastify } from "fastify";
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import type { Logger } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -111,7 +111,7 @@ async function runCheck(path: string, name: string, check: HealthCheck, log: Log
     const note = await Promise.race([Promise.resolve().then(check), late]);
     return { ok: true, note: note === undefined ? "" : `: ${note}` };
   } catch (err) {
-    log.info({ probe: path, check: name, reason: messageOf(err) }, "health check failed");
+    log.info({ probe: path, check: name, reason: getErrorMessage(err) }, "health check failed");
     return { ok: false };
   } finally {
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { messageOf, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { excerpt, truncate, truncateMessage } from "./truncate.ts";
 
 const LIMIT = 32_768;
@@ -29,8 +29,8 @@ test("truncateMessage limits a text to 32 KiB, keeps a shorter one, and cuts bet
 test("the text of every error is limited, including prefixes", () => {
   const text = "x".repeat(1_000_000);
   for (const err of [new RetryableError("Retrying", text), new TerminalError("Blocked", text), wrapError("load: ", new Error(text))])
-    expect(Buffer.byteLength(messageOf(err))).toBe(LIMIT);
-  expect(messageOf(wrapError("load: ", new TerminalError("Blocked", text)))).toMatch(/^load: x+\n\n\.\.\. \[message truncated\]$/);
+    expect(Buffer.byteLength(getErrorMessage(err))).toBe(LIMIT);
+  expect(getErrorMessage(wrapError("load: ", new TerminalError("Blocked", text)))).toMatch(/^load: x+\n\n\.\.\. \[message truncated\]$/);
 });
 
 test.each([

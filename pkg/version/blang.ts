@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareVersions, parseVersion, type Version } from "./version.ts";
 
@@ -48,16 +48,16 @@ export function parseRange(text: string): SortedRange {
   if (tests.some((group) => group.length === 0)) throw new Error(`Could not parse Range ${goQuote(text)}: nothing between two '||'`);
   return {
     contains: (version) => tests.some((group) => group.every(({ holds, bound }) => holds(compareVersions(version, bound)))),
-    spans: (sorted) => tests.flatMap((group) => spansOf(group, sorted)),
+    spans: (sorted) => tests.flatMap((group) => findSpans(group, sorted)),
   };
 }
 
-function spansOf(group: readonly Comparison[], sorted: readonly Version[]): [from: number, to: number][] {
+function findSpans(group: readonly Comparison[], sorted: readonly Version[]): [from: number, to: number][] {
   let [from, to] = [0, sorted.length];
   const left: [from: number, to: number][] = [];
   for (const { holds, bound } of group) {
-    const same = firstFrom(sorted, (version) => compareVersions(version, bound) >= 0);
-    const higher = firstFrom(sorted, (version) => compareVersions(version, bound) > 0);
+    const same = findFirstIndex(sorted, (version) => compareVersions(version, bound) >= 0);
+    const higher = findFirstIndex(sorted, (version) => compareVersions(version, bound) > 0);
     if (!holds(-1)) from = Math.max(from, holds(0) ? same : higher);
     if (!holds(1)) to = Math.min(to, holds(0) ? higher : same);
     if (holds(-1) && holds(1)) left.push([same, higher]);
@@ -72,7 +72,7 @@ function spansOf(group: readonly Comparison[], sorted: readonly Version[]): [fro
 }
 
 /** Returns the index of the first version for which `isReached` is true, which must be monotonic; the length if there is none. */
-function firstFrom(sorted: readonly Version[], isReached: (version: Version) => boolean): number {
+function findFirstIndex(sorted: readonly Version[], isReached: (version: Version) => boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
     const middle = (from + to) >> 1;
@@ -123,36 +123,36 @@ function splitComparison(token: string): [operator: string, version: string] {
 function expandWildcard(token: string): string[] {
   if (!token.includes("x")) return [token];
   const [operator, version] = splitComparison(token);
-  const flat = withZeros(version);
+  const flat = replaceWildcards(version);
   switch (operator) {
     case ">":
-      return [`>=${nextAfter(version, flat)}`];
+      return [`>=${incrementWildcard(version, flat)}`];
     case ">=":
       return [`>=${flat}`];
     case "<":
       return [`<${flat}`];
     case "<=":
-      return [`<${nextAfter(version, flat)}`];
+      return [`<${incrementWildcard(version, flat)}`];
     case "":
     case "=":
     case "==":
-      return [`>=${flat}`, `<${nextAfter(version, flat)}`];
+      return [`>=${flat}`, `<${incrementWildcard(version, flat)}`];
     case "!":
     case "!=":
-      return [`<${flat}`, `>=${nextAfter(version, flat)}`];
+      return [`<${flat}`, `>=${incrementWildcard(version, flat)}`];
     default:
       return [flat];
   }
 }
 
 /** Replaces wildcards: `1.2.x` becomes `1.2.0`, `1.x` and `1.x.x` become `1.0.0`. */
-function withZeros(version: string): string {
+function replaceWildcards(version: string): string {
   const flat = version.replace(".x.x", ".x").replace(".x", ".0");
   return flat.split(".").length === 2 ? `${flat}.0` : flat;
 }
 
 /** Returns `flat` with the number before the wildcard increased by one; empty if there is no wildcard or number. */
-function nextAfter(version: string, flat: string): string {
+function incrementWildcard(version: string, flat: string): string {
   const written = version.split(".");
   if (written.at(-1) !== "x" || (written.length !== 2 && written.length !== 3)) return "";
   const index = written.length - 2;
@@ -175,6 +175,6 @@ function parseComparison(token: string): Comparison {
   try {
     return { holds, bound: parseVersion(text) };
   } catch (err) {
-    throw failed("version", text, `: ${messageOf(err)}`);
+    throw failed("version", text, `: ${getErrorMessage(err)}`);
   }
 }

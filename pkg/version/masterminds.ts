@@ -66,7 +66,7 @@ const OPERATORS: Readonly<Record<Operator, Holds>> = {
  */
 export function parseConstraint(text: string): Constraint {
   if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`constraint string is too long (max ${MAX_BYTES} bytes)`);
-  const parts = withoutHyphenRanges(text).split("||");
+  const parts = replaceHyphenRanges(text).split("||");
   if (parts.length > MAX_GROUPS) throw new Error(`too many constraint groups (max ${MAX_GROUPS})`);
   const groups = parts.map(parseGroup);
   return { contains: (version) => groups.some((group) => groupContains(group, version)) };
@@ -78,7 +78,7 @@ function groupContains(group: Group, version: Version): boolean {
 }
 
 /** Replaces every `a - b` by `>= a, <= b `. */
-function withoutHyphenRanges(text: string): string {
+function replaceHyphenRanges(text: string): string {
   let out = text;
   for (const [whole, from, to] of text.matchAll(HYPHEN_RANGE)) out = out.replace(whole, () => `>= ${from}, <= ${to} `);
   return out;
@@ -199,11 +199,11 @@ export function toMastermindsRange(blangRange: string): string | undefined {
   const groups = blangRange
     .replace(COMPARATOR, "$1")
     .split("||")
-    .map((group) => groupText(group.trim()));
+    .map((group) => formatGroup(group.trim()));
   return groups.some((group) => group === undefined) ? undefined : groups.join(" || ");
 }
 
-function groupText(group: string): string | undefined {
+function formatGroup(group: string): string | undefined {
   const comparisons = group.split(/\s+/).map((comparison) => {
     const [, operator = "", version] = BLANG_COMPARISON.exec(comparison) ?? [];
     return version === undefined ? undefined : `${OPERATOR_OF_BLANG[operator] ?? operator}${version}`;

@@ -1,4 +1,4 @@
-import { messageOf } from "../errors/errors.ts";
+import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 
 /** An unsigned 64-bit number: a `number` up to 2^53-1, a `bigint` above; so `===`, `<` and `>` order any two of them. */
@@ -166,7 +166,7 @@ export function parseRelease(text: string): readonly string[] {
     try {
       checkIdentifier(identifier);
     } catch (err) {
-      findings.push(`segment ${index}: ${messageOf(err)}`);
+      findings.push(`segment ${index}: ${getErrorMessage(err)}`);
     }
   });
   if (findings.length > 0) throw new Error(`invalid release ${goQuote(text)}: ${findings.join("\n")}`);
@@ -204,7 +204,7 @@ function parsing<T>(what: string, text: string, parse: () => T): T {
   try {
     return parse();
   } catch (err) {
-    throw new Error(`error parsing ${what} ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`error parsing ${what} ${goQuote(text)}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

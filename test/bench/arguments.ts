@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { UsageError } from "../cases/runMain.ts";
 import type { Measurement } from "./measurement.ts";
 
@@ -40,7 +40,7 @@ const DEFAULT_REST_SECONDS = 300;
  * @param base folder for relative paths.
  * @throws UsageError for an unknown name or option, or a malformed number.
  */
-export function argumentsFrom(args: readonly string[], measurements: readonly Measurement[], base: string): BenchArguments {
+export function parseBenchArguments(args: readonly string[], measurements: readonly Measurement[], base: string): BenchArguments {
   const { values, positionals } = parse(args);
   const named = positionals.flatMap((name) => {
     const found = measurements.filter((measurement) => measurement.name === name || measurement.group === name);
@@ -94,7 +94,7 @@ function parse(args: readonly string[]): { values: Values; positionals: string[]
       },
     });
   } catch (err) {
-    throw new UsageError(messageOf(err), { cause: err });
+    throw new UsageError(getErrorMessage(err), { cause: err });
   }
 }
 

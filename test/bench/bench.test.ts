@@ -2,17 +2,17 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../cases/runMain.ts";
-import { argumentsFrom } from "./arguments.ts";
+import { parseBenchArguments } from "./arguments.ts";
 import { calibrationLoop } from "./calibration.ts";
 import { GOALS } from "./goals.ts";
 import { TinyPackage } from "./many/tinyPackage.ts";
 import { type BenchContext, type Figure, type Measurement, Skipped } from "./measurement.ts";
 import { MEASUREMENTS } from "./measurements/all.ts";
-import { processUse } from "./processUse.ts";
-import { type Report, reportOf } from "./report.ts";
+import { readProcessUse } from "./processUse.ts";
+import { createReport, type Report } from "./report.ts";
 import { runMeasurements } from "./runMeasurements.ts";
-import { spreadOf } from "./statistics.ts";
-import { tableOf } from "./table.ts";
+import { computeSpread } from "./statistics.ts";
+import { formatTable } from "./table.ts";
 import { formatValue, type Unit } from "./units.ts";
 
 const CALIBRATION = { start: 0.5, end: 0.5 };
@@ -38,7 +38,7 @@ async function tinyReport(): Promise<{ report: Report; lines: string[] }> {
     measurement("tiny", async function* () {
       yield { id: "http.package", samples: [400] };
       yield { id: "render", samples: [0.03, 0.01, 0.02], note: "three bundles" };
-      yield { id: "unpack.peak", samples: [(await processUse(process.pid)).peakRssBytes] };
+      yield { id: "unpack.peak", samples: [(await readProcessUse(process.pid)).peakRssBytes] };
     }),
     measurement("broken", async function* () {
       yield { id: "install", samples: [1] };
@@ -50,7 +50,7 @@ async function tinyReport(): Promise<{ report: Report; lines: string[] }> {
     }),
     ...MEASUREMENTS.filter(({ name }) => name === "resolve"),
   ];
-  return { report: reportOf(await runMeasurements(measurements, context), CALIBRATION, new Date(0)), lines };
+  return { report: createReport(await runMeasurements(measurements, context), CALIBRATION, new Date(0)), lines };
 }
 
 describe("a run of measurements", () => {
@@ -73,7 +73,7 @@ describe("a run of measurements", () => {
 
   test("is printed as a table with our figure, the goal and the Go figure", async () => {
     const { report } = await tinyReport();
-    const lines = tableOf(report).split("\n");
+    const lines = formatTable(report).split("\n");
     const row = lines.find((line) => line.startsWith(GOALS.render.work));
     expect(row?.split(/ {2,}/).slice(1)).toEqual(["20.0 ms (10.0 ms – 30.0 ms)", "≤ 15.0 ms", "48.0 ms", "0.0400"]);
     expect(lines).toContain("    three bundles");
@@ -84,7 +84,7 @@ describe("a run of measurements", () => {
   test("is compared with a baseline in calibration loops", async () => {
     const { report } = await tinyReport();
     const slower = { ...report, figures: report.figures.map((figure) => ({ ...figure, calibrated: 2 * (figure.calibrated ?? 1) })) };
-    const row = tableOf(report, slower)
+    const row = formatTable(report, slower)
       .split("\n")
       .find((line) => line.startsWith(GOALS.render.work));
     expect(row?.split(/ {2,}/).at(-1)).toBe("0.500");
@@ -95,8 +95,8 @@ test.for([
   [[3], { median: 3, min: 3, max: 3 }],
   [[3, 1, 2], { median: 2, min: 1, max: 3 }],
   [[4, 1, 2, 30], { median: 3, min: 1, max: 30 }],
-] as const)("spreadOf %j is %j", ([samples, spread]) => {
-  expect(spreadOf(samples)).toEqual(spread);
+] as const)("computeSpread %j is %j", ([samples, spread]) => {
+  expect(computeSpread(samples)).toEqual(spread);
 });
 
 test.for([
@@ -134,23 +134,23 @@ test("TinyPackage returns a bundle, and a catalog that changes with the edition"
   expect(tiny.catalogLines("i", 1)).not.toBe(tiny.catalogLines("i", 2));
 });
 
-describe("argumentsFrom", () => {
+describe("parseBenchArguments", () => {
   const measurements = ["one", "two"].map((name) =>
     measurement(name, async function* () {
       yield { id: "render", samples: [1] };
     }),
   );
-  const chosen = (...args: string[]): string[] => argumentsFrom(args, measurements, "/base").chosen.map(({ name }) => name);
+  const chosen = (...args: string[]): string[] => parseBenchArguments(args, measurements, "/base").chosen.map(({ name }) => name);
 
   test("returns the named measurements in their order, or all", () => {
     expect(chosen("two", "one")).toEqual(["two", "one"]);
     expect(chosen("--runs", "2")).toEqual(["one", "two"]);
-    expect(argumentsFrom(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
+    expect(parseBenchArguments(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
   });
 
   test("returns each measurement of a group once", () => {
     const grouped = measurements.map((one) => ({ ...one, group: "pair" }));
-    const names = (...args: string[]): string[] => argumentsFrom(args, grouped, "/base").chosen.map(({ name }) => name);
+    const names = (...args: string[]): string[] => parseBenchArguments(args, grouped, "/base").chosen.map(({ name }) => name);
     expect(names("pair")).toEqual(["one", "two"]);
     expect(names("two", "pair")).toEqual(["two", "one"]);
   });
@@ -161,7 +161,7 @@ describe("argumentsFrom", () => {
     [["--seconds", "soon"], "--seconds needs a whole number"],
     [["--fast"], "Unknown option '--fast'"],
   ] as [string[], string][])("rejects %j", ([args, message]) => {
-    const parse = (): unknown => argumentsFrom(args, measurements, "/base");
+    const parse = (): unknown => parseBenchArguments(args, measurements, "/base");
     expect(parse).toThrow(UsageError);
     expect(parse).toThrow(message);
   });

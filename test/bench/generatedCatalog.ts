@@ -13,7 +13,7 @@ const WORDS = "operator cluster backup storage policy metrics gateway tenant cer
 );
 
 /** Returns a catalog of `packages` packages of about 120 KB, always the same. */
-export function generatedCatalog(packages: number): GeneratedCatalog {
+export function generateCatalog(packages: number): GeneratedCatalog {
   const random = seeded(SEED);
   const files = new Map<string, Uint8Array>();
   let bytes = 0;

@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runMain, UsageError } from "../cases/runMain.ts";
 import { sharedData } from "../support/sharedDataFolder.ts";
-import { argumentsFrom, type BenchArguments, USAGE } from "./arguments.ts";
+import { type BenchArguments, parseBenchArguments, USAGE } from "./arguments.ts";
 import { calibrate } from "./calibration.ts";
 import { type FigureId, GOALS } from "./goals.ts";
 import { MEASUREMENTS } from "./measurements/all.ts";
-import { bundledPrograms, environmentOfImage } from "./programs.ts";
-import { type Report, reportOf } from "./report.ts";
+import { buildPrograms, environmentOfImage } from "./programs.ts";
+import { createReport, type Report } from "./report.ts";
 import { runMeasurements } from "./runMeasurements.ts";
-import { tableOf } from "./table.ts";
+import { formatTable } from "./table.ts";
 
 /**
  * Runs the measurements in the arguments and prints the table. @returns the exit status: 0, or 1 if a measurement
  * failed.
  */
 async function main(args: readonly string[]): Promise<number> {
-  const options = argumentsFrom(args, MEASUREMENTS, process.env["INIT_CWD"] ?? process.cwd());
+  const options = parseBenchArguments(args, MEASUREMENTS, process.env["INIT_CWD"] ?? process.cwd());
   if (options.help || options.list) {
     console.log(options.help ? USAGE : list());
     return 0;
@@ -27,7 +27,7 @@ async function main(args: readonly string[]): Promise<number> {
   keepTemporaryFilesTogether();
   for (const [name, value] of Object.entries(await environmentOfImage())) process.env[name] ??= value;
   const report = await measure(options);
-  console.log(tableOf(report, baseline));
+  console.log(formatTable(report, baseline));
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
   return report.failed.length > 0 ? 1 : 0;
 }
@@ -36,8 +36,8 @@ async function measure({ chosen, ...limits }: BenchArguments): Promise<Report> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   say("calibration");
   const start = calibrate();
-  const outcomes = await runMeasurements(chosen, { ...limits, data: sharedData(), programs: bundledPrograms(say), say });
-  return reportOf(outcomes, { start, end: calibrate() }, new Date());
+  const outcomes = await runMeasurements(chosen, { ...limits, data: sharedData(), programs: buildPrograms(say), say });
+  return createReport(outcomes, { start, end: calibrate() }, new Date());
 }
 
 function list(): string {

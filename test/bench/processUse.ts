@@ -16,7 +16,7 @@ const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
 
 /** @throws Error if the process does not exist, or without /proc. */
-export async function processUse(pid: number | undefined): Promise<ProcessUse> {
+export async function readProcessUse(pid: number | undefined): Promise<ProcessUse> {
   const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")]);
   const members = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(members[USER_TICKS]) + Number(members[SYSTEM_TICKS]);

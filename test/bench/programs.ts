@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../..");
  * image does not need.
  * @returns a function that returns the folder of the programs; its first call builds them.
  */
-export function bundledPrograms(say: (line: string) => void): () => Promise<string> {
+export function buildPrograms(say: (line: string) => void): () => Promise<string> {
   let folder: Promise<string> | undefined;
   const build = async (): Promise<string> => {
     say("bundling the programs");

@@ -19,7 +19,7 @@ export interface RandomCatalog {
  * Returns a catalog with random dependencies, deterministic for each seed: on packages in ranges that contain a third
  * of the versions on average, or in one of five cases on an API. Each package provides one API.
  */
-export function randomProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): SolverProblem {
+export function generateProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): SolverProblem {
   const random = seeded(seed);
   const below = (count: number): number => Math.floor(random() * count);
   const versionAt = (index: number): string => `${1 + Math.floor(index / 10)}.${index % 10}.0`;

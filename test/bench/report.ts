@@ -1,7 +1,7 @@
 import { cpus } from "node:os";
 import { type FigureId, GOALS, type Goal } from "./goals.ts";
 import type { Outcome } from "./runMeasurements.ts";
-import { type Spread, spreadOf } from "./statistics.ts";
+import { computeSpread, type Spread } from "./statistics.ts";
 import { calibrated, type Unit } from "./units.ts";
 
 /** One figure in a report. */
@@ -27,13 +27,13 @@ export interface Report {
 }
 
 /** Creates the report of a run; figures have the order of the goals. */
-export function reportOf(outcomes: readonly Outcome[], calibration: Report["calibration"], at: Date): Report {
+export function createReport(outcomes: readonly Outcome[], calibration: Report["calibration"], at: Date): Report {
   const [first] = cpus();
   const found = new Map(outcomes.flatMap(({ figures }) => figures.map((figure) => [figure.id, figure])));
   const figures = (Object.entries(GOALS) as [FigureId, Goal][]).flatMap(([id, { unit }]): ReportedFigure[] => {
     const figure = found.get(id);
     if (!figure) return [];
-    const spread = spreadOf(figure.samples);
+    const spread = computeSpread(figure.samples);
     const ratio = calibrated(spread.median, unit, calibration.start);
     return [{ ...figure, unit, ...spread, ...(ratio === undefined ? {} : { calibrated: ratio }) }];
   });

@@ -1,4 +1,4 @@
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { type BenchContext, type Figure, type Measurement, Skipped } from "./measurement.ts";
 
 /** Outcome of one measurement. Its figures before a failure are kept. */
@@ -30,7 +30,7 @@ async function outcomeOf(measurement: Measurement, context: BenchContext): Promi
       say(`skipped: ${err.message}`);
       return { name, figures, skipped: err.message };
     }
-    say(`failed: ${messageOf(err)}`);
-    return { name, figures, failed: messageOf(err) };
+    say(`failed: ${getErrorMessage(err)}`);
+    return { name, figures, failed: getErrorMessage(err) };
   }
 }

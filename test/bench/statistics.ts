@@ -6,7 +6,7 @@ export interface Spread {
 }
 
 /** @throws Error without samples. */
-export function spreadOf(samples: readonly number[]): Spread {
+export function computeSpread(samples: readonly number[]): Spread {
   const sorted = [...samples].sort((a, b) => a - b);
   const low = sorted[Math.floor((sorted.length - 1) / 2)];
   const high = sorted[Math.ceil((sorted.length - 1) / 2)];

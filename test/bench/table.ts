@@ -9,7 +9,7 @@ const NOTHING = "–";
  * calibration loops. Does not judge goals, because other processes on the machine influence the figures.
  * @param baseline an earlier report; adds the ratio of calibrated figures.
  */
-export function tableOf(report: Report, baseline?: Report): string {
+export function formatTable(report: Report, baseline?: Report): string {
   const before = new Map(baseline?.figures.map((figure) => [figure.id, figure]));
   const head = ["work", "ours (median, min–max)", "goal", "Go", "calibrated", ...(baseline ? ["× baseline"] : [])];
   const rows = report.figures.map((figure) => [

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { runCases } from "./runCases.ts";
 import { runMain, UsageError } from "./runMain.ts";
 import type { Topic } from "./topic.ts";
@@ -55,7 +55,7 @@ function argumentsFrom(args: readonly string[]): { positionals: string[]; values
       options: { data: { type: "string" }, help: { type: "boolean", short: "h" } },
     });
   } catch (err) {
-    throw new UsageError(messageOf(err), { cause: err });
+    throw new UsageError(getErrorMessage(err), { cause: err });
   }
 }
 

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { UsageError } from "./runMain.ts";
 
@@ -54,6 +54,6 @@ function decoded(text: string): FoundCase["value"] {
   try {
     return { decoded: JSON.parse(text) as unknown };
   } catch (err) {
-    return { fault: messageOf(err) };
+    return { fault: getErrorMessage(err) };
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { CatalogCache } from "./catalogCache.ts";
 import { caseFilesUnder, casesIn, type FoundCase } from "./readCases.ts";
 import { UsageError } from "./runMain.ts";
@@ -60,7 +60,7 @@ async function outcome<C>(topic: Topic<C>, { value }: FoundCase, context: CaseCo
     return (await topic.run(value.decoded, context))?.lines;
   } catch (err) {
     if (err instanceof UsageError) throw err;
-    return [`cannot be run: ${messageOf(err)}`];
+    return [`cannot be run: ${getErrorMessage(err)}`];
   }
 }
 

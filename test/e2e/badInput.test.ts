@@ -3,11 +3,11 @@ import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExten
 import type { Condition, KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import {
+  buildSampleBundles,
+  buildSampleImages,
   SAMPLE_CATALOG_REPOSITORY,
   SAMPLE_CATALOG_TAG,
   SAMPLE_PACKAGE,
-  sampleBundles,
-  sampleImages,
 } from "../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -28,7 +28,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
 
   beforeAll(async () => {
     world = await World.start(cluster);
-    for (const { repository, tag, files, labels } of sampleImages("quay.io"))
+    for (const { repository, tag, files, labels } of buildSampleImages("quay.io"))
       await pushImage(cluster.registry, repository, tag, { files, labels });
     await world.serve("sample", CATALOG_REF);
   });
@@ -42,7 +42,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   async function extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
     const extension = extensionNamed(name, { packageName: SAMPLE_PACKAGE, version: "1.0.0", ...catalog });
     const { namespace } = extension.spec;
-    const objects = sampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
+    const objects = buildSampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
     await grantInstaller(cluster.client, extension, objects);
     return extension;
   }

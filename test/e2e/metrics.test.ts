@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
@@ -35,7 +35,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     world = await World.start(cluster, { extraArgs: flags });
     [certFile, keyFile] = [join(world.workDir, "tls.crt"), join(world.workDir, "tls.key")];
     await renewCertificate();
-    [ports.catalogd = 0, ports["operator-controller"] = 0] = await freePorts(2);
+    [ports.catalogd = 0, ports["operator-controller"] = 0] = await findFreePorts(2);
     for (const server of SERVERS) await restartWith(server, []);
   });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type RegistryServer, startRegistry } from "../../pkg/devcluster/registryServer.ts";
-import { SAMPLE_PACKAGE, SAMPLE_VERSIONS, sampleBundles, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
+import { buildSampleBundles, buildSampleCatalog, SAMPLE_PACKAGE, SAMPLE_VERSIONS } from "../../pkg/devcluster/sample/sample.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -77,12 +77,12 @@ describeWithPrivateCluster("a mirrored catalog", (cluster) => {
 
   test("operator-controller installs from a mirrored catalog when its source is not available", async () => {
     const bundles: string[] = [];
-    for (const { version, files } of sampleBundles()) {
+    for (const { version, files } of buildSampleBundles()) {
       const folder = await write(`bundle-${version}`, files);
       bundles.push(await olmv1("bundle", "build", folder, "-t", `${source.host}/team/hello-bundle:v${version}`, "--insecure"));
     }
     const related = await relatedImages();
-    const catalog = Buffer.concat([...sampleCatalog("quay.io").values()].flatMap((text) => [text, Buffer.from("\n---\n")])).toString(
+    const catalog = Buffer.concat([...buildSampleCatalog("quay.io").values()].flatMap((text) => [text, Buffer.from("\n---\n")])).toString(
       "utf8",
     );
     const documents = parseYamlDocuments(catalog).filter((document) => document !== null) as KubeObject[];
@@ -119,7 +119,7 @@ describeWithPrivateCluster("a mirrored catalog", (cluster) => {
     await world.condition("ClusterCatalog", "hello", (c) => c("Serving")?.status === "True", 60_000);
     const extension = extensionNamed("mirrored", { packageName: SAMPLE_PACKAGE, version: "1.1.0" });
     const { namespace } = extension.spec;
-    const objects = sampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
+    const objects = buildSampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
     await grantInstaller(cluster.client, extension, objects);
     await world.apply(extension);
     await world.installed("mirrored", "1.1.0");

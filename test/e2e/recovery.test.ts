@@ -3,7 +3,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { SAMPLE_PACKAGE, sampleCatalog } from "../../pkg/devcluster/sample/sample.ts";
+import { buildSampleCatalog, SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { extensionNamed } from "../support/extensions.ts";
@@ -208,7 +208,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller upgrades an extension automatically when the tag of its catalog moves", async () => {
-    const files = sampleCatalog("quay.io");
+    const files = buildSampleCatalog("quay.io");
     const old = new Map([...files].map(([path, text]) => [path.replace("configs/", ""), oldestOnly(text)]));
     await world.pushCatalog("catalogs/moving", "latest", old);
     await world.serve("moving", "quay.io/catalogs/moving:latest", { priority: 1 });

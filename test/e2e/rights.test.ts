@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -39,7 +39,7 @@ describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
     await openShift.setVersion("4.18.3");
     await openShift.setProxy({ noProxy: ".svc" });
     await applyServingSecrets(cluster.client);
-    const [content, ...others] = await freePorts(1 + SERVERS.length);
+    const [content, ...others] = await findFreePorts(1 + SERVERS.length);
     ports = others;
     const served = ["--catalogs-server-addr", `127.0.0.1:${content}`, "--external-address", `localhost:${content}`];
     const flags = { catalogd: served, "operator-controller": ["--max-backoff", "2s"] };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
@@ -69,7 +69,7 @@ describeWithPrivateCluster("scenarios", (cluster) => {
     }
 
     test("operator-controller names an unreachable proxy", async () => {
-      const [port] = await freePorts(1);
+      const [port] = await findFreePorts(1);
       await restartBehind(`http://127.0.0.1:${port}`);
       await play(scenario("no-proxy"));
     });

@@ -4,7 +4,7 @@ import { renderCatalogBundle } from "../../pkg/authoring/render/renderBundle.ts"
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
 import { goJson } from "../../pkg/golang/json.ts";
-import { messageFault, type Outcome } from "./outcome.ts";
+import { findMessageFault, type Outcome } from "./outcome.ts";
 
 /** Classes of expected errors in a bundle. Other classes are mistakes in the program. */
 const EXPECTED: ReadonlySet<string> = new Set(["Error", "TerminalError"]);
@@ -13,7 +13,7 @@ const EXPECTED: ReadonlySet<string> = new Set(["Error", "TerminalError"]);
  * Renders the catalog blob of a bundle at every level and in both formats, and checks the result: a blob that reads
  * back unchanged, or a clear error.
  */
-export async function catalogOutcomeOf(files: BundleFiles): Promise<Outcome> {
+export async function checkCatalogCase(files: BundleFiles): Promise<Outcome> {
   try {
     const { meta } = renderCatalogBundle(files, ({ packageName, version }) => `registry.example/${packageName}:v${version}`);
     for (const level of MIGRATION_LEVELS) {
@@ -30,6 +30,6 @@ export async function catalogOutcomeOf(files: BundleFiles): Promise<Outcome> {
     const result = String(err).slice(0, 300);
     const name = err instanceof Error ? err.constructor.name : typeof err;
     if (!EXPECTED.has(name)) return { result, fault: `unexpected error (${name}): ${err instanceof Error ? err.stack : String(err)}` };
-    return { result, ...messageFault((err as Error).message) };
+    return { result, ...findMessageFault((err as Error).message) };
   }
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { catalogOutcomeOf } from "./catalogOutcome.ts";
+import { checkCatalogCase } from "./catalogOutcome.ts";
 import { fuzzCase } from "./fuzzCase.ts";
-import { type Outcome, outcomeOf } from "./outcome.ts";
+import { checkBundleCase, type Outcome } from "./outcome.ts";
 
 /** Input of the thread. */
 export interface FuzzTask {
@@ -25,7 +25,7 @@ for (let number = first; number < end; number += step) {
   report({ number, kind: "started" });
   const { files, options } = fuzzCase(bundles, seed, number);
   const before = process.threadCpuUsage();
-  const outcome = target === "catalog" ? await catalogOutcomeOf(files) : outcomeOf(files, options);
+  const outcome = target === "catalog" ? await checkCatalogCase(files) : checkBundleCase(files, options);
   const { user, system } = process.threadCpuUsage(before);
   report({ number, kind: "done", cpuSeconds: (user + system) / 1e6, ...outcome });
 }

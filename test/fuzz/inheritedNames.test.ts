@@ -4,8 +4,8 @@ import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
 import { orderMetaMembers } from "../../pkg/authoring/render/catalogObject.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { runQuery } from "../../pkg/catalogd/graphql/runQuery.ts";
-import { crdFindings } from "../../pkg/crdsafety/crdFindings.ts";
-import { objectFaults } from "../../pkg/crdsafety/objectFaults.ts";
+import { findCrdChanges } from "../../pkg/crdsafety/crdFindings.ts";
+import { findObjectFaults } from "../../pkg/crdsafety/objectFaults.ts";
 import { metaFrom, packageContentsFrom } from "../../pkg/fbc/content.ts";
 import { MetaDecoder } from "../../pkg/fbc/decode.ts";
 import { updateGraph } from "../../pkg/fbc/graph/updateGraph.ts";
@@ -19,7 +19,7 @@ import { replaceAt, valueAt } from "../../pkg/release/jsonPointer.ts";
 import { mergeFieldTrees } from "../../pkg/release/managedFields.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
-import { mergedConfig } from "../../pkg/render/configSources.ts";
+import { mergeConfig } from "../../pkg/render/configSources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compileSelector } from "../../pkg/resolve/labelSelector.ts";
 import { resolve } from "../../pkg/resolve/resolve.ts";
@@ -151,7 +151,7 @@ test("YAML, JSON, cleanObject, mergeFieldTrees and replaceAt keep members with a
   );
 });
 
-test("mergedConfig merges members with any names, and null removes them", () => {
+test("mergeConfig merges members with any names, and null removes them", () => {
   const source = (values: JsonObject, i: number) => ({
     source: { kind: "ConfigMap" as const, name: `s${i}` },
     object: { ...configMap({ data: { "values.yaml": JSON.stringify(values) } }), metadata: { name: `s${i}` } },
@@ -159,7 +159,7 @@ test("mergedConfig merges members with any names, and null removes them", () => 
   fc.assert(
     fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), names(WELL_FORMED), (one, other, removed) => {
       const nulls = Object.fromEntries(removed.map((name) => [name, null]));
-      const { config } = mergedConfig([source({ in: one, ...one }, 0), source({ in: other }, 1)], "ns", { in: nulls });
+      const { config } = mergeConfig([source({ in: one, ...one }, 0), source({ in: other }, 1)], "ns", { in: nulls });
       const left = Object.entries({ ...one, ...other }).filter(([name]) => !removed.includes(name));
       expect(json(config)).toBe(json({ ...one, in: Object.fromEntries(left) }));
     }),
@@ -189,20 +189,20 @@ function own(map: Record<string, string>, name: string): string | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined;
 }
 
-test("objectFaults checks schema properties with any names", () => {
+test("findObjectFaults checks schema properties with any names", () => {
   fc.assert(
     fc.property(names(), names(), (stated, given) => {
       const properties = Object.fromEntries(stated.map((name) => [name, { type: "string" }]));
       const schema = { type: "object", required: stated, properties };
       const object = Object.fromEntries(given.map((name) => [name, 7]));
-      const faults = objectFaults(schema, object, () => true);
+      const faults = findObjectFaults(schema, object, () => true);
       expect(faults.filter((fault) => fault.endsWith("is required"))).toHaveLength(stated.filter((name) => !given.includes(name)).length);
       expect(faults.filter((fault) => fault.endsWith("is no string"))).toHaveLength(stated.filter((name) => given.includes(name)).length);
     }),
   );
 });
 
-test("crdFindings reports removed properties with any names", () => {
+test("findCrdChanges reports removed properties with any names", () => {
   const crd = (properties: readonly string[]): JsonObject => {
     const schema = { type: "object", properties: Object.fromEntries(["always", ...properties].map((name) => [name, { type: "string" }])) };
     const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }];
@@ -211,7 +211,7 @@ test("crdFindings reports removed properties with any names", () => {
   fc.assert(
     fc.property(names(WELL_FORMED), names(WELL_FORMED), (before, after) => {
       const removed = before.filter((name) => !after.includes(name));
-      expect(crdFindings(crd(before), crd(after)).length > 0).toBe(removed.length > 0);
+      expect(findCrdChanges(crd(before), crd(after)).length > 0).toBe(removed.length > 0);
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { schemaAllows } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
+import { isAllowedBySchema } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
 import { readManifestObjects } from "../../pkg/bundle/load.ts";
 import { normalizeQuantity } from "../../pkg/golang/quantity.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
@@ -17,7 +17,7 @@ const LENGTH = 200_000;
 const READERS: readonly (readonly [what: string, read: (text: string) => unknown, start: string, unit: string, end: string])[] = [
   ["objects of a manifest", (text) => readManifestObjects("a.json", new TextEncoder().encode(text)), '{} {"a":', '1\\"_', "\n"],
   ["a quantity", normalizeQuantity, "", "1", "!"],
-  ["a path into a schema", (text) => schemaAllows({ type: "object" }, text), "a", ".[", "!"],
+  ["a path into a schema", (text) => isAllowedBySchema({ type: "object" }, text), "a", ".[", "!"],
   ["a label", toLabelValue, "a", "_.", "\n"],
   ["a line of a log", redactSecrets, "a", " eyJeyJ", "\n"],
   ["a line of a log that is one word", redactSecrets, "w-", "eyJ", "\n"],

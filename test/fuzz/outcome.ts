@@ -30,7 +30,7 @@ export interface Outcome {
  * Performs all steps of a reconcile before requests to the cluster, and checks the result. If the configuration is
  * invalid for the bundle, also tries others, to cover more code.
  */
-export function outcomeOf(files: BundleFiles, options: RenderOptions): Outcome {
+export function checkBundleCase(files: BundleFiles, options: RenderOptions): Outcome {
   let outcome = outcomeWith(files, options);
   for (const watchNamespace of [options.installNamespace, "watched"]) {
     if (outcome.fault !== undefined || !outcome.isMisconfigured) break;
@@ -74,11 +74,11 @@ function prepareAll(files: BundleFiles, options: RenderOptions): readonly KubeOb
 
 function faultOf(err: unknown): { fault?: string } {
   if (!(err instanceof ReconcileError)) return { fault: `unexpected error: ${err instanceof Error ? err.stack : String(err)}` };
-  return messageFault(err.message);
+  return findMessageFault(err.message);
 }
 
 /** Returns the fault of an error message. */
-export function messageFault(message: string): { fault?: string } {
+export function findMessageFault(message: string): { fault?: string } {
   const bytes = Buffer.byteLength(message);
   if (message === "") return { fault: "an error without text" };
   if (bytes > MAX_MESSAGE_BYTES) return { fault: `a message of ${bytes} bytes: ${message.slice(0, 200)}` };

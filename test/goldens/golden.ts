@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { messageOf, TerminalError } from "../../pkg/errors/errors.ts";
+import { getErrorMessage, TerminalError } from "../../pkg/errors/errors.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -19,6 +19,6 @@ export async function goldenText({ name, bundle, options }: GoldenRow): Promise<
     const objects = renderBundle(loadBundle(files), { installNamespace: NAMESPACE, ...options });
     return head + objects.map((object) => `---\n${toYaml(object)}`).join("");
   } catch (err) {
-    return `${head}---\n${toYaml({ error: messageOf(err), terminal: err instanceof TerminalError })}`;
+    return `${head}---\n${toYaml({ error: getErrorMessage(err), terminal: err instanceof TerminalError })}`;
   }
 }

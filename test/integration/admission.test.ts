@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { ownObjects } from "../support/audit.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
@@ -57,7 +57,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     const made: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace }, spec: { hard } };
     await cluster.client.apply(made, { fieldManager: "test", force: true });
     const used = "count/configmaps" in hard ? { "count/configmaps": "1" } : {};
-    await eventually(async () => expect((await cluster.client.get(refOf(made)))?.["status"]).toMatchObject({ hard, used }));
+    await eventually(async () => expect((await cluster.client.get(toObjectRef(made)))?.["status"]).toMatchObject({ hard, used }));
   }
 
   const raise = (namespace: string, hard: Record<string, string>): Promise<unknown> =>
@@ -222,6 +222,6 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
       details: [{ group: "apps", kind: "Deployment", namespace: "policed-system", name: "tiny" }],
     });
     expect(await ownObjects(cluster.client, "policed")).toEqual([]);
-    await goesOn("policed", () => cluster.client.delete(refOf(binding)));
+    await goesOn("policed", () => cluster.client.delete(toObjectRef(binding)));
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER, LABEL_BUNDLE_VERSION, LABEL_PACKAGE_NAME } from "../../pkg/api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { withoutBundleLabels } from "../../pkg/release/labels.ts";
@@ -55,7 +55,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
     return latest!;
   };
   const live = async (): Promise<KubeObject[]> => {
-    const found = await Promise.all((await deployed()).objects.map((object) => cluster.client.get(refOf(object))));
+    const found = await Promise.all((await deployed()).objects.map((object) => cluster.client.get(toObjectRef(object))));
     return found.flatMap((object) => object ?? []);
   };
   /** Formats an object and its labels, such as "ConfigMap x-system/a p 1.0.0". */

@@ -5,9 +5,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_BUNDLE_NAME, LABEL_BUNDLE_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { boundProblems, newProblem } from "../../pkg/api/problems.ts";
-import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
+import { renderTokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import type { UpgradeCheck } from "../../pkg/openshift/upgradeCheck.ts";
@@ -57,9 +57,9 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     for (const object of await objectsOf("config/namespace/namespace.yaml")) await apply(object);
   });
   afterEach(async () => {
-    for (const object of made.splice(0)) await cluster.client.delete(refOf(object));
+    for (const object of made.splice(0)) await cluster.client.delete(toObjectRef(object));
     const { items } = await cluster.client.list(SECRET, { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller" });
-    for (const secret of items) await cluster.client.delete(refOf(secret));
+    for (const secret of items) await cluster.client.delete(toObjectRef(secret));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -91,7 +91,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
   }
 
   const setStatus = (object: KubeObject, status: object): Promise<KubeObject> =>
-    cluster.client.patch(refOf(object), { status }, { type: "merge", subresource: "status" });
+    cluster.client.patch(toObjectRef(object), { status }, { type: "merge", subresource: "status" });
 
   describe("on a cluster other than OpenShift", () => {
     test("cluster-upgrade-check requires the target on a cluster other than OpenShift", async () => {
@@ -338,7 +338,7 @@ What to do:
         const token = join(folder, "token");
         await writeFile(token, await new ServiceAccountTokens(cluster.client).tokenFor(SYSTEM_NAMESPACE, name)());
         kubeconfig = join(folder, "kubeconfig");
-        await writeFile(kubeconfig, await tokenKubeconfig(cluster.kubeconfig, token));
+        await writeFile(kubeconfig, await renderTokenKubeconfig(cluster.kubeconfig, token));
       });
 
       const asChecker = (...args: string[]): Promise<Run> => run(["--kubeconfig", kubeconfig, ...args]);

@@ -9,7 +9,7 @@ import { parseFlags } from "../../cmd/operator-controller/flags.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
-import { parseServingSecret, servingSecretName } from "../../pkg/certificates/servingCertificate.ts";
+import { getServingSecretName, parseServingSecret } from "../../pkg/certificates/servingCertificate.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -333,7 +333,7 @@ describeWithCluster("config", (cluster) => {
         const found = (kind: string, name: string): KubeObject | undefined =>
           objects.find((object) => object.kind === kind && object.metadata.name === name);
         expect(found("Service", `${server}-service`)?.["spec"]).toMatchObject({ ports });
-        const place = servingSecretName(server as "catalogd", "olmv1-system");
+        const place = getServingSecretName(server as "catalogd", "olmv1-system");
         const secret = found("Secret", place.name);
         expect([secret?.["type"], secret?.["data"], parseServingSecret(secret, place)]).toEqual(["Opaque", undefined, { kind: "empty" }]);
         expect(found("ServiceMonitor", server)?.["spec"]).toMatchObject({

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { problemsIn } from "../../pkg/errors/errors.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
+import { getProblems } from "../../pkg/errors/errors.ts";
 import { Handovers, ObjectLocks } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { keepInstalled } from "../../pkg/operatorcontroller/reconcile/apply.ts";
@@ -98,7 +98,7 @@ class Installing {
       return "";
     } catch (err) {
       await keepInstalled(deps, phase, stepContext());
-      const [problem] = problemsIn(err);
+      const [problem] = getProblems(err);
       const message = problem?.type === "CRDUpgradeUnsafe" ? problem.message : (err as Error).message;
       return [message, ...(problem?.next === undefined ? [] : [problem.next])].join("; ");
     }
@@ -112,7 +112,7 @@ class Installing {
 
   /** Reads the live CRD. */
   async crd(): Promise<KubeObject> {
-    const found = await this.#cluster.client.get(refOf(widgets(this.ns, { v1: { spec: STRING } })));
+    const found = await this.#cluster.client.get(toObjectRef(widgets(this.ns, { v1: { spec: STRING } })));
     if (!found) throw new Error("the CRD does not exist");
     return found;
   }
@@ -142,7 +142,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     await it.widget("fine", "v1", { size: "123" });
     await it.widget("large", "v1", { size: "1234" });
     const live = await it.crd();
-    await cluster.client.delete(refOf(configMap("a", it.ns)));
+    await cluster.client.delete(toObjectRef(configMap("a", it.ns)));
     const changed = { type: "object", required: ["size"], properties: { size: { type: "string", maxLength: 3, pattern: "^[0-9]+$" } } };
     const refused = await it.apply("2", [widgets(it.ns, { v1: { spec: changed } }), configMap("b", it.ns)]);
     expect(refused).toBe(
@@ -154,8 +154,8 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     );
     expect(await it.apply("2", [widgets(it.ns, { v1: { spec: changed } }), configMap("b", it.ns)])).toBe(refused);
     expect((await it.crd()).metadata.resourceVersion).toBe(live.metadata.resourceVersion);
-    expect(await cluster.client.get(refOf(configMap("b", it.ns)))).toBeUndefined();
-    expect(await cluster.client.get(refOf(configMap("a", it.ns)))).toBeDefined();
+    expect(await cluster.client.get(toObjectRef(configMap("b", it.ns)))).toBeUndefined();
+    expect(await cluster.client.get(toObjectRef(configMap("a", it.ns)))).toBeDefined();
     expect(it.releases.state).toEqual(["v1 deployed"]);
   });
 
@@ -271,7 +271,11 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(refused).toContain(
         `objects of CRD "${crd}" may be stored in version v1alpha1: write every custom resource once (kubectl get ${crd} `,
       );
-      await cluster.client.patch(refOf(await it.crd()), { status: { storedVersions: ["v1"] } }, { type: "merge", subresource: "status" });
+      await cluster.client.patch(
+        toObjectRef(await it.crd()),
+        { status: { storedVersions: ["v1"] } },
+        { type: "merge", subresource: "status" },
+      );
       expect(await it.apply("3", [without(it.ns)])).toBe("");
     });
 

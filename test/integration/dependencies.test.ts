@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
 import { LABEL_DEPENDENCY } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { dependencyNames } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
+import { listDependencyNames } from "../../pkg/operatorcontroller/dependencies/dependencyExtensions.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { type CatalogWorld, packageFrom } from "../support/dependencyFixture.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -175,7 +175,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("verse", DONE);
     await world.extension("poet", of("poet", { dependencies: { policy: "Install" } }));
     await world.conditions("poet", DONE);
-    const [, name = ""] = dependencyNames("verse");
+    const [, name = ""] = listDependencyNames("verse");
     const made = await world.get(name);
     expect(made.spec.source.catalog).toMatchObject({ packageName: "verse", version: "1.0.0" });
     await cluster.client.patch({ ...made, name }, { metadata: { labels: { [LABEL_DEPENDENCY]: null } } }, { type: "merge" });
@@ -209,12 +209,12 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   test("policy Install reports when all names for the new extension are taken", async () => {
     await serve({ gist: { bundles: [{ name: "gist.v1.0.0", requires: ["pith 1.0.0"] }] }, pith: { bundles: ["pith.v1.0.0"] } });
-    for (const name of dependencyNames("pith")) await world.extension(name, { ...of("prose"), suspend: true });
+    for (const name of listDependencyNames("pith")) await world.extension(name, { ...of("prose"), suspend: true });
     await world.extension("gist", of("gist", { dependencies: { policy: "Install" } }));
     await world.conditions("gist", { Installed: "False/Failed", Progressing: "True/Retrying" });
     await world.expectProblem("gist", "ReconcileFailed", {
       message: 'cannot create a ClusterExtension for package "pith": other extensions use its names',
     });
-    for (const name of ["gist", ...dependencyNames("pith")]) await world.remove(name);
+    for (const name of ["gist", ...listDependencyNames("pith")]) await world.remove(name);
   });
 });

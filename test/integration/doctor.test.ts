@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { renderTokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import type { DoctorFinding } from "../../pkg/doctor/clusterSnapshot.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
@@ -22,7 +22,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     for (const program of ["catalogd", "operator-controller"] as const) {
       const replicas = await Replicas.start(cluster, program);
       programs.push(replicas);
-      const [port = 0] = await freePorts(1);
+      const [port = 0] = await findFreePorts(1);
       const flags = ["--serving-certificates=self-managed", `--metrics-bind-address=127.0.0.1:${port}`];
       if (program === "catalogd") flags.push(`--external-address=catalogd-service.${SYSTEM_NAMESPACE}.svc`);
       const replica = await replicas.add(program, flags);
@@ -82,7 +82,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
       const token = join(folder, "token");
       await writeFile(token, await new ServiceAccountTokens(cluster.client).tokenFor("readers", "nobody")());
       const kubeconfig = join(folder, "kubeconfig");
-      await writeFile(kubeconfig, await tokenKubeconfig(cluster.kubeconfig, token));
+      await writeFile(kubeconfig, await renderTokenKubeconfig(cluster.kubeconfig, token));
       const { code, out } = await runCli(["doctor", "--kubeconfig", kubeconfig], { width: 200 });
       expect([code, out]).toEqual([2, expect.stringMatching(/0 problems, .* checks? made, \d+ could not be made\n$/)]);
       expect(out).toContain("cannot check: clustercatalogs.olm.operatorframework.io is forbidden");

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
-import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { valueAt } from "../../pkg/release/jsonPointer.ts";
@@ -87,17 +87,19 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   test("an object of any kind is corrected when it is deleted or changed, with permissions by name only", async () => {
     const made = await sample.installed("kinds", "1.0.0");
     const rendered = sample.rendered("1.0.0", made.spec.namespace);
-    const objects = (await Promise.all(rendered.map((object) => cluster.client.get(refOf(object))))).flatMap((object) => object ?? []);
+    const objects = (await Promise.all(rendered.map((object) => cluster.client.get(toObjectRef(object))))).flatMap(
+      (object) => object ?? [],
+    );
     expect(objects.map(describeObject).sort()).toEqual(sample.wanted("1.0.0", made));
     const times: [string, number][] = [];
     for (const object of objects) {
-      const ref = refOf(object);
+      const ref = toObjectRef(object);
       await cluster.client.patch(ref, { metadata: { labels: { [LABEL_OWNER_NAME]: "somebody" } } }, { type: "merge" });
       const changed = await repaired(ref, (live) => expect(live?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("kinds"));
       times.push([`${ref.kind} changed`, changed]);
     }
     for (const object of objects) {
-      const ref = refOf(object);
+      const ref = toObjectRef(object);
       await cluster.client.delete(ref);
       const deleted = await repaired(ref, (live) => {
         expect(live).toBeDefined();
@@ -175,8 +177,8 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     });
     print([["with rights on whole kinds", await isPutBack(made)]]);
     const role = sample.rendered("1.0.0", made.spec.namespace).find(({ kind }) => kind === "ClusterRole")!;
-    await cluster.client.delete(refOf(role));
-    await repaired(refOf(role), (live) => expect(live).toBeDefined());
+    await cluster.client.delete(toObjectRef(role));
+    await repaired(toObjectRef(role), (live) => expect(live).toBeDefined());
   });
 
   test("a missing permission to watch is reported as a problem, and a comparison can be requested", async () => {

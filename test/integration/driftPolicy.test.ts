@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import { ObjectReconciler } from "../../pkg/operatorcontroller/apply/objectReconciler.ts";
 import { ObjectWatches } from "../../pkg/operatorcontroller/watches/objectWatches.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -53,9 +53,9 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       await new ObjectReconciler(parts.deps, parts.phase, parts.context).maintain();
       return parts;
     };
-    const live = (i = 0): Promise<KubeObject | undefined> => cluster.client.get(refOf(rendered[i]!));
+    const live = (i = 0): Promise<KubeObject | undefined> => cluster.client.get(toObjectRef(rendered[i]!));
     const edit = (body: object, fieldManager = "somebody", i = 0): Promise<KubeObject> =>
-      cluster.client.patch(refOf(rendered[i]!), body, { type: "merge", fieldManager });
+      cluster.client.patch(toObjectRef(rendered[i]!), body, { type: "merge", fieldManager });
     return { ...lone, rendered, releases, maintain, live, edit };
   }
 
@@ -131,7 +131,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const scoped = account.client.guardedBy(() => undefined);
     const apply = scoped.apply.bind(scoped);
     scoped.apply = async (object, options) => {
-      await interfere(refOf(rendered[0]!));
+      await interfere(toObjectRef(rendered[0]!));
       return apply(object, options);
     };
     await new ObjectReconciler(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
@@ -149,7 +149,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       configMap("b", namespace),
     ]);
     const edited = await edit({ data: { k: "theirs" } });
-    await cluster.client.delete(refOf(rendered[1]!));
+    await cluster.client.delete(toObjectRef(rendered[1]!));
     const { events, phase } = await maintain({ policy: "Warn" });
     const texts = `ConfigMap ${ns}/a was changed: data.k by "somebody", ConfigMap ${ns}/b was deleted`;
     expect(events.seen).toEqual([`Warning Drifted: objects of bundle "p.v1.0.0" drifted: ${texts}`]);
@@ -189,7 +189,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       annotations: {},
     });
     expect((await live())?.["spec"]).toMatchObject({ replicas: 3, minReadySeconds: 5 });
-    await cluster.client.delete(refOf(rendered[0]!));
+    await cluster.client.delete(toObjectRef(rendered[0]!));
     await maintain(drift);
     expect((await live())?.["spec"]).toMatchObject({ replicas: 2 });
   });
@@ -216,7 +216,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       const unwatched = (): string[] => watches.unwatched(x.metadata.name).map(({ ref }) => ref.name);
       await eventually(() => expect([watches.states.open, unwatched()]).toEqual([1, ["a"]]));
       const before = await live(1);
-      await cluster.client.delete(refOf(rendered[0]!));
+      await cluster.client.delete(toObjectRef(rendered[0]!));
       await maintain(1_059);
       expect(await live()).toBeUndefined();
       expect(parts.phase.report.problems.map(({ message }) => message).join()).toMatch(
@@ -272,6 +272,6 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects: [{ ...objects[0]!, metadata }] }));
     const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);
     await new ObjectReconciler(deps, phase, context).maintain();
-    expect(await cluster.client.get(refOf(objects[0]!))).toBeDefined();
+    expect(await cluster.client.get(toObjectRef(objects[0]!))).toBeDefined();
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
-import { refOf } from "../../pkg/api/k8s.ts";
+import { toObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -34,10 +34,10 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
       const x = await world.extension(name);
       const { namespace } = x.spec;
       await world.conditions(name, READY);
-      await cluster.client.patch(refOf(x), { spec }, { type: "merge" });
+      await cluster.client.patch(toObjectRef(x), { spec }, { type: "merge" });
       if (spec.suspend) await world.conditions(name, { Progressing: "False/Suspended" });
       const finalizers = [FINALIZER_UNINSTALL, finalizer, "example.com/theirs"];
-      await cluster.client.patch(refOf(x), { metadata: { finalizers } }, { type: "merge" });
+      await cluster.client.patch(toObjectRef(x), { metadata: { finalizers } }, { type: "merge" });
       await world.until(name, ({ metadata }) =>
         expect(metadata.finalizers?.toSorted()).toEqual(["example.com/theirs", FINALIZER_UNINSTALL]),
       );
@@ -46,8 +46,8 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
           `FinalizerRemoved: finalizer ${finalizer} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
         ]),
       );
-      await cluster.client.patch(refOf(x), { metadata: { finalizers: [FINALIZER_UNINSTALL] } }, { type: "merge" });
-      await cluster.client.delete(refOf(x));
+      await cluster.client.patch(toObjectRef(x), { metadata: { finalizers: [FINALIZER_UNINSTALL] } }, { type: "merge" });
+      await cluster.client.delete(toObjectRef(x));
       await world.gone(name);
       expect(await deployment(namespace)).toBeUndefined();
       expect(await world.releases(name)).toEqual([]);
@@ -58,18 +58,18 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     const x = await world.extension("waits");
     await world.conditions("waits", READY);
     const { finalizers = [] } = (await world.get("waits")).metadata;
-    await cluster.client.patch(refOf(x), { metadata: { finalizers: [...finalizers, "example.com/theirs"] } }, { type: "merge" });
-    await cluster.client.delete(refOf(x));
+    await cluster.client.patch(toObjectRef(x), { metadata: { finalizers: [...finalizers, "example.com/theirs"] } }, { type: "merge" });
+    await cluster.client.delete(toObjectRef(x));
     await world.expectProblem("waits", "FinalizersBlockDeletion", { details: ["example.com/theirs"] });
     expect(await deployment(x.spec.namespace)).toBeUndefined();
-    await cluster.client.patch(refOf(x), { metadata: { finalizers: [] } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(x), { metadata: { finalizers: [] } }, { type: "merge" });
     await world.gone("waits");
   });
 
   test("finalizers of the garbage collector are honoured when the deletion sets them: the objects stay", async () => {
     const x = await world.extension("left");
     await world.conditions("left", READY);
-    await cluster.client.delete(refOf(x), { propagationPolicy: "Orphan" });
+    await cluster.client.delete(toObjectRef(x), { propagationPolicy: "Orphan" });
     await eventually(async () => expect((await world.events("left")).join("\n")).toContain("Orphaned: deleted with --cascade=orphan"));
     expect(await deployment(x.spec.namespace)).toBeDefined();
     expect(await world.releases("left")).toEqual(["v1 deployed"]);

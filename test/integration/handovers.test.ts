@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -72,14 +72,14 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
   const uids = async (): Promise<Record<string, string | undefined>> =>
     Object.fromEntries(
       await Promise.all(
-        SHARED.map(async (object) => [object.metadata.name, (await cluster.client.get(refOf(object)))?.metadata.uid] as const),
+        SHARED.map(async (object) => [object.metadata.name, (await cluster.client.get(toObjectRef(object)))?.metadata.uid] as const),
       ),
     );
   /** Returns the extension whose labels each object has: exactly one. */
   async function owners(...objects: readonly KubeObject[]): Promise<(string | undefined)[]> {
     return Promise.all(
       objects.map(async (object) => {
-        const { labels = {}, ownerReferences = [] } = (await cluster.client.get(refOf(object)))?.metadata ?? {};
+        const { labels = {}, ownerReferences = [] } = (await cluster.client.get(toObjectRef(object)))?.metadata ?? {};
         const named = labels[LABEL_OWNER_NAME];
         expect(ownerReferences.map(({ name }) => name).filter((name) => name !== named)).toEqual([]);
         return named;
@@ -108,14 +108,14 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await arrived("second", "1.0.0");
     expect(await owners(RED, BLUE, THINGS)).toEqual(["second", "first", "first"]);
     expect(await uids()).toEqual(before);
-    expect(await cluster.client.get(refOf(thing))).toBeDefined();
+    expect(await cluster.client.get(toObjectRef(thing))).toBeDefined();
     expect([...(await eventsOf("first", "Pruned")), ...(await eventsOf("second", "Pruned"))]).toEqual([]);
     await eventually(async () =>
       expect(await eventsOf("second", "HandedOver")).toContain(
         'HandedOver: took over ClusterRole red from ClusterExtension "first", whose next release does not contain it',
       ),
     );
-    await cluster.client.delete(refOf(thing));
+    await cluster.client.delete(toObjectRef(thing));
     await removeAll("first", "second");
     expect(await owners(RED, BLUE, THINGS)).toEqual([undefined, undefined, undefined]);
   });
@@ -190,7 +190,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await move("taker", "4.0.0");
     await arrived("taker", "4.0.0");
     await eventually(async () => expect((await uids())["red"]).toBeUndefined(), { timeoutMs: 30_000 });
-    await cluster.client.delete(refOf(BLUE));
+    await cluster.client.delete(toObjectRef(BLUE));
     await removeAll("giver", "taker");
   });
 

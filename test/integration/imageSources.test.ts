@@ -1,10 +1,10 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { digestOf } from "../../pkg/oci/digest.ts";
+import { computeDigest } from "../../pkg/oci/digest.ts";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 import { pushImage, withPusher } from "../../pkg/oci/publish/push.ts";
-import { tarOf } from "../../pkg/oci/store/layerArchive.ts";
+import { createTar } from "../../pkg/oci/store/layerArchive.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
@@ -97,14 +97,14 @@ describeWithCluster("sources of images", (cluster) => {
 
   test("Docker's formats are pulled like OCI's, by tag and by digest", async () => {
     const name = cluster.name("docker/app");
-    const tar = await tarOf(files);
+    const tar = await createTar(files);
     const pushed = await withPusher(cluster.registry, name, async (pusher) => {
       const layer = await pusher.blob(tar, "application/vnd.docker.image.rootfs.diff.tar");
       const config = {
         architecture: "amd64",
         os: "linux",
         config: { Labels: { a: "b" } },
-        rootfs: { type: "layers", diff_ids: [digestOf(tar)] },
+        rootfs: { type: "layers", diff_ids: [computeDigest(tar)] },
       };
       const described = await pusher.blob(Buffer.from(JSON.stringify(config)), "application/vnd.docker.container.image.v1+json");
       const manifest = { schemaVersion: 2, mediaType: MediaType.dockerManifest, config: described, layers: [layer] };

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { Controller } from "../../pkg/controller/controller.ts";
-import { Informer, type InformerOptions, keyOf, type ListerWatcher } from "../../pkg/controller/informer.ts";
+import { getStoreKey, Informer, type InformerOptions, type ListerWatcher } from "../../pkg/controller/informer.ts";
 import { WorkQueue } from "../../pkg/controller/workQueue.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
@@ -76,7 +76,7 @@ describeWithCluster("an informer on the API server", (cluster) => {
     const { informer, log } = follow(cluster.client, { namespace });
     const queue = new WorkQueue({ baseDelayMs: 10 });
     informer.onEvent(({ type, object }) => {
-      if (type !== "delete") queue.add(keyOf(object));
+      if (type !== "delete") queue.add(getStoreKey(object));
     });
     const reconcile = async (key: string): Promise<undefined> => {
       const [ns = "", name = ""] = key.split("/");

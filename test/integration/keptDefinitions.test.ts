@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -43,7 +43,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await move(name, "2.0.0");
     await world.until(name, ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
   };
-  const definition = (): Promise<KubeObject | undefined> => cluster.client.get(refOf(THINGS));
+  const definition = (): Promise<KubeObject | undefined> => cluster.client.get(toObjectRef(THINGS));
   const request = (name: string): Promise<KubeObject> =>
     patch(name, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: new Date().toISOString() } } });
   const isForgotten = (name: string): Promise<void> => world.until(name, ({ status }) => expect(status?.keptCRDs).toBeUndefined());
@@ -56,7 +56,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await request("later");
     await world.until("later", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));
     expect(await definition()).toBeDefined();
-    await cluster.client.delete(refOf(THING));
+    await cluster.client.delete(toObjectRef(THING));
     await request("later");
     await isForgotten("later");
     await eventually(async () => expect(await definition()).toBeUndefined()); // its finalizer takes a moment
@@ -74,7 +74,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await patch("deleting", { spec: { uninstall: { crdPolicy: "Delete" } } });
     await request("deleting");
     await world.until("deleting", ({ status }) => expect(status?.lastHandledReconcileAt).toBeDefined());
-    expect(await cluster.client.get(refOf(THING))).toBeDefined();
+    expect(await cluster.client.get(toObjectRef(THING))).toBeDefined();
     await world.remove("deleting");
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
@@ -86,7 +86,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     expect((await world.events("leaving")).filter((text) => text.startsWith("Kept: ")).length).toBeGreaterThan(0);
     await start("adopting");
     expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("adopting");
-    await cluster.client.delete(refOf(THING));
+    await cluster.client.delete(toObjectRef(THING));
     await world.remove("adopting");
     await eventually(async () => expect(await definition()).toBeUndefined());
   });
@@ -101,18 +101,18 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await move("giving", "1.0.0");
     expect((await definition())?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("giving");
     await isForgotten("taking");
-    expect(await cluster.client.get(refOf(THING))).toBeDefined();
+    expect(await cluster.client.get(toObjectRef(THING))).toBeDefined();
     await move("giving", "2.0.0");
     await move("giving", "1.0.0");
     await isForgotten("giving");
-    await cluster.client.delete(refOf(THING));
+    await cluster.client.delete(toObjectRef(THING));
     await world.remove("giving");
     await world.remove("taking");
   });
 
   test("a kept definition that can no longer be read or deleted blocks neither upgrade nor uninstall", async () => {
     await keeping("denied");
-    await cluster.client.delete(refOf(THING));
+    await cluster.client.delete(toObjectRef(THING));
     const others = { apiGroups: ["", "apps", "kept.example.com"], resources: ["*"], verbs: ["*"] };
     const account = async (verbs: string[]): Promise<unknown> =>
       (await serviceAccount(cluster.client, "denied-system", "denied-installer", [others])).grant([
@@ -132,6 +132,6 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await world.conditions("denied", DONE);
     await world.remove("denied");
     expect(await definition()).toBeDefined();
-    await cluster.client.delete(refOf(THINGS));
+    await cluster.client.delete(toObjectRef(THINGS));
   });
 });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { refOf } from "../../pkg/api/k8s.ts";
+import { toObjectRef } from "../../pkg/api/k8s.ts";
 import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -38,7 +38,7 @@ describeWithData("real data", (data) =>
     async function driftIsRepaired({ namespace, versions }: RealOperator): Promise<void> {
       const object = versions.at(-1)?.objects.find(({ kind }) => kind === "Deployment" || kind === "ConfigMap" || kind === "Service");
       if (!object) return;
-      const ref = { ...refOf(object), namespace };
+      const ref = { ...toObjectRef(object), namespace };
       const before = await cluster.client.get(ref);
       await cluster.client.delete(ref);
       await eventually(

@@ -9,8 +9,8 @@ import { request } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
-import { registryConfig } from "../../pkg/devcluster/flags.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { renderRegistryConfig } from "../../pkg/devcluster/flags.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { clusterAvailable } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";
@@ -27,10 +27,10 @@ const wrong = { username: "user", password: "guess" };
 /** Runs the real registry with an `auth` section, and creates a credentials file for it. */
 async function startRegistry(dir: string, auth: string): Promise<{ host: string; authFile: string; component: Component }> {
   const binaries = await findBinaries(() => undefined);
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const host = `127.0.0.1:${port}`;
   await mkdir(join(dir, "registry"), { recursive: true });
-  await writeFile(join(dir, "config.yaml"), `${registryConfig({ dataDir: dir, ports: { registry: port } })}auth:\n${auth}`);
+  await writeFile(join(dir, "config.yaml"), `${renderRegistryConfig({ dataDir: dir, ports: { registry: port } })}auth:\n${auth}`);
   const component = Component.start({
     name: "registry",
     binary: binaries.registry,

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { LABEL_BUNDLE_NAME } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { takeOver } from "../../pkg/operatorcontroller/apply/handovers.ts";
@@ -28,17 +28,17 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), configMap("b", ns, { k: "v" })]);
     const pass = async (): Promise<string[]> => {
       const applier = new Applier(account.client, log, signal);
-      await applier.apply(objects, await applier.read(objects.map(refOf)));
+      await applier.apply(objects, await applier.read(objects.map(toObjectRef)));
       return applier.actions.map(({ verb, ref }) => `${verb} ${ref.name}`).sort();
     };
     expect(await pass()).toEqual(["created a", "created b"]);
     expect(await pass()).toEqual(["unchanged a", "unchanged b"]);
-    await cluster.client.patch(refOf(objects[0]!), { data: { k: "other", theirs: "stays" } }, { type: "merge" });
-    await cluster.client.delete(refOf(objects[1]!));
+    await cluster.client.patch(toObjectRef(objects[0]!), { data: { k: "other", theirs: "stays" } }, { type: "merge" });
+    await cluster.client.delete(toObjectRef(objects[1]!));
     expect(await pass()).toEqual(["created b", "updated a"]);
-    expect((await cluster.client.get(refOf(objects[0]!)))?.["data"]).toEqual({ k: "v", theirs: "stays" });
+    expect((await cluster.client.get(toObjectRef(objects[0]!)))?.["data"]).toEqual({ k: "v", theirs: "stays" });
     const applier = new Applier(account.client, log, signal);
-    await applier.remove([...(await applier.read(objects.map(refOf))).values()]);
+    await applier.remove([...(await applier.read(objects.map(toObjectRef))).values()]);
     expect(verbsOf(applier)).toEqual(["deleted ConfigMap", "deleted ConfigMap"]);
     expect(await liveKinds(cluster, objects)).toEqual([]);
   });
@@ -52,10 +52,10 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const object = configMap("a", ns, { k: "v" });
     await cluster.client.create({ ...object, metadata: { ...object.metadata, ...marks } }, { fieldManager: GO_FIELD_MANAGER });
     const applier = new Applier(account.client, log, signal);
-    const live = await applier.read([refOf(object)]);
+    const live = await applier.read([toObjectRef(object)]);
     await takeOver(account.client, [...live.values()], x.metadata.uid ?? "", signal);
-    await applier.apply(preparedFor(x, [object]), await applier.read([refOf(object)]));
-    expect((await cluster.client.get(refOf(object)))?.metadata).toMatchObject(marks);
+    await applier.apply(preparedFor(x, [object]), await applier.read([toObjectRef(object)]));
+    expect((await cluster.client.get(toObjectRef(object)))?.metadata).toMatchObject(marks);
   });
 
   test("a dry run reports all errors at once without writes; a binding to a role of the same release is not an error", async () => {
@@ -113,7 +113,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     });
     const pass = async (objects: KubeObject[]): Promise<string[]> => {
       const applier = new Applier(account.client, log, signal);
-      const live = await applier.read(objects.map(refOf));
+      const live = await applier.read(objects.map(toObjectRef));
       const dryRun = new DryRun(account.client, signal);
       const refusal = dryRun.toError((await dryRun.run(objects)).failures, objects);
       if (refusal) throw refusal;
@@ -123,30 +123,30 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await pass(preparedFor(x, [labelled("Deployment", "a"), binding("view"), labelled("StatefulSet", "a")]));
     const recreated = ["recreated Deployment", "recreated RoleBinding"];
     expect(await pass(preparedFor(x, [labelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
-    expect((await cluster.client.get(refOf(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
+    expect((await cluster.client.get(toObjectRef(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
     await expect(pass(preparedFor(x, [labelled("StatefulSet", "b")]))).rejects.toMatchObject({
       message: expect.stringMatching(/^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: /),
       problems: [expect.objectContaining({ type: "ObjectRejected", next: expect.stringContaining("because data could be lost") })],
     });
-    await cluster.client.patch(refOf(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
     await expect(pass(preparedFor(x, [binding("view")]))).rejects.toMatchObject({
       problems: [expect.objectContaining({ next: expect.stringContaining("because it is not marked as an object of this extension") })],
     });
     const broken = labelled("Deployment", "c");
     (broken["spec"] as { replicas: number }).replicas = -1;
     await expect(pass(preparedFor(x, [broken]))).rejects.toThrow(/replicas/);
-    expect((await cluster.client.get(refOf(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });
+    expect((await cluster.client.get(toObjectRef(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });
   });
 
   test("an apply does not change an object that was recreated after the read", async () => {
     const { ns, account } = await loneExtension(cluster);
     const first = await cluster.client.create(configMap("a", ns, { whose: "ours" }));
-    await cluster.client.delete(refOf(first));
+    await cluster.client.delete(toObjectRef(first));
     await cluster.client.create(configMap("a", ns, { whose: "theirs" }));
     const applier = new Applier(account.client, log, signal);
     await applier.remove([first]);
     expect(verbsOf(applier)).toEqual(["absent ConfigMap"]);
-    expect((await cluster.client.get(refOf(first)))?.["data"]).toEqual({ whose: "theirs" });
+    expect((await cluster.client.get(toObjectRef(first)))?.["data"]).toEqual({ whose: "theirs" });
   });
 
   test("drift correction restores the objects of served kinds, and reports the other kinds", async () => {
@@ -177,7 +177,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const { deps, phase, events, context } = passOver(cluster.client, x, account.client, releases);
     await new ObjectReconciler(deps, phase, context).maintain();
     expect(releases.state).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
-    await cluster.client.delete(refOf(objects[0]!));
+    await cluster.client.delete(toObjectRef(objects[0]!));
     await new ObjectReconciler(deps, phase, context).maintain();
     expect([await liveKinds(cluster, objects), events.seen.length]).toEqual([[], 2]);
     deps.driftIntervalMs = 0;
@@ -227,8 +227,8 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       expect(String(probe)).toContain("not today");
     });
     return async () => {
-      await cluster.client.delete(refOf(binding));
-      await cluster.client.delete(refOf(policy));
+      await cluster.client.delete(toObjectRef(binding));
+      await cluster.client.delete(toObjectRef(policy));
       await eventually(() => cluster.client.create(configMap(cluster.name("probe"), ns)));
     };
   }
@@ -299,7 +299,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await pass("d1");
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d1" });
     await eventually(async () => {
-      const live = await cluster.client.get(refOf(workload));
+      const live = await cluster.client.get(toObjectRef(workload));
       const conditions = [
         expect.objectContaining({ reason: "MinimumReplicasAvailable" }),
         expect.objectContaining({ reason: "NewReplicaSetAvailable" }),

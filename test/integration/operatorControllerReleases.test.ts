@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
 import { writeFinalizers } from "../../pkg/operatorcontroller/reconcile/finalizers.ts";
-import { extensionStatusWriter } from "../../pkg/operatorcontroller/reconcile/statusEvents.ts";
+import { createExtensionStatusWriter } from "../../pkg/operatorcontroller/reconcile/statusEvents.ts";
 import { newReleaseHistory, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { ANNOTATION_INCOMPLETE } from "../../pkg/release/storage/decode.ts";
@@ -73,7 +73,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     expect(index?.metadata.labels).toMatchObject({ owner: "operator-controller", name: x.metadata.name, type: "index" });
     for (const version of [1, 2, 3]) await store.remove(x.metadata.name, version);
     expect(await store.history(ownerOf(x))).toEqual(newReleaseHistory());
-    await cluster.client.delete(refOf(x));
+    await cluster.client.delete(toObjectRef(x));
   });
 
   test("a revision is unique: a second writer gets an error and changes nothing", async () => {
@@ -86,7 +86,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     expect((await store.history(ownerOf(x))).current).toEqual([mine]);
     await store.remove(x.metadata.name, 1);
     await expect(store.update(mine, ownerOf(x))).rejects.toThrow(/v1 no longer exists in namespace/);
-    await cluster.client.delete(refOf(x));
+    await cluster.client.delete(toObjectRef(x));
   });
 
   test("a reader sees either the old or the new release while a large one is written, without leftover Secrets", async () => {
@@ -114,7 +114,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     expect(chunks.map(({ metadata }) => metadata.name).sort()).toEqual(chunkNames(index!));
     await store.remove(x.metadata.name, 1);
     expect(await secretsOf(x)).toEqual([]);
-    await cluster.client.delete(refOf(x));
+    await cluster.client.delete(toObjectRef(x));
   });
 
   test("an incomplete record is distinguished from one that has lost a chunk", async () => {
@@ -146,7 +146,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
       ]);
       await store.remove(x.metadata.name, 3);
     }
-    await cluster.client.delete(refOf(x));
+    await cluster.client.delete(toObjectRef(x));
   });
 
   test("a large record has the mark of an incomplete one only until its chunks are stored", async () => {
@@ -155,7 +155,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     const [index] = (await secretsOf(x)).filter(({ metadata }) => metadata.labels?.["type"] === "index");
     expect(index?.metadata.annotations).toBeUndefined();
     await store.remove(x.metadata.name, 1);
-    await cluster.client.delete(refOf(x));
+    await cluster.client.delete(toObjectRef(x));
   });
 
   test("an extension ignores the releases of an earlier extension with its name; it adopts orphaned ones and labels them at the next write", async () => {
@@ -168,29 +168,29 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     expect([taken.current.length, taken.orphaned]).toEqual([1, true]);
     await store.update(release(x, 4, "superseded", { objects: ["a"] }), ownerOf(x));
     expect((await store.history(ownerOf(x))).orphaned).toBe(false);
-    for (const object of [x, earlier]) await cluster.client.delete(refOf(object));
+    for (const object of [x, earlier]) await cluster.client.delete(toObjectRef(object));
   });
 
   test("neither status nor finalizers are written to an extension that was recreated under its name", async () => {
     const first = await extension();
     const { name } = first.metadata;
-    const statuses = extensionStatusWriter(cluster.client, new RecordedEvents());
+    const statuses = createExtensionStatusWriter(cluster.client, new RecordedEvents());
     const status = {
       conditions: [
         { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
       ],
     };
     expect(await statuses.write(first, status, log)).toMatchObject({ kind: "written" });
-    await cluster.client.delete(refOf(first));
+    await cluster.client.delete(toObjectRef(first));
     expect(await statuses.write(first, status, log)).toEqual({ kind: "replaced" });
     expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("gone");
     const { apiVersion, kind, spec } = first;
     const second = await cluster.client.create({ apiVersion, kind, metadata: { name }, spec });
     expect(await statuses.write(first, status, log)).toEqual({ kind: "replaced" });
     expect(await writeFinalizers(cluster.client, first, ["example.com/f"], signal)).toBe("changed");
-    const live = await cluster.client.get<ClusterExtension>(refOf(second));
+    const live = await cluster.client.get<ClusterExtension>(toObjectRef(second));
     expect([live?.status, live?.metadata.finalizers]).toEqual([undefined, undefined]);
-    await cluster.client.delete(refOf(second));
+    await cluster.client.delete(toObjectRef(second));
   });
 
   test("a bundle name that the status does not accept only removes the install section", async () => {
@@ -199,10 +199,10 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
       { type: "Installed", status: "True" as const, reason: "Succeeded", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
     ];
     const install = { bundle: { name: "Not_A_Subdomain", version: "1.0.0" } };
-    expect(await extensionStatusWriter(cluster.client, new RecordedEvents()).write(x, { conditions, install }, log)).toMatchObject({
+    expect(await createExtensionStatusWriter(cluster.client, new RecordedEvents()).write(x, { conditions, install }, log)).toMatchObject({
       kind: "written",
     });
-    expect((await cluster.client.get<ClusterExtension>(refOf(x)))?.status).toEqual({ conditions });
-    await cluster.client.delete(refOf(x));
+    expect((await cluster.client.get<ClusterExtension>(toObjectRef(x)))?.status).toEqual({ conditions });
+    await cluster.client.delete(toObjectRef(x));
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { removeCrds } from "../../pkg/operatorcontroller/apply/keptCrds.ts";
@@ -25,7 +25,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   beforeAll(() => cluster.installCrds());
 
   const hold = (object: KubeObject, finalizers: string[]): Promise<KubeObject> =>
-    cluster.client.patch(refOf(object), { metadata: { finalizers } }, { type: "merge" });
+    cluster.client.patch(toObjectRef(object), { metadata: { finalizers } }, { type: "merge" });
 
   const bundle = (ns: string, group: string): KubeObject[] => [
     thingDefinition(group),
@@ -70,7 +70,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     await applier.apply(objects, new Map());
     const of = (kind: string): KubeObject => objects.find((object) => object.kind === kind)!;
     onTestFinished(async () => {
-      for (const object of [...objects, x]) await cluster.client.delete(refOf(object));
+      for (const object of [...objects, x]) await cluster.client.delete(toObjectRef(object));
     });
     return {
       x,
@@ -79,7 +79,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       of,
       pass: async () => {
         const one = new Applier(account.client, log, signal);
-        const progress = await new Uninstaller(account.client, one, x, signal).run(objects.map(refOf));
+        const progress = await new Uninstaller(account.client, one, x, signal).run(objects.map(toObjectRef));
         return { ...progress, did: verbsOf(one) };
       },
       thing: (finalizers = []) =>
@@ -136,11 +136,11 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     // As the Go operator-controller writes it: the garbage collector would delete it with its extension.
     const { name, uid = "" } = set.x.metadata;
     const ownerReferences = [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid, controller: true, blockOwnerDeletion: true }];
-    await cluster.client.patch(refOf(definition), { metadata: { ownerReferences } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(definition), { metadata: { ownerReferences } }, { type: "merge" });
     const { kept } = await uninstalled(set);
     expect(kept.map(({ text }) => text)).toEqual([`${describeObject(definition)}: ${reason}`]);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
-    expect((await cluster.client.get(refOf(definition)))?.metadata.ownerReferences).toBeUndefined();
+    expect((await cluster.client.get(toObjectRef(definition)))?.metadata.ownerReferences).toBeUndefined();
     expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
   });
 
@@ -196,7 +196,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   const crdSpec = (set: Installed, spec: object): Promise<KubeObject> =>
-    cluster.client.patch(refOf(set.of("CustomResourceDefinition")), { spec }, { type: "merge" });
+    cluster.client.patch(toObjectRef(set.of("CustomResourceDefinition")), { spec }, { type: "merge" });
   const versions = (set: Installed): { name: string; served: boolean }[] =>
     (set.of("CustomResourceDefinition")["spec"] as { versions: { name: string; served: boolean }[] }).versions;
   /** Returns the kept definitions and their reasons after all other objects are deleted. */
@@ -220,7 +220,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   test("uninstall keeps a definition when its custom resources are still being deleted", async () => {
     const set = await installed();
     const thing = await set.thing([HOLD]);
-    await cluster.client.delete(refOf(thing));
+    await cluster.client.delete(toObjectRef(thing));
     expect(await keptAfter(set)).toEqual(["custom resources of it exist"]);
     await hold(thing, []);
   });
@@ -237,13 +237,15 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const applier = new Applier(account.client, log, signal);
     await applier.apply(objects, new Map());
     onTestFinished(async () => {
-      for (const object of [other, ...objects, x]) await cluster.client.delete(refOf(object));
+      for (const object of [other, ...objects, x]) await cluster.client.delete(toObjectRef(object));
     });
     await eventually(async () => {
-      const { conditions = [] } = ((await cluster.client.get(refOf(objects[0]!)))?.["status"] ?? {}) as { conditions?: { type: string }[] };
+      const { conditions = [] } = ((await cluster.client.get(toObjectRef(objects[0]!)))?.["status"] ?? {}) as {
+        conditions?: { type: string }[];
+      };
       expect(conditions.map(({ type }) => type)).toContain("NamesAccepted");
     });
-    const { kept } = await new Uninstaller(account.client, applier, x, signal).run(objects.map(refOf));
+    const { kept } = await new Uninstaller(account.client, applier, x, signal).run(objects.map(toObjectRef));
     expect(kept.map(({ text }) => text)).toEqual([
       `${describeObject(objects[0]!)}: it counts as in use because the API server has not accepted its names`,
     ]);
@@ -252,7 +254,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
 
   test("uninstall checks a definition again when it changes between check and delete, and keeps it when it is in use by then", async () => {
     const set = await installed();
-    const crd = (await cluster.client.get(refOf(set.of("CustomResourceDefinition"))))!;
+    const crd = (await cluster.client.get(toObjectRef(set.of("CustomResourceDefinition"))))!;
     await eventually(() => cluster.client.list({ apiVersion: `${set.x.metadata.name}.example.com/v1`, kind: "Thing" }));
     let lists = 0;
     const client: Pick<Client, "get" | "list" | "raw"> = {
@@ -262,7 +264,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
         const found = await set.account.client.list(gvk, options);
         if (lists++ === 0) {
           await set.thing();
-          await cluster.client.patch(refOf(crd), { metadata: { annotations: { touched: "yes" } } }, { type: "merge" });
+          await cluster.client.patch(toObjectRef(crd), { metadata: { annotations: { touched: "yes" } } }, { type: "merge" });
         }
         return found as never;
       },
@@ -295,7 +297,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   test("uninstall does not delete an object with a new owner", async () => {
     const set = await installed();
     const settings = set.of("ConfigMap");
-    await cluster.client.delete(refOf(settings));
+    await cluster.client.delete(toObjectRef(settings));
     await cluster.client.create(configMap("settings", set.x.metadata.name, { whose: "theirs" }));
     await uninstalled(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["ConfigMap"]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
@@ -157,7 +157,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       before: (ns) => fill(ns, values("canary-1")),
     });
     await world.conditions("sourced", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
-    await cluster.client.patch(refOf(x), { spec: { suspend: true } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(x), { spec: { suspend: true } }, { type: "merge" });
     await world.conditions("sourced", { Progressing: "False/Suspended" });
     await fill(x.spec.namespace, values("canary-2"));
     const mask = '"(from spec.config.valuesFrom)"';
@@ -205,7 +205,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace: "new-system" }, spec: { hard } };
     await cluster.client.create(quota);
     await eventually(async () =>
-      expect((await cluster.client.get(refOf(quota)))?.["status"]).toMatchObject({ used: { "count/configmaps": "1" } }),
+      expect((await cluster.client.get(toObjectRef(quota)))?.["status"]).toMatchObject({ used: { "count/configmaps": "1" } }),
     );
     expect((await json(extension)).findings).toEqual([
       {
@@ -213,7 +213,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
         text: expect.stringMatching(/^ResourceQuota new-system\/small does not allow all new objects: .*requested: count\/configmaps=2,/),
       },
     ]);
-    await cluster.client.delete(refOf(quota));
+    await cluster.client.delete(toObjectRef(quota));
     await cluster.client.create({ ...configMap("new", "mine"), metadata: { name: "new", namespace: "new-system" } });
     const taken = await json(extension);
     expect(taken.findings).toEqual([

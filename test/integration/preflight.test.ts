@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtensionSpec } from "../../pkg/api/clusterExtension.ts";
-import { type JsonObject, type KubeObject, refOf } from "../../pkg/api/k8s.ts";
-import { messageOf, problemsIn } from "../../pkg/errors/errors.ts";
+import { type JsonObject, type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
+import { getErrorMessage, getProblems } from "../../pkg/errors/errors.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/preflight.ts";
@@ -118,7 +118,7 @@ describeWithCluster("preflight", (cluster) => {
     const quota: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace: ns }, spec: { hard } };
     await cluster.client.create(quota);
     const used = "count/configmaps" in hard ? { "count/configmaps": "1" } : {};
-    await eventually(async () => expect((await cluster.client.get(refOf(quota)))?.["status"]).toMatchObject({ hard, used }));
+    await eventually(async () => expect((await cluster.client.get(toObjectRef(quota)))?.["status"]).toMatchObject({ hard, used }));
   }
 
   const SCENARIOS: readonly [name: string, scenario: (ns: string) => Scenario][] = [
@@ -352,8 +352,8 @@ describeWithCluster("preflight", (cluster) => {
         return;
       }
       expect(stopped.findings.length).toBeGreaterThan(0);
-      const problems = problemsIn(error);
-      const texts = [messageOf(error), ...problems.flatMap(({ message, next = "" }) => [message, next])].join("\n");
+      const problems = getProblems(error);
+      const texts = [getErrorMessage(error), ...problems.flatMap(({ message, next = "" }) => [message, next])].join("\n");
       for (const finding of stopped.findings.filter(({ kind }) => kind === first.kind)) expect(texts).toContain(finding.message);
       expect(texts).toContain(first.next ?? "");
       if (scenario.problem) expect(first.problems[0]).toMatchObject(scenario.problem);

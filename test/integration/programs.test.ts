@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
-import { registryConfig } from "../../pkg/devcluster/flags.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { renderRegistryConfig } from "../../pkg/devcluster/flags.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
@@ -43,7 +43,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), "olmv1-programs-"));
-    const [open = 0, closed = 0] = await freePorts(2);
+    const [open = 0, closed = 0] = await findFreePorts(2);
     await startRegistries(open, closed);
     const target = { host: `127.0.0.1:${open}`, insecure: true };
     const images = {
@@ -86,7 +86,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
       ["closed", closed, secured],
     ] as const) {
       const config = join(dir, `${name}.yaml`);
-      await writeFile(config, registryConfig({ dataDir: dir, ports: { registry: port } }) + more);
+      await writeFile(config, renderRegistryConfig({ dataDir: dir, ports: { registry: port } }) + more);
       const registry = Component.start({
         name: "registry",
         binary: binaries.registry,

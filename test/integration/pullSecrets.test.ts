@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { PullSecrets, type PullSecretsOptions, pullSecretStates } from "../../pkg/controller/pullSecrets.ts";
+import { createPullSecretGauge, PullSecrets, type PullSecretsOptions } from "../../pkg/controller/pullSecrets.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
@@ -71,7 +71,7 @@ describeWithCluster("pull secrets", (cluster) => {
       globalSecret: { namespace: elsewhere, name: "global" },
       serviceAccount: { namespace, name: "puller" },
       log: createLogger({ component: "test", level: "debug", destination: { write: (line) => logged.push(line) } }),
-      states: pullSecretStates(metrics),
+      states: createPullSecretGauge(metrics),
       ...options,
     });
     secrets.onChange(() => changes++);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { digestOf } from "../../pkg/oci/digest.ts";
+import { computeDigest } from "../../pkg/oci/digest.ts";
 import { copyImage } from "../../pkg/oci/publish/copyImage.ts";
 import type { BlobBytes } from "../../pkg/oci/store/imageStore.ts";
 import { ClosedRegistry } from "../support/closedRegistry.ts";
@@ -17,7 +17,7 @@ describeWithCluster("pushing to a real registry", (cluster) => {
   test("a large blob is pushed completely, and mounted from one repository into another", async () => {
     const name = cluster.name("push");
     const bytes = randomBytes(5_000_000);
-    const blob = { mediaType: "application/octet-stream", digest: digestOf(bytes), size: bytes.byteLength };
+    const blob = { mediaType: "application/octet-stream", digest: computeDigest(bytes), size: bytes.byteLength };
     const open: BlobBytes = async function* (offset) {
       for (let at = offset; at < bytes.byteLength; at += 65_536) yield await Promise.resolve(bytes.subarray(at, at + 65_536));
     };

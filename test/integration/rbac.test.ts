@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
-import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { isForbidden, KubeError } from "../../pkg/kube/errors.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
@@ -62,7 +62,7 @@ class Extension {
 
   async remove(): Promise<void> {
     const all = [...this.versions[0], ...this.versions[1], this.object];
-    for (const object of sortForUninstall(all)) await this.cluster.client.delete(refOf(object));
+    for (const object of sortForUninstall(all)) await this.cluster.client.delete(toObjectRef(object));
   }
 
   #objectsOf(version: string): KubeObject[] {
@@ -109,13 +109,13 @@ const nameOf = ({ scope, grant: { group, resource, name, verb } }: SingleRight):
 function requestsOn(client: Client, object: KubeObject): Record<string, () => Promise<unknown>> {
   const selection = { namespace: object.metadata.namespace, fieldSelector: `metadata.name=${object.metadata.name}` };
   return {
-    get: () => client.get(refOf(object)),
+    get: () => client.get(toObjectRef(object)),
     list: () => client.list(object, selection),
     watch: async () => {
       for await (const _ of client.watch(object, { ...selection, resourceVersion: "0", timeoutSeconds: 1 })) break;
     },
     apply: () => client.apply(relabelled(object), { ...APPLY, dryRun: true }),
-    delete: () => client.delete(refOf(object), { dryRun: true }),
+    delete: () => client.delete(toObjectRef(object), { dryRun: true }),
   };
 }
 
@@ -145,7 +145,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     extensions.push(extension);
     return extension;
   };
-  const exists = async (object: KubeObject): Promise<boolean> => (await cluster.client.get(refOf(object))) !== undefined;
+  const exists = async (object: KubeObject): Promise<boolean> => (await cluster.client.get(toObjectRef(object))) !== undefined;
 
   beforeAll(() => cluster.installCrds());
   afterAll(async () => {
@@ -167,7 +167,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
       const known = findKnownResource(object);
       return (
         known?.resource === resource &&
-        groupOf(object.apiVersion) === group &&
+        getGroup(object.apiVersion) === group &&
         object.metadata.name === name &&
         (object.metadata.namespace ?? "") === scope
       );
@@ -189,12 +189,12 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
       const plan = planRelease({ recorded: before, desired: after, crdPolicy: "Retain" });
       expect(plan.prune.length).toBeGreaterThan(3);
       await apply(plan.apply);
-      for (const object of plan.prune) expect(await client.delete(refOf(object))).toBe(true);
+      for (const object of plan.prune) expect(await client.delete(toObjectRef(object))).toBe(true);
       for (const object of plan.prune) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
       const crd = readDefinedResource(after.find(({ kind }) => kind === "CustomResourceDefinition") as KubeObject);
       const custom = await eventually(() => client.list({ apiVersion: `${crd?.group}/v1alpha1`, kind: crd?.kind ?? "" }));
       expect(custom.items).toEqual([]);
-      for (const object of sortForUninstall(after)) expect(await client.delete(refOf(object))).toBe(true);
+      for (const object of sortForUninstall(after)) expect(await client.delete(toObjectRef(object))).toBe(true);
       await eventually(async () => {
         for (const object of after) expect([describeObject(object), await exists(object)]).toEqual([describeObject(object), false]);
       });
@@ -205,7 +205,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     const extension = await newExtension();
     const client = await extension.installer("installer", extension.rules());
     const { namespace } = extension;
-    await eventually(() => client.get(refOf(extension.versions[0][0] as KubeObject)));
+    await eventually(() => client.get(toObjectRef(extension.versions[0][0] as KubeObject)));
     const other: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "other", namespace } };
     const role: KubeObject = {
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -215,14 +215,14 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     };
     const requests: Record<string, () => Promise<unknown>> = {
       "apply another ConfigMap": () => client.apply(other, APPLY),
-      "read another ConfigMap": () => client.get(refOf(other)),
+      "read another ConfigMap": () => client.get(toObjectRef(other)),
       "list all ConfigMaps": () => client.list(other, { namespace }),
       "delete another Deployment": () => client.delete({ apiVersion: "apps/v1", kind: "Deployment", name: "other", namespace }),
       "apply another ClusterRole": () => client.apply(role, APPLY),
       "read Secrets": () => client.list({ apiVersion: "v1", kind: "Secret" }, { namespace }),
       "create without a name in the path": () =>
         client.create({ ...(extension.versions[0].find(({ kind }) => kind === "ConfigMap") as KubeObject) }),
-      "change the extension": () => client.patch(refOf(extension.object), { metadata: { labels: { a: "b" } } }, { type: "merge" }),
+      "change the extension": () => client.patch(toObjectRef(extension.object), { metadata: { labels: { a: "b" } } }, { type: "merge" }),
     };
     const { allowed, refused } = await outcomes(requests);
     expect(allowed).toEqual([]);

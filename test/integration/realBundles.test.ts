@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { certManager, selfSigned } from "../../pkg/certificates/providers.ts";
 import { listCertificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
@@ -93,7 +93,7 @@ describeWithData("real data", (data) =>
     /** Returns the members of the bundle that the cluster lacks. */
     async function lacking({ operator, objects }: RealBundle): Promise<string[]> {
       const found = objects.map(async (object) => {
-        const live = await cluster.client.get(refOf(placed(object, operator.namespace)));
+        const live = await cluster.client.get(toObjectRef(placed(object, operator.namespace)));
         if (!live) return [`${describeObject(object)} does not exist`];
         return lostMembers(said(placed(object, operator.namespace)), live).map((member) => `${describeObject(object)} has no ${member}`);
       });
@@ -106,7 +106,7 @@ describeWithData("real data", (data) =>
       await world.gone(operator.name);
       const left = [...objects, ...listCertificateSecrets(objects)].map(async (object) => {
         const resource = await cluster.client.resourceFor(object).catch(() => undefined);
-        return resource && (await cluster.client.get(refOf(placed(object, operator.namespace))));
+        return resource && (await cluster.client.get(toObjectRef(placed(object, operator.namespace))));
       });
       return (await Promise.all(left)).flatMap((object) => (object ? [describeObject(object)] : []));
     }

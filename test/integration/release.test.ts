@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, FIELD_MANAGER } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { determineOwnership } from "../../pkg/release/ownership.ts";
@@ -45,8 +45,8 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     });
   });
   afterAll(async () => {
-    for (const object of sortForUninstall(applied)) await cluster.client.delete(refOf(object));
-    await cluster.client.delete(refOf(extension));
+    for (const object of sortForUninstall(applied)) await cluster.client.delete(toObjectRef(object));
+    await cluster.client.delete(toObjectRef(extension));
   });
 
   test("applied objects belong to the extension, and a second apply changes nothing", async () => {
@@ -54,10 +54,10 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     for (const object of objects) await cluster.client.apply(object, APPLY);
     const { name, uid = "" } = extension.metadata;
     for (const object of objects) {
-      const first = await cluster.client.get(refOf(object));
+      const first = await cluster.client.get(toObjectRef(object));
       const generation = first?.metadata.generation;
       await cluster.client.apply(object, APPLY);
-      const second = await cluster.client.get(refOf(object));
+      const second = await cluster.client.get(toObjectRef(object));
       expect([describeObject(object), second?.metadata.generation]).toEqual([describeObject(object), generation]);
       expect([describeObject(object), determineOwnership(second, { name, uid, installNamespace: namespace }).kind]).toEqual([
         describeObject(object),

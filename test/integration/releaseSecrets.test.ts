@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { releaseRows } from "../../cmd/olmv1/commands/history.ts";
+import { readReleaseRows } from "../../cmd/olmv1/commands/history.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, FINALIZER_UNINSTALL } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { assessRelease, type ReleaseVerdict } from "../../pkg/openshift/upgradeable.ts";
 import { parseUpgradeTarget } from "../../pkg/openshift/upgradeCheck.ts";
 import { handleDeletion } from "../../pkg/operatorcontroller/reconcile/delete.ts";
@@ -65,14 +65,14 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       install: { bundle: { name: given.installed, version: `${given.installed.replace("x.v", "")}.0.0` } },
     };
     const extension = status
-      ? await cluster.client.patch<ClusterExtension>(refOf(created), { status }, { type: "merge", subresource: "status" })
+      ? await cluster.client.patch<ClusterExtension>(toObjectRef(created), { status }, { type: "merge", subresource: "status" })
       : created;
     const secrets = releaseSecrets(given.secrets, ownerOf(extension), ownerOf(other), system);
     try {
       for (const secret of secrets) await cluster.client.create(secret);
       await work(extension);
     } finally {
-      for (const object of [...secrets, extension, other]) await cluster.client.delete(refOf(object));
+      for (const object of [...secrets, extension, other]) await cluster.client.delete(toObjectRef(object));
     }
   }
 
@@ -100,7 +100,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       const checked = [...releases, ...unreadable.map((because) => ({ extension: name, because }))];
       expect(checked.map((release) => told(assessRelease(release, CLUSTER))).toSorted()).toEqual(want.gate);
 
-      const rows = await releaseRows(cluster.client, extension, system);
+      const rows = await readReleaseRows(cluster.client, extension, system);
       expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);
 
       const { phase, error } = await runStep(retrieveReleases({ releases: store, memory: new ExtensionCache() }), started(extension));
@@ -180,7 +180,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     await world.expectProblem("held", "ReleaseUnreadable", { message: /^release secret "copy-of-held" cannot be read: / });
     const handled = "2026-11-01T00:00:00Z";
     await cluster.client.patch(
-      refOf(x),
+      toObjectRef(x),
       { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: handled } } },
       { type: "merge" },
     );
@@ -189,17 +189,17 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     expect(await world.releases("held")).toEqual(["v1 deployed", "vx deployed"]);
     expect((await cluster.client.get(deployment(namespace)))?.["spec"]).toMatchObject({ replicas: 7 });
 
-    await cluster.client.delete(refOf(secret));
+    await cluster.client.delete(toObjectRef(secret));
     await world.until("held", ({ status }) => expect(status?.install?.bundle.version).toBe("1.1.0"));
     await world.conditions("held", { Ready: "True/Succeeded" });
 
     const again = await cluster.client.create(stray("held"));
-    await cluster.client.delete(refOf(x));
+    await cluster.client.delete(toObjectRef(x));
     const { Progressing: stopped = "" } = await world.conditions("held", { Progressing: "True/Retrying" });
     expect(stopped).toMatch(PROBLEM);
     expect(await world.releases("held")).toContain("v2 deployed");
     expect(await cluster.client.get(deployment(namespace))).toBeDefined();
-    await cluster.client.delete(refOf(again));
+    await cluster.client.delete(toObjectRef(again));
     await world.gone("held");
     expect(await cluster.client.get(deployment(namespace))).toBeUndefined();
   });
@@ -212,7 +212,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     const ref = { ...SECRET, namespace: SYSTEM, name: releaseKey("damaged", 1) };
     const before = await cluster.client.get(ref);
     await cluster.client.patch(ref, { data: { chunk: Buffer.from("damaged").toString("base64") } }, { type: "merge" });
-    await cluster.client.patch(refOf(x), { spec: { progressDeadlineMinutes: 20 } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(x), { spec: { progressDeadlineMinutes: 20 } }, { type: "merge" });
     await world.conditions("damaged", { Installed: "Unknown/Failed", ClusterUpgradeBlocked: "True/ReleasesUnreadable" });
     expect((await world.get("damaged")).status).toMatchObject({ install: { bundle: { name: "p.v1.0.0" } }, inventory: { count: 1 } });
     await cluster.client.patch(ref, { data: before?.["data"] }, { type: "merge" });
@@ -227,13 +227,13 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("lost");
     await world.conditions("lost", { Ready: "True/Succeeded" });
-    await cluster.client.patch(refOf(x), { spec: { suspend: true } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(x), { spec: { suspend: true } }, { type: "merge" });
     await world.conditions("lost", { Progressing: "False/Suspended" });
     await cluster.client.delete({ ...SECRET, namespace: SYSTEM, name: releaseKey("lost", 1) });
-    await cluster.client.patch(refOf(x), { metadata: { annotations: { again: "1" } } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(x), { metadata: { annotations: { again: "1" } } }, { type: "merge" });
     await world.conditions("lost", { Installed: "Unknown/Failed", ClusterUpgradeBlocked: "True/ReleasesUnreadable" });
     expect((await world.get("lost")).status?.install?.bundle.name).toBe("p.v1.0.0");
-    await cluster.client.patch(refOf(x), { spec: { suspend: false } }, { type: "merge" });
+    await cluster.client.patch(toObjectRef(x), { spec: { suspend: false } }, { type: "merge" });
     await world.conditions("lost", { Ready: "True/Succeeded", Installed: "True/Succeeded" });
     expect((await world.get("lost")).status?.conditions?.map(({ type }) => type)).not.toContain("ClusterUpgradeBlocked");
     await world.remove("lost");

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CommandTerminal } from "../../cmd/olmv1/cli/terminal.ts";
 import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
@@ -71,7 +71,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     const { versions } = live!["spec"] as { versions: { schema: { openAPIV3Schema: { properties: object } } }[] };
     return Object.keys(versions[0]!.schema.openAPIV3Schema.properties).sort();
   };
-  const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(refOf(x), patch, { type: "merge" });
+  const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(toObjectRef(x), patch, { type: "merge" });
   const installed = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.version;
 
   test("an upgrade that exceeds its deadline is rolled back if requested, and retried when the catalog changes", async () => {
@@ -179,7 +179,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await eventually(async () => expect(await valueOf("manual-system", "kept")).toBe("1"));
     expect(await world.releases("manual")).toEqual(["v1 superseded", "v2 superseded", "v3 deployed"]);
     await cluster.client.patch(
-      refOf(await world.get("manual")),
+      toObjectRef(await world.get("manual")),
       { metadata: { annotations: { "olm.operatorframework.io/rollback-to": "x" } } },
       { type: "merge" },
     );
@@ -255,8 +255,8 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       expect(String(await cluster.client.create(probe()).catch((err: unknown) => err))).toContain("not today");
     });
     return async () => {
-      await cluster.client.delete(refOf(binding));
-      await cluster.client.delete(refOf(policy));
+      await cluster.client.delete(toObjectRef(binding));
+      await cluster.client.delete(toObjectRef(policy));
       await eventually(() => cluster.client.create(probe()));
     };
   }

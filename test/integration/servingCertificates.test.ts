@@ -7,9 +7,9 @@ import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { certificateHostNames } from "../../pkg/certificates/servingCertificate.ts";
+import { listCertificateHostNames } from "../../pkg/certificates/servingCertificate.ts";
 import { readStoredCertificates } from "../../pkg/certificates/storedCertificates.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { SecretAuthorities } from "../../pkg/operatorcontroller/catalogs/certificateAuthorities.ts";
@@ -36,7 +36,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
 
   beforeAll(async () => {
     replicas = await Replicas.start(cluster, "catalogd");
-    const [one = 0, two = 0] = await freePorts(2);
+    const [one = 0, two = 0] = await findFreePorts(2);
     first = await replicas.add("first", [...FLAGS, `--metrics-bind-address=127.0.0.1:${one}`]);
     second = await replicas.add("second", [...FLAGS, `--metrics-bind-address=127.0.0.1:${two}`]);
   });
@@ -110,7 +110,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     const now = Date.now();
     const next = await issueCertificate({
       host: HOST,
-      dnsNames: certificateHostNames(HOST),
+      dnsNames: listCertificateHostNames(HOST),
       startsAt: now - HOUR / 2,
       endsAt: now + 2_000 * HOUR,
     });
@@ -174,7 +174,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await openShift.setTlsProfile({ type: "Modern" });
     for (const object of parseYamlDocuments(readFileSync(TLS_PROFILE, "utf8")) as KubeObject[])
       await cluster.client.apply(object, { fieldManager: "test", force: true });
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const replica = await replicas.add("openshift", [...FLAGS, `--metrics-bind-address=127.0.0.1:${port}`, "--tls-profile=cluster"]);
     await replicas.ready(replica);
     const ports = [port, Number(new URL(replica.content).port)];
@@ -199,7 +199,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await first.process.stop();
     await second.process.stop();
     const now = Date.now();
-    const task = { host: HOST, dnsNames: certificateHostNames(HOST) };
+    const task = { host: HOST, dnsNames: listCertificateHostNames(HOST) };
     const ended = await issueCertificate({ ...task, startsAt: now - 100 * HOUR, endsAt: now - HOUR });
     const pair = ({ certificate, key, authority }: typeof ended): Record<string, string> => ({
       "tls.crt": base64(certificate),

@@ -1,5 +1,5 @@
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import { toServingSecret } from "../../pkg/certificates/storedCertificates.ts";
 import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { type CrdUse, checkCrdUse } from "../../pkg/operatorcontroller/crds/crdUse.ts";
@@ -28,7 +28,7 @@ const { log } = stepContext();
 
 describeWithPrivateCluster("definitions whose group version another API server serves", (cluster) => {
   const reasonOf = (use: CrdUse): string => (use.kind === "in use" ? use.reason : use.kind);
-  const crd = async (): Promise<KubeObject> => (await cluster.client.get(refOf(CRD))) ?? CRD;
+  const crd = async (): Promise<KubeObject> => (await cluster.client.get(toObjectRef(CRD))) ?? CRD;
 
   /** An API server for a Service that serves Things, without any objects. */
   async function otherServer(namespace: string): Promise<ServingPod> {
@@ -91,16 +91,18 @@ describeWithPrivateCluster("definitions whose group version another API server s
     const denied = await checkCrdUse(narrow.client, await crd(), signal);
     expect(reasonOf(denied)).toBe("ServedElsewhere");
     expect(denied).toMatchObject({ text: expect.stringContaining(`APIService v1.${GROUP} may not be read`) as string });
-    const { kept } = await new Uninstaller(account.client, new Applier(account.client, log, signal), x, signal).run(objects.map(refOf));
+    const { kept } = await new Uninstaller(account.client, new Applier(account.client, log, signal), x, signal).run(
+      objects.map(toObjectRef),
+    );
     expect(kept.map(({ text }) => text)).toEqual([expect.stringContaining("cannot be listed: APIService") as string]);
 
     await cluster.client.delete(API_SERVICE);
-    await eventually(async () => expect(await cluster.client.get(refOf(THING))).toBeDefined());
-    await cluster.client.delete(refOf(THING));
+    await eventually(async () => expect(await cluster.client.get(toObjectRef(THING))).toBeDefined());
+    await cluster.client.delete(toObjectRef(THING));
     // The hash in discovery shows that the definition itself is served.
     await eventually(async () => expect(reasonOf(await checkCrdUse(narrow.client, await crd(), signal))).toBe("unused"));
     expect(reasonOf(await checkCrdUse(account.client, await crd(), signal))).toBe("unused");
     await narrow.grant([EVERYTHING]);
-    await cluster.client.delete(refOf(CRD));
+    await cluster.client.delete(toObjectRef(CRD));
   });
 });

@@ -11,7 +11,7 @@ import {
   LABEL_BUNDLE_VERSION,
   LABEL_PACKAGE_NAME,
 } from "../../pkg/api/constants.ts";
-import { type JsonObject, type KubeObject, type ObjectRef, refOf } from "../../pkg/api/k8s.ts";
+import { type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { canonicalJson } from "../../pkg/golang/json.ts";
 import { cleanObject } from "../../pkg/release/cleanObject.ts";
@@ -50,7 +50,7 @@ describeWithData("real data", (data) =>
     let world: World;
 
     const live = async (): Promise<Map<string, KubeObject>> => {
-      const found = await Promise.all(go.deployed.objects.map((object) => cluster.client.get(refOf(object))));
+      const found = await Promise.all(go.deployed.objects.map((object) => cluster.client.get(toObjectRef(object))));
       return new Map(found.flatMap((object) => (object ? [[describeObject(object), object] as const] : [])));
     };
     const workloads = async (): Promise<string[]> => {
@@ -239,7 +239,7 @@ describeWithPrivateCluster("an extension that is handed back to the Go operator-
       const extension = await sample.installed("handed-back", "1.0.0");
       const owned = await sample.owned("handed-back");
       await sample.end("operator-controller", "SIGTERM");
-      const ref = refOf(extension);
+      const ref = toObjectRef(extension);
       await cluster.client.patch(ref, { metadata: { finalizers: null } }, { type: "merge" });
 
       const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: "olmv1-system" });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { API_VERSION } from "../../pkg/api/constants.ts";
-import { messageOf } from "../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import type { BenchCluster } from "../bench/benchCluster.ts";
 import type { TinyPackage } from "../bench/many/tinyPackage.ts";
 import { TINY_VERSION } from "../bench/many/tinyPackage.ts";
@@ -49,7 +49,7 @@ export class Churn {
     try {
       await work();
     } catch (err) {
-      this.counts.failures.push(`${what}: ${messageOf(err)}`);
+      this.counts.failures.push(`${what}: ${getErrorMessage(err)}`);
     }
   }
 

@@ -4,10 +4,10 @@ import { parseArgs } from "node:util";
 import type { ServerName } from "../../pkg/devcluster/installation.ts";
 import { BenchCluster } from "../bench/benchCluster.ts";
 import { TinyWorld } from "../bench/many/tinyWorld.ts";
-import { bundledPrograms, environmentOfImage } from "../bench/programs.ts";
+import { buildPrograms, environmentOfImage } from "../bench/programs.ts";
 import { Churn } from "./churn.ts";
-import { programSample } from "./programSample.ts";
-import { faultsIn, soakReport } from "./report.ts";
+import { sampleProgram } from "./programSample.ts";
+import { listRunFaults, soakReport } from "./report.ts";
 import type { Course, Sample } from "./samples.ts";
 
 const USAGE = `npm run -s soak -- [--minutes N] [--extensions N] [--report FILE]
@@ -23,14 +23,14 @@ const REST_MS = 90_000;
 async function soak(minutes: number, extensions: number): Promise<Parameters<typeof soakReport>[0]> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   for (const [name, value] of Object.entries(await environmentOfImage())) process.env[name] ??= value;
-  await using cluster = await BenchCluster.start({ say, programs: bundledPrograms(say) });
+  await using cluster = await BenchCluster.start({ say, programs: buildPrograms(say) });
   await using world = await cluster.startServers();
   const tiny = await TinyWorld.start(cluster, world, extensions, say);
   say(`${extensions} extensions installed in ${(await tiny.install()).toFixed(1)} s`);
   const since = performance.now();
   const takeSamples = (): Promise<Sample[]> =>
     Promise.all(
-      PROGRAMS.map((program) => programSample(world.installation.servers[program].pid, world.installation.probes[program], since)),
+      PROGRAMS.map((program) => sampleProgram(world.installation.servers[program].pid, world.installation.probes[program], since)),
     );
   const churn = new Churn(cluster, world, tiny);
   const stop = new AbortController();
@@ -74,5 +74,5 @@ else {
   const report = soakReport(run);
   console.log(report);
   if (values.report !== undefined) await writeFile(values.report, report);
-  process.exitCode = faultsIn(run).length > 0 ? 1 : 0;
+  process.exitCode = listRunFaults(run).length > 0 ? 1 : 0;
 }

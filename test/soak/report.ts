@@ -1,5 +1,5 @@
 import type { ChurnCounts } from "./churn.ts";
-import { type Course, faultsOf, growth, megabytes } from "./samples.ts";
+import { type Course, computeGrowth, listFaults, megabytes } from "./samples.ts";
 
 /** A completed run. */
 export interface SoakRun {
@@ -11,8 +11,8 @@ export interface SoakRun {
 }
 
 /** Returns the faults of a run, a sentence each. */
-export function faultsIn({ courses, warmUpSeconds, counts }: SoakRun): string[] {
-  return [...courses.flatMap((course) => faultsOf(course, warmUpSeconds)), ...counts.failures];
+export function listRunFaults({ courses, warmUpSeconds, counts }: SoakRun): string[] {
+  return [...courses.flatMap((course) => listFaults(course, warmUpSeconds)), ...counts.failures];
 }
 
 /** Formats a run as Markdown. */
@@ -21,7 +21,7 @@ export function soakReport(run: SoakRun): string {
   const rows = courses.map(({ program, samples, first, last }) =>
     [
       program,
-      megabytes(growth(samples, warmUpSeconds)),
+      megabytes(computeGrowth(samples, warmUpSeconds)),
       megabytes(first.rssBytes),
       megabytes(last.rssBytes),
       first.sockets,
@@ -30,7 +30,7 @@ export function soakReport(run: SoakRun): string {
       last.watches,
     ].join(" | "),
   );
-  const faults = faultsIn(run);
+  const faults = listRunFaults(run);
   return [
     "# Soak",
     "",

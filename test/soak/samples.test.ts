@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { soakReport } from "./report.ts";
-import { faultsOf, growth, type Sample } from "./samples.ts";
+import { computeGrowth, listFaults, type Sample } from "./samples.ts";
 
 const MB = 1024 * 1024;
 const sample = (seconds: number, megabytes: number, more: Partial<Sample> = {}): Sample => ({
@@ -18,19 +18,19 @@ test.for<[string, Sample[], number]>([
   ["two megabytes in ten minutes", [sample(600, 100), sample(900, 101), sample(1_200, 102)], 2 * MB],
   ["zero if only warm-up grows", [sample(0, 10), sample(600, 100), sample(1_200, 100)], 0],
   ["zero for a temporary increase", [sample(600, 100), sample(700, 104), sample(800, 104), sample(900, 100)], 0],
-])("growth returns %s", ([, samples, want]) => {
-  expect(growth(samples, 600)).toBeCloseTo(want, 0);
+])("computeGrowth returns %s", ([, samples, want]) => {
+  expect(computeGrowth(samples, 600)).toBeCloseTo(want, 0);
 });
 
-test("faultsOf reports growth and leaks, and accepts fewer sockets", () => {
+test("listFaults reports growth and leaks, and accepts fewer sockets", () => {
   const course = { program: "catalogd", samples: [sample(600, 100), sample(1_200, 103)], first: sample(10, 100), last: sample(1_300, 103) };
-  expect(faultsOf({ ...course, last: sample(1_300, 103, { sockets: 7, watches: 41 }) }, 600)).toEqual([
+  expect(listFaults({ ...course, last: sample(1_300, 103, { sockets: 7, watches: 41 }) }, 600)).toEqual([
     "catalogd grows by 3.00 MB in ten minutes, more than 1.00",
     "catalogd has 7 sockets at the end and had 5 at the start",
     "catalogd has 41 watches at the end and had 40 at the start",
   ]);
   const sound = { ...course, samples: [], last: sample(1_300, 100, { sockets: 4 }) };
-  expect(faultsOf(sound, 600)).toEqual([]);
+  expect(listFaults(sound, 600)).toEqual([]);
   const counts = { editions: 7, removed: 3, damaged: 3, failures: [] };
   const report = soakReport({ minutes: 30, extensions: 20, warmUpSeconds: 600, courses: [sound], counts });
   expect(report).toContain("| catalogd | 0.00 | 100.00 | 100.00 | 5 | 4 | 40 | 40 |");

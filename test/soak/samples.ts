@@ -25,7 +25,7 @@ const TEN_MINUTES = 600;
  * Returns the growth of a program in ten minutes, in bytes: the slope of the line that fits its samples best.
  * @param from seconds; earlier samples are warm-up. @returns 0 for fewer than two samples.
  */
-export function growth(samples: readonly Sample[], from: number): number {
+export function computeGrowth(samples: readonly Sample[], from: number): number {
   const warm = samples.filter(({ seconds }) => seconds >= from);
   const mean = (of: (sample: Sample) => number): number => warm.reduce((sum, sample) => sum + of(sample), 0) / warm.length;
   const [at, size] = [mean(({ seconds }) => seconds), mean(({ rssBytes }) => rssBytes)];
@@ -35,8 +35,8 @@ export function growth(samples: readonly Sample[], from: number): number {
 }
 
 /** Returns the faults of a run, a sentence each. */
-export function faultsOf({ program, samples, first, last }: Course, warmUpSeconds: number): string[] {
-  const grown = growth(samples, warmUpSeconds);
+export function listFaults({ program, samples, first, last }: Course, warmUpSeconds: number): string[] {
+  const grown = computeGrowth(samples, warmUpSeconds);
   const more = (what: string, before: number, after: number): string[] =>
     after > before ? [`${program} has ${after} ${what} at the end and had ${before} at the start`] : [];
   return [

@@ -5,7 +5,7 @@ import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { Condition } from "../../pkg/api/k8s.ts";
-import { CatalogController, cacheFolders } from "../../pkg/catalogd/catalogController.ts";
+import { CatalogController, getCacheFolders } from "../../pkg/catalogd/catalogController.ts";
 import { CatalogStore } from "../../pkg/catalogd/catalogStore.ts";
 import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { Puller, type PullerOptions } from "../../pkg/oci/pull/puller.ts";
@@ -30,7 +30,7 @@ export class CatalogdAtWork implements AsyncDisposable {
 
   private constructor(cluster: TestCluster, dir: string, store: CatalogStore, options: Partial<PullerOptions>) {
     const log = createLogger({ component: "catalogd", level: "debug", destination: { write: (line) => this.logged.push(line) } });
-    const { unpack } = cacheFolders(dir);
+    const { unpack } = getCacheFolders(dir);
     this.#cluster = cluster;
     this.#dir = dir;
     this.store = store;
@@ -57,7 +57,7 @@ export class CatalogdAtWork implements AsyncDisposable {
     const dir = await mkdtemp(join(tmpdir(), "olmv1-catalogd-"));
     await writeFile(join(dir, "registries.conf"), registriesConf);
     const log = createLogger({ component: "store", level: "silent" });
-    return new CatalogdAtWork(cluster, dir, await CatalogStore.open({ dir: cacheFolders(dir).catalogs, log }), options);
+    return new CatalogdAtWork(cluster, dir, await CatalogStore.open({ dir: getCacheFolders(dir).catalogs, log }), options);
   }
 
   /** Applies a catalog of this image. */

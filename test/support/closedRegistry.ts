@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findBinaries } from "../../pkg/devcluster/binaries.ts";
 import { Component } from "../../pkg/devcluster/component.ts";
-import { registryConfig } from "../../pkg/devcluster/flags.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { renderRegistryConfig } from "../../pkg/devcluster/flags.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 
 /** Password of user "user". */
 export const PASSWORD = "s3cr3t-of-the-test";
@@ -30,13 +30,13 @@ export class ClosedRegistry implements AsyncDisposable {
   static async start(tls?: { cert: string; key: string }): Promise<ClosedRegistry> {
     const dir = await mkdtemp(join(tmpdir(), "olmv1-closed-"));
     const binaries = await findBinaries(() => undefined);
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const files = { htpasswd: HTPASSWD, ...(tls ? { "tls.crt": tls.cert, "tls.key": tls.key } : {}) };
     for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text);
     const path = (name: string): string => JSON.stringify(join(dir, name));
     const secured = tls ? `  tls: {certificate: ${path("tls.crt")}, key: ${path("tls.key")}}\n` : "";
     await mkdir(join(dir, "registry"), { recursive: true });
-    const config = `${registryConfig({ dataDir: dir, ports: { registry: port } })}${secured}auth:\n  htpasswd: {realm: test, path: ${path("htpasswd")}}\n`;
+    const config = `${renderRegistryConfig({ dataDir: dir, ports: { registry: port } })}${secured}auth:\n  htpasswd: {realm: test, path: ${path("htpasswd")}}\n`;
     await writeFile(join(dir, "config.yaml"), config);
     const host = `127.0.0.1:${port}`;
     await writeFile(join(dir, "auth.json"), JSON.stringify({ auths: { [host]: { username: "user", password: PASSWORD } } }));

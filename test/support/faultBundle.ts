@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { findCondition } from "../../pkg/api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { type Client } from "../../pkg/kube/client.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
@@ -52,7 +52,8 @@ export async function expectInstalled(
   expect(told, JSON.stringify(live?.status?.conditions)).toEqual([version, "Succeeded", "Succeeded", "Healthy"]);
   const wanted = faultObjects(version, namespace);
   expect(await ownObjects(client, name)).toEqual(wanted.map(describeObject).sort());
-  for (const object of wanted) if (object.kind === "ConfigMap") expect((await client.get(refOf(object)))?.["data"]).toEqual({ version });
+  for (const object of wanted)
+    if (object.kind === "ConfigMap") expect((await client.get(toObjectRef(object)))?.["data"]).toEqual({ version });
   expect(await imageIn(client, namespace)).toBe(`registry.example.com/tiny:${version}`);
   expect((await releaseSecrets(client, name)).map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`)).toEqual(
     releases,

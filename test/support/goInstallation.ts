@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { type JsonObject, type KubeObject, type ObjectMeta, refOf } from "../../pkg/api/k8s.ts";
+import { type JsonObject, type KubeObject, type ObjectMeta, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { decodedRecord } from "./releases.ts";
@@ -53,7 +53,7 @@ export class GoInstallation {
     for (const object of [...this.#secrets.map((secret) => changedRelease(secret, change)), ...this.#objects]) {
       const created = await admin.create(restored(object, extension.metadata.uid ?? ""), { fieldManager: GO_MANAGER });
       const managedFields = (object.metadata.managedFields ?? []).filter(({ manager }) => manager === GO_MANAGER);
-      if (managedFields.length > 0) await admin.patch(refOf(created), { metadata: { managedFields } }, { type: "merge" });
+      if (managedFields.length > 0) await admin.patch(toObjectRef(created), { metadata: { managedFields } }, { type: "merge" });
     }
     return extension;
   }

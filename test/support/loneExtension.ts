@@ -1,6 +1,6 @@
 import { type ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { type Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
@@ -44,6 +44,6 @@ export function verbsOf(applier: Applier): string[] {
 
 /** Returns the kinds of those objects that exist, sorted. */
 export async function liveKinds(cluster: TestCluster, objects: readonly KubeObject[]): Promise<string[]> {
-  const found = await Promise.all(objects.map(async (object) => ((await cluster.client.get(refOf(object))) ? [object.kind] : [])));
+  const found = await Promise.all(objects.map(async (object) => ((await cluster.client.get(toObjectRef(object))) ? [object.kind] : [])));
   return found.flat().sort();
 }

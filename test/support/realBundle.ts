@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../pkg/api/k8s.ts";
+import { type GroupVersionKind, getGroup, type JsonObject, type KubeObject } from "../../pkg/api/k8s.ts";
 import { isApiService } from "../../pkg/bundle/apiServices.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { RegistryV1Bundle } from "../../pkg/bundle/types.ts";
@@ -71,8 +71,8 @@ export function standIns(objects: readonly KubeObject[]): KubeObject[] {
   const own = new Set(objects.flatMap((object) => readDefinedResource(object) ?? []).map(({ group, kind }) => `${group}/${kind}`));
   const kinds = new Map<string, GroupVersionKind>();
   for (const { apiVersion, kind } of objects) {
-    const key = `${groupOf(apiVersion)}/${kind}`;
-    if (GROUPS_OF_OTHERS.has(groupOf(apiVersion)) && !own.has(key)) kinds.set(key, { apiVersion, kind });
+    const key = `${getGroup(apiVersion)}/${kind}`;
+    if (GROUPS_OF_OTHERS.has(getGroup(apiVersion)) && !own.has(key)) kinds.set(key, { apiVersion, kind });
   }
   return [...kinds.values()].flatMap(standIn);
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { installConfig, ServerProcess } from "../../pkg/devcluster/installation.ts";
-import { tokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
-import { freePorts } from "../../pkg/devcluster/processes.ts";
+import { renderTokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
+import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
@@ -54,12 +54,12 @@ export class Replicas {
 
   /** Starts one more replica without waiting until it is ready. @param registry the registry with the images instead of quay.io */
   async add(name: string, flags: readonly string[] = [], registry = this.#cluster.registry.host): Promise<Replica> {
-    const [contentPort, probePort] = await freePorts(2);
+    const [contentPort, probePort] = await findFreePorts(2);
     const token = await this.#token();
     const path = (file: string): string => join(this.#dir, `${name}.${file}`);
     const cacheDir = join(this.#dir, name);
     await writeFile(path("token"), token, { mode: 0o600 });
-    await writeFile(path("kubeconfig"), await tokenKubeconfig(this.#cluster.kubeconfig, path("token")), { mode: 0o600 });
+    await writeFile(path("kubeconfig"), await renderTokenKubeconfig(this.#cluster.kubeconfig, path("token")), { mode: 0o600 });
     await writeFile(path("registries.conf"), `[[registry]]\nprefix = "quay.io"\nlocation = "${registry}"\ninsecure = true\n`);
     const own = {
       "--kubeconfig": path("kubeconfig"),

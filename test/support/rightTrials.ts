@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type KubeObject, refOf } from "../../pkg/api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { listCertificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
 import { findKnownResource, readDefinedResource } from "../../pkg/rbac/resources.ts";
 import { isCrd } from "../../pkg/release/identity.ts";
@@ -100,7 +100,7 @@ export class RightTrials {
   async #delete(right: Right): Promise<void> {
     const found = this.#objects.find((object) => (right.verb === "bind" ? binds(object, right) : isMeant(object, right)));
     if (!found) throw new Error(`no object needs ${describeRight(right)}`);
-    const ref = refOf(found);
+    const ref = toObjectRef(found);
     const before = await this.#tools.cluster.client.get(ref);
     if (!before) return;
     await this.#tools.cluster.client.delete(ref);
@@ -197,9 +197,9 @@ export class RightTrials {
     await world.remove(name);
     await world.gone(name);
     await refused();
-    expect(await cluster.client.get(refOf(crd))).toBeDefined();
-    await cluster.client.delete(refOf(crd));
-    await eventually(async () => expect(await cluster.client.get(refOf(crd))).toBeUndefined(), PATIENCE);
+    expect(await cluster.client.get(toObjectRef(crd))).toBeDefined();
+    await cluster.client.delete(toObjectRef(crd));
+    await eventually(async () => expect(await cluster.client.get(toObjectRef(crd))).toBeUndefined(), PATIENCE);
     await this.#install();
   }
 
@@ -255,7 +255,7 @@ function stageOf({ apiVersion, kind }: KubeObject): number {
 
 function isMeant(object: KubeObject, { scope, group, resource, name }: Right): boolean {
   const found = findKnownResource(object);
-  const { namespace = "", name: own } = refOf(object);
+  const { namespace = "", name: own } = toObjectRef(object);
   return found?.group === group && found.resource === resource && own === name && namespace === scope;
 }
 

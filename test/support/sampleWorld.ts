@@ -4,7 +4,7 @@ import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import type { ServerName } from "../../pkg/devcluster/installation.ts";
-import { SAMPLE_CATALOG_REPOSITORY, SAMPLE_PACKAGE, sampleBundles, sampleImages } from "../../pkg/devcluster/sample/sample.ts";
+import { buildSampleBundles, buildSampleImages, SAMPLE_CATALOG_REPOSITORY, SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -32,7 +32,7 @@ export class SampleWorld {
   static async start(cluster: WorldCluster, driftInterval = "1s", more: readonly string[] = []): Promise<SampleWorld> {
     const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s", ...more];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
-    for (const { repository, tag, files, labels } of sampleImages("quay.io"))
+    for (const { repository, tag, files, labels } of buildSampleImages("quay.io"))
       await pushImage(cluster.registry, repository, tag, { files, labels });
     await world.serve("sample", SAMPLE_CATALOG_REF);
     return new SampleWorld(cluster, world);
@@ -40,7 +40,7 @@ export class SampleWorld {
 
   /** The objects of a version of the sample. */
   rendered(version: string, namespace: string): KubeObject[] {
-    const bundle = sampleBundles().find((candidate) => candidate.version === version);
+    const bundle = buildSampleBundles().find((candidate) => candidate.version === version);
     return renderBundle(loadBundle(bundle?.files ?? new Map()), { installNamespace: namespace });
   }
 
@@ -53,7 +53,7 @@ export class SampleWorld {
   async extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
     const made = extensionNamed(name, { packageName: SAMPLE_PACKAGE, ...catalog });
     const { namespace } = made.spec;
-    const objects = sampleBundles().flatMap(({ version }) => this.rendered(version, namespace));
+    const objects = buildSampleBundles().flatMap(({ version }) => this.rendered(version, namespace));
     await grantInstaller(this.#cluster.client, made, objects);
     return made;
   }

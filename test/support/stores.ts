@@ -6,7 +6,7 @@ import { parseImageName } from "../../pkg/api/imageName.ts";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 import { buildImage, type ImageParts } from "../../pkg/oci/publish/buildImage.ts";
 import { type PushedDescriptor, type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
-import { loginsOf } from "../../pkg/oci/registry/authFile.ts";
+import { readLogins } from "../../pkg/oci/registry/authFile.ts";
 import { RegistryAccess } from "../../pkg/oci/registry/registryAccess.ts";
 import { LayoutStore } from "../../pkg/oci/store/layoutStore.ts";
 import { RegistryStore } from "../../pkg/oci/store/registryStore.ts";
@@ -27,7 +27,7 @@ export async function repository(name: string, auths?: object): Promise<Registry
   const authFile = join(await folder(), "auth.json");
   await writeFile(authFile, JSON.stringify({ auths }));
   const access = new RegistryAccess({
-    logins: loginsOf(authFile, {}, ""),
+    logins: readLogins(authFile, {}, ""),
     insecure: true,
     env: {},
     log: pino({ enabled: false }),

@@ -19,7 +19,7 @@ test.for([
   expect(wrapText(text, width, indent)).toEqual(want);
 });
 
-test("no word is lost, and no line of several words is too long", () => {
+test("wrapText keeps all words and exceeds the width only for single words", () => {
   fc.assert(
     fc.property(fc.array(fc.stringMatching(/^[a-z]{1,30}$/), { minLength: 1 }), fc.integer({ min: 20, max: 90 }), (words, width) => {
       const lines = wrapText(words.join(" "), width);
@@ -44,6 +44,6 @@ test.for([
   ["has wide letters", "日本語", 4, "日…"],
   ["has a joined character at the cut", "ab👩‍👩‍👧cd", 4, "ab…"],
   ["has no room", "abc", 0, "…"],
-] as const)("cutTo keeps whole characters when the text %s", ([, text, columns, want]) => {
+] as const)("truncateColumns keeps whole characters when the text %s", ([, text, columns, want]) => {
   expect(truncateColumns(text, columns)).toBe(want);
 });

@@ -35,7 +35,7 @@ test.for<[string, string]>([
   ["{.}", JSON.stringify(LIST)],
   ['{"}"}', "}"],
   ["", ""],
-])("%s", ([template, want]) => {
+])("formatJsonPath applies %s", ([template, want]) => {
   expect(formatJsonPath(template, LIST)).toBe(want);
 });
 
@@ -44,14 +44,14 @@ test.for<[string, RegExp]>([
   ["{range .items[*]}{.x}", /{range} without {end}/],
   ["{end}", /{end} without {range}/],
   ["{items}", /"items" is not a path: start with a dot/],
-])("%s is refused", ([template, want]) => {
+])("formatJsonPath rejects %s", ([template, want]) => {
   expect(() => formatJsonPath(template, LIST)).toThrow(want);
 });
 
-test("integers that no double holds keep their digits nowhere worse than as a number", () => {
+test("formatJsonPath prints integers beyond 2^53 like numbers", () => {
   expect(formatJsonPath("{.n}", { n: 7n })).toBe("7");
 });
 
-test("a filter runs no code", () => {
+test("formatJsonPath does not run code in a filter", () => {
   expect(() => formatJsonPath("{.items[?(process.exit(3))]}", LIST)).toThrow(/^jsonpath: /);
 });

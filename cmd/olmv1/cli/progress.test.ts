@@ -17,12 +17,12 @@ async function told(interactive: boolean, ms: number): Promise<string> {
   return text;
 }
 
-test("nothing is told of what takes a second", async () => {
+test("withProgress prints nothing within a second", async () => {
   expect(await told(true, 900)).toBe("");
   expect(await told(false, 900)).toBe("");
 });
 
-test("on a terminal one line is written over and taken away", async () => {
+test("withProgress updates and clears one line on a terminal", async () => {
   const text = await told(true, 5_000);
   expect(text).toContain("pulling (2 s)");
   expect(text).toContain("unpacking (4 s)");
@@ -30,7 +30,7 @@ test("on a terminal one line is written over and taken away", async () => {
   expect(text.endsWith("\r\u001B[K")).toBe(true);
 });
 
-test("elsewhere a line comes now and then", async () => {
+test("withProgress prints a line every 15 seconds without a terminal", async () => {
   expect(await told(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
 });
 

@@ -19,8 +19,8 @@ interface Log {
   }[];
 }
 
-describe("a log", () => {
-  test("describes the rules that were broken and says where", () => {
+describe("createSarifLog", () => {
+  test("describes violated rules and the places of findings", () => {
     expect(createSarifLog([FINDING], RULES)).toEqual({
       $schema: "https://json.schemastore.org/sarif-2.1.0.json",
       version: "2.1.0",
@@ -64,7 +64,7 @@ describe("a log", () => {
     expect(run?.results[1]?.locations).toBeUndefined();
   });
 
-  test("of nothing has no results", () => {
+  test("returns no results without findings", () => {
     expect(createSarifLog([], RULES)).toMatchObject({ version: "2.1.0", runs: [{ results: [] }] });
   });
 });
@@ -76,6 +76,6 @@ test.for<[string, string, string, string]>([
   ["/repo/catalog", "a.yaml", "/repo", "catalog/a.yaml"],
   ["/elsewhere/catalog", "a.yaml", "/repo", "a.yaml"],
   ["../catalog", "a.yaml", "/repo/x", "a.yaml"],
-])("the file of %s, %s, seen from %s", ([folder, file, cwd, want]) => {
+])("toSarifPath of folder %s and file %s in %s", ([folder, file, cwd, want]) => {
   expect(toSarifPath(folder, file, cwd)).toBe(want);
 });

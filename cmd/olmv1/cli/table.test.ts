@@ -24,12 +24,12 @@ test.for<[string, number, string[]]>([
     ["NAME              VERSION   DESCRIPTION", "argocd-operator   0.12.0    GitOps for Kubernetes…", "b                 1"],
   ],
   ["then the next widest", 34, ["NAME         VERSION   DESCRIPTION", "argocd-op…   0.12.0    GitOps for…", "b            1"]],
-])("%s", ([, width, want]) => {
+])("table fits the terminal: %s", ([, width, want]) => {
   const text = table({ width, colour: false }, HEAD, ROWS);
   expect(text.split("\n")).toEqual([...want, ""]);
 });
 
-test("no line is wider than asked, down to what heads need", () => {
+test("table fits the width unless the heads are wider", () => {
   for (let width = 30; width < 90; width++)
     for (const line of table({ width, colour: false }, HEAD, ROWS).split("\n"))
       expect(measureWidth(line)).toBeLessThanOrEqual(Math.max(width, 35));
@@ -42,11 +42,11 @@ test("table shows moods as colors only on a terminal with colors, with the same 
   expect(formatStyled({ colour: true }, { text: "x" })).toBe("x");
 });
 
-test("what names hold moves no cursor", () => {
+test("table escapes control characters in names", () => {
   expect(table({ width: 80, colour: false }, ["A"], [["\u001B[2Jx\ny"]])).toBe("A\n\\u{1b}[2Jx y\n");
 });
 
-test("columns line up when a cell has wide letters", () => {
+test("table aligns columns with wide letters", () => {
   expect(
     table(
       { width: 80, colour: false },

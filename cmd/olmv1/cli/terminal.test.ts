@@ -19,7 +19,7 @@ test.for<[boolean, Record<string, string>, boolean]>([
   [true, { NO_COLOR: "1" }, false],
   [true, { NO_COLOR: "" }, true],
   [true, { TERM: "dumb" }, false],
-])("terminal %s with %o has colours: %s", ([isTerminal, env, want]) => {
+])("terminal %s with %o has colors: %s", ([isTerminal, env, want]) => {
   expect(hasColour(isTerminal, env)).toBe(want);
 });
 

@@ -12,6 +12,6 @@ test.for<[what: string, text: string, shown: string]>([
   ["a backspace", "rm\u0008\u0008ls", "rm\\u0008\\u0008ls"],
   ["text that is turned round", "a\u202Eb", "a\\u202eb"],
   ["noncharacters and lone surrogates", "\u{E0001}\uD800", "\\udb40\\udc01\\ud800"],
-])("%s", ([, text, shown]) => {
+])("escapeForTerminal handles %s", ([, text, shown]) => {
   expect(escapeForTerminal(text)).toBe(shown);
 });

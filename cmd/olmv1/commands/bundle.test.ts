@@ -14,11 +14,11 @@ const SAMPLE = join(import.meta.dirname, "../../../pkg/devcluster/sample/bundles
 
 const bundle = (...args: string[]): Promise<Ended> => olmv1("bundle", ...args);
 
-test("validate tells that nothing was found", async () => {
+test("bundle validate reports that there are no findings", async () => {
   expect(await bundle("validate", SOUND_BUNDLE)).toEqual({ code: 0, out: "All validation tests have completed successfully\n", err: "" });
 });
 
-test("validate exits with 1 for an error in one of several bundles", async () => {
+test("bundle validate exits with 1 for an error in one of several bundles", async () => {
   using folder = new TempFolder();
   const broken = folder.write("broken", { ...tinyBundle("1.0.0"), "manifests/x.yaml": "kind: [" });
   const { code, out, err } = await bundle("validate", SOUND_BUNDLE, broken, "--severity", "error");
@@ -28,7 +28,7 @@ test("validate exits with 1 for an error in one of several bundles", async () =>
   );
 });
 
-test("validate exits with 1 for warnings where that is asked for, and leaves out what is not", async () => {
+test("bundle validate exits with 1 for warnings with --fail-on warning, and omits findings below --severity", async () => {
   using folder = new TempFolder();
   const warned = folder.write("warned", tinyBundle("1.0.0", { spec: { displayName: "Tiny" } }));
   const { code, out } = await bundle(
@@ -45,11 +45,11 @@ test("validate exits with 1 for warnings where that is asked for, and leaves out
   expect([code, passed, rules]).toEqual([1, true, ["capabilities", "description", "maintainers", "provider"]]);
 });
 
-test("validate refuses to ignore a rule that there is not", async () => {
+test("bundle validate rejects an unknown rule in --ignore", async () => {
   expect(await bundle("validate", SOUND_BUNDLE, "--ignore", "x")).toEqual({ code: 2, out: "", err: 'olmv1: unknown rule "x"\n' });
 });
 
-test("render prints the objects in the order of an apply, in the namespace that the bundle suggests", async () => {
+test("bundle render prints the objects in apply order, in the suggested namespace", async () => {
   const ended = await bundle("render", SAMPLE);
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const objects = parseYamlDocuments(ended.out) as KubeObject[];
@@ -67,7 +67,7 @@ test("render prints the objects in the order of an apply, in the namespace that 
   expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["hello-operator", undefined]));
 });
 
-test("render takes the configuration from standard input and the proxy from options, and prints a List", async () => {
+test("bundle render reads the configuration from standard input and the proxy from options, and prints a List", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", watching("OwnNamespace", "MultiNamespace"));
   const args = [
@@ -86,13 +86,13 @@ test("render takes the configuration from standard input and the proxy from opti
   expect(out).toContain('"name":"HTTP_PROXY","value":"http://proxy.example.com:3128"');
 });
 
-test("render refuses a configuration as operator-controller does", async () => {
+test("bundle render rejects an invalid configuration like operator-controller", async () => {
   const { code, out, err } = await runCli(["bundle", "render", SAMPLE, "--config", "-"], { stdin: "size: 3" });
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain('olmv1: invalid ClusterExtension configuration: invalid configuration: unknown field "size"');
 });
 
-test("render ends quietly when nobody reads any more", async () => {
+test("bundle render ends without an error when the output is closed", async () => {
   const child = spawn(process.execPath, [join(import.meta.dirname, "../main.ts"), "bundle", "render", SAMPLE], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -101,12 +101,12 @@ test("render ends quietly when nobody reads any more", async () => {
   expect([code, err]).toEqual([0, ""]);
 });
 
-test("a folder that there is not is told as one", async () => {
+test("bundle validate reports a missing folder", async () => {
   const { code, err } = await bundle("render", "./nowhere");
   expect([code, err]).toEqual([2, "olmv1: ./nowhere: folder does not exist\n"]);
 });
 
-test("rbac is the command olmv1 rbac", async () => {
+test("bundle rbac is the same as olmv1 rbac", async () => {
   const { code, out } = await bundle("rbac", SAMPLE);
   expect([code, out.split("\n")[0]]).toEqual([0, "# for hello-operator.v1.0.0"]);
 });

@@ -62,14 +62,14 @@ describe("search", () => {
     expect([code, out.trimEnd().split("\n")]).toEqual([0, want]);
   });
 
-  test("shows the highest version that matches where the head does not", async () => {
+  test("shows the highest matching version if the head does not match", async () => {
     const { items } = await json<{ items: PackageMatch[] }>("search --kind Radar");
     expect(items.map(({ catalog, channel, version, matches }) => [catalog, channel, version, matches])).toEqual([
       ["harbour", "candidate", "2.1.0-rc.1", 1],
     ]);
   });
 
-  test("says no by its exit code", async () => {
+  test("exits with 1 if no package matches", async () => {
     expect(await run("search nothing-of-the-sort")).toEqual({ code: 1, out: "", err: "olmv1: no match among 4 packages in 2 catalogs\n" });
     expect((await json<{ total: number }>("search nothing-of-the-sort")).total).toBe(0);
   });
@@ -93,14 +93,14 @@ describe("search", () => {
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  test("of one catalog takes its path", async () => {
+  test("reads one catalog from a path", async () => {
     const { out } = await runCli(["catalog", "search", HARBOUR, "beacon", "-o", "name"]);
     expect(out).toBe("beacon-db\n");
   });
 });
 
 describe("show", () => {
-  test("prints examples as documents for kubectl, all or of a kind", async () => {
+  test("prints examples as YAML documents, all or of a kind", async () => {
     const { out } = await run("show lighthouse-operator@2.0.0 --examples");
     expect(parseYamlDocuments(out)).toEqual([
       { apiVersion: "harbour.example.com/v1", kind: "Lighthouse", metadata: { name: "north-pier" }, spec: { beams: 2 } },
@@ -113,7 +113,7 @@ describe("show", () => {
     expect((await run("show lighthouse-operator@1.0.0 --examples")).err).toContain("has no examples of lighthouse-operator.v1.0.0");
   });
 
-  test("tells as data what it tells people", async () => {
+  test("prints the same data as JSON and text", async () => {
     const { version, ...view } = await json<PackageView>("show lighthouse-operator --channel candidate");
     expect([view.catalog, version.version, version.channels, view.alsoIn]).toEqual([
       "harbour",
@@ -127,7 +127,7 @@ describe("show", () => {
     expect(shown.exampleKinds).toEqual(["Lighthouse", "FogHorn"]);
   });
 
-  test("takes the version from the catalog that has it", async () => {
+  test("shows a version from the catalog that contains it", async () => {
     expect((await json<PackageView>("show lighthouse-operator@0.9.0")).catalog).toBe("community");
   });
 
@@ -153,7 +153,7 @@ describe("graph", () => {
     expect((await run(`graph lighthouse-operator --installed 1.0.0 -o ${form}`)).out).toMatch(want);
   });
 
-  test("as JSON is the graph that catalogd serves, with what is installed", async () => {
+  test("prints the graph of catalogd as JSON, with the installed bundle", async () => {
     const { channels } = await json<UpdateGraph>("graph lighthouse-operator --installed 1.0.0 --channel stable");
     expect(channels.map(({ name, nodes, edges }) => [name, nodes.length, edges.length])).toEqual([["stable", 4, 4]]);
     const covered = channels[0]?.ranges.flatMap(({ covers }) => covers.map(({ first, last }) => last - first + 1)) ?? [];
@@ -162,11 +162,11 @@ describe("graph", () => {
   });
 });
 
-describe("what was read", () => {
+describe("cached catalogs", () => {
   const folder = new TempFolder();
   afterAll(() => folder[Symbol.dispose]());
 
-  test("is kept in the cache folder, and read again as soon as a file changes", async () => {
+  test("are in the cache folder, and are read again after a file changes", async () => {
     const copy = join(folder.path, "copy");
     const env = { XDG_CACHE_HOME: join(folder.path, "cache") };
     cpSync(HARBOUR, copy, { recursive: true });
@@ -183,7 +183,7 @@ describe("what was read", () => {
     expect(kept()).toBe(2);
   });
 
-  test("gives the names that the shell proposes", async () => {
+  test("provide names for shell completion", async () => {
     const env = { XDG_CACHE_HOME: join(folder.path, "proposed") };
     const proposed = async (): Promise<string> => (await runCli(["__complete", "show", "--catalog-dir", HARBOUR, "b"], { env })).out;
     expect(await proposed()).toBe(":4\n");
@@ -192,7 +192,7 @@ describe("what was read", () => {
   });
 });
 
-describeWithData("of real catalogs", (data) => {
+describeWithData("in real catalogs", (data) => {
   const folder = new TempFolder();
   const env = { XDG_CACHE_HOME: folder.path };
   const catalog = ["--catalog-dir", join(data, "fbc/community-v4.19")];
@@ -201,7 +201,7 @@ describeWithData("of real catalogs", (data) => {
   beforeAll(() => expect(readdirSync(folder.path)).toEqual([]));
   afterAll(() => folder[Symbol.dispose]());
 
-  test("each package is found by its name, first, and shown with the version that was found", async () => {
+  test("search finds each package by its name first, and show prints the same version", async () => {
     const { items } = await real<{ items: PackageMatch[] }>("search", ...catalog);
     expect(items.length).toBe(readdirSync(join(data, "fbc/community-v4.19")).length);
     for (const { package: name, version } of items.slice(0, 8)) {
@@ -212,7 +212,7 @@ describeWithData("of real catalogs", (data) => {
     }
   });
 
-  test("every picture of the largest graph is drawn, and its deprecations are told", async () => {
+  test("graph draws the largest graph in every format, with deprecations", async () => {
     const graph = await real<UpdateGraph>("graph", "rhtas-operator", ...rhtas);
     const { out } = await runCli(["graph", "rhtas-operator", ...rhtas], { env });
     expect(

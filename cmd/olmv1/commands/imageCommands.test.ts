@@ -51,7 +51,7 @@ class Session {
 }
 
 describe("images of catalogs and bundles", () => {
-  test("are built into layouts and pushed", async () => {
+  test("are built to layouts and pushed", async () => {
     const registry = await loopbackRegistry();
     const session = new Session([[registry.host, "REGISTRY"]]);
     await session.run("bundle", "build", BUNDLE, "-t", `${registry.host}/shop/bundle:v1`, "--insecure");
@@ -63,7 +63,7 @@ describe("images of catalogs and bundles", () => {
     expect(registry.has("shop/catalog", "v1")).toBe(true);
   });
 
-  test("say what is wrong", async () => {
+  test("are rejected with an error if they are invalid", async () => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => req.method === "POST" && refuse(res, 403, "DENIED", "requested access to the resource is denied");
     using temp = new TempFolder();
@@ -95,7 +95,7 @@ describe("images of catalogs and bundles", () => {
     await expect(session.text).toMatchFileSnapshot(join(GOLDENS, "cli/image-errors.txt"));
   });
 
-  test("of the same files have the same digest, whatever the registry", async () => {
+  test("have the same digest for the same files in any registry", async () => {
     const [one, two] = [await loopbackRegistry(), await loopbackRegistry()];
     const digests = [];
     for (const { host } of [one, two])
@@ -105,7 +105,7 @@ describe("images of catalogs and bundles", () => {
   });
 
   // Requirements S0-014: what the annotations say, the labels say too.
-  test("of a bundle have its annotations as labels", async () => {
+  test("of bundles have the annotations of the bundle as labels", async () => {
     await runCli(["bundle", "build", BUNDLE, "-t", `oci:${dir}/layout`, "--label", "team=shop"]);
     const blobs = await readdir(join(dir, "layout/blobs/sha256"));
     const texts = await Promise.all(blobs.map((name) => readFile(join(dir, "layout/blobs/sha256", name), "utf8")));
@@ -123,8 +123,8 @@ describe("images of catalogs and bundles", () => {
   });
 });
 
-describe("a mirror", () => {
-  test("is told, written and filled", async () => {
+describe("catalog mirror", () => {
+  test("prints the plan, writes the files and copies the images", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const session = new Session([
       [source.host, "SOURCE"],
@@ -157,7 +157,7 @@ describe("a mirror", () => {
     expect(target.has("olm/shop-operator", "v1.0.0")).toBe(true);
   });
 
-  test("of an image takes what its tag names when it is read, and keeps the digest", async () => {
+  test("copies the image of a tag by its current digest", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const catalog = new TempFolder();
     const files = {
@@ -182,8 +182,8 @@ describe("a mirror", () => {
   });
 });
 
-describe("a catalog that is served", () => {
-  test("follows its folder, keeps what was good, and ends in order", async () => {
+describe("catalog serve", () => {
+  test("reloads its folder, keeps the last valid content, and stops in order", async () => {
     using temp = new TempFolder();
     const sound = await readFile(join(CATALOG, "catalog.yaml"), "utf8");
     const served = temp.write("My Shop", { "catalog.yaml": sound });
@@ -224,7 +224,7 @@ describe("a catalog that is served", () => {
     await expect(fetch(base)).rejects.toThrow();
   });
 
-  test("that cannot be read at the start is refused", async () => {
+  test("rejects a catalog that cannot be read at the start", async () => {
     using temp = new TempFolder();
     expect(await runCli(["catalog", "serve", temp.write("x", { "catalog.yaml": "[" })])).toMatchObject({ code: 2, out: "" });
     expect(await runCli(["catalog", "serve", CATALOG, "--name", "A b"])).toMatchObject({ code: 2, out: "" });

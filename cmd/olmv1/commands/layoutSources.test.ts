@@ -29,7 +29,7 @@ async function places(name: string, kind: "catalog" | "bundle", folder: string):
   return [`oci:${under(name)}:v1`, `oci-archive:${under(`${name}.tar`)}`, under(name)];
 }
 
-describe("a catalog in a layout is read as its folder is", () => {
+describe("a catalog in a layout is read like its folder", () => {
   let made: string[];
   beforeAll(async () => {
     made = await places("harbour", "catalog", CATALOG);
@@ -60,18 +60,18 @@ describe("a catalog in a layout is read as its folder is", () => {
     }
   });
 
-  test("as an image of --catalog-image too, and is named after its folder", async () => {
+  test("as an image of --catalog-image, and is named after its folder", async () => {
     const { out } = await ok("search", "beacon", "--catalog-image", `oci:${under("harbour")}:v1`, "--no-cache", "-o", "json");
     expect(out).toContain('"catalog": "harbour"');
   });
 
-  test("but not where a bundle is asked for", async () => {
+  test("but not if a bundle is required", async () => {
     const { code, err } = await runCli(["bundle", "render", `oci:${under("harbour")}:v1`]);
     expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${under("harbour")}:v1 is a catalog, not a bundle`)]);
   });
 });
 
-describe("a bundle in a layout is read as its folder is", () => {
+describe("a bundle in a layout is read like its folder", () => {
   let made: string[];
   beforeAll(async () => {
     made = await places("scoped", "bundle", BUNDLE);
@@ -88,7 +88,7 @@ describe("a bundle in a layout is read as its folder is", () => {
     for (const source of made) expect(shown(await runCli(args(source)), source), source).toEqual(want);
   });
 
-  test("and no catalog gets it under the name of a layout", async () => {
+  test("and is rejected as a catalog", async () => {
     const { code, err } = await runCli([
       "catalog",
       "add-bundle",

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { ANNOTATIONS_FILE, toImageLabels } from "../../bundle/annotations.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
-import { catalogFiles } from "../../catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../../catalogd/load/catalogFiles.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../catalogd/load/loader.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -15,7 +15,7 @@ import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
  * @param files from `readBundleFiles`
  * @throws Error if the annotations are missing or cannot be read.
  */
-export function bundleParts(files: BundleFiles, { labels, annotations }: Metadata): ImageParts {
+export function buildBundleParts(files: BundleFiles, { labels, annotations }: Metadata): ImageParts {
   const stated = files.get(ANNOTATIONS_FILE);
   if (!stated) throw new Error(`not a bundle: ${ANNOTATIONS_FILE} is missing`);
   const archived = [...files].map(([path, bytes]) => ({ path, size: bytes.byteLength, open: () => Readable.from([bytes]) }));
@@ -35,8 +35,8 @@ interface Metadata {
  * Returns the parts of a catalog image: the files of a folder, without those that an `.indexignore` excludes, and the label with their location.
  * @throws Error if the folder does not exist, or if a symbolic link leads out of it.
  */
-export function catalogParts(dir: string, { labels, annotations }: Metadata): ImageParts {
-  const files = catalogFiles(dir, CONTENT_LIMITS).map(({ path, location, bytes }) => ({
+export function buildCatalogParts(dir: string, { labels, annotations }: Metadata): ImageParts {
+  const files = findCatalogFiles(dir, CONTENT_LIMITS).map(({ path, location, bytes }) => ({
     path: `${CONFIGS}/${path}`,
     size: bytes,
     open: () => createReadStream(location) as AsyncIterable<Uint8Array>,

@@ -3,8 +3,8 @@ import { goQuote } from "../../golang/quote.ts";
 import { formatImagePlace, type ImagePlace } from "../../oci/imagePlace.ts";
 import { buildImage, type ImageParts } from "../../oci/publish/buildImage.ts";
 import { copyImage } from "../../oci/publish/copyImage.ts";
-import { nameOf } from "../../oci/reference.ts";
-import { loginsOf } from "../../oci/registry/authFile.ts";
+import { formatRepository } from "../../oci/reference.ts";
+import { readLogins } from "../../oci/registry/authFile.ts";
 import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
 import { imageLabels } from "../../oci/store/imageStore.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
@@ -25,7 +25,7 @@ export interface ImageReport {
 /** Reports an image at a place. */
 function reportImage(place: ImagePlace, image: { digest: string; mediaType: string }, present: boolean): ImageReport {
   const { digest, mediaType } = image;
-  const name = place.kind === "registry" ? nameOf(place.ref) : formatImagePlace({ ...place, tag: "" });
+  const name = place.kind === "registry" ? formatRepository(place.ref) : formatImagePlace({ ...place, tag: "" });
   return { image: `${name}@${digest}`, reference: formatImagePlace(place), digest, mediaType, present };
 }
 
@@ -71,7 +71,7 @@ export async function pushInto(
 }
 
 /** Parses texts of the form `KEY=VALUE`. @throws Error if the key is missing. */
-export function keyValues(what: string, texts: readonly string[] = []): Record<string, string> {
+export function parseKeyValues(what: string, texts: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf("=");
@@ -102,7 +102,7 @@ export async function withImages<T>(options: ImageOptions, terminal: ImageTermin
   const { registriesConf, authFile, insecure } = options;
   const { env } = terminal;
   const log = createLogger({ component: "olmv1", level: "warn", destination: { write: (line) => terminal.err(line) } });
-  const stores = new ImageStores(new RegistryAccess({ registriesConf, logins: loginsOf(authFile, env, homedir()), insecure, env, log }));
+  const stores = new ImageStores(new RegistryAccess({ registriesConf, logins: readLogins(authFile, env, homedir()), insecure, env, log }));
   try {
     return await work(stores);
   } finally {

@@ -17,7 +17,7 @@ import { withStringData } from "../../release/cleanObject.ts";
 import { sortForInstall } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import { configNotes } from "../../render/configNotes.ts";
-import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
+import { mergeConfig, type ReadSource } from "../../render/configSources.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
 import { renderBundle } from "../../render/render.ts";
 
@@ -86,7 +86,7 @@ export async function mergeConfigFiles(
   terminal: { readonly stdin: () => Promise<string> },
 ): Promise<ConfigFromFiles> {
   const read = (await Promise.all(paths.map((path) => sourcesIn(path, terminal)))).flat();
-  const { config, missing, invalid, texts } = mergedConfig(read, namespace, inline);
+  const { config, missing, invalid, texts } = mergeConfig(read, namespace, inline);
   if (!config) throw new Error(`invalid ClusterExtension configuration: ${[...invalid, ...missing].join("; ")}`);
   return { config, hidden: new HiddenTexts(texts) };
 }

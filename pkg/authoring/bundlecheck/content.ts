@@ -4,10 +4,10 @@ import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import { loadBundle, readManifestObjects } from "../../bundle/load.ts";
 import { readDependencies } from "../../bundle/properties.ts";
 import type { BundleFiles, Crd, Csv, InstallModeType, RegistryV1Bundle } from "../../bundle/types.ts";
-import { supportedInstallModes } from "../../bundle/validate.ts";
+import { listSupportedInstallModes } from "../../bundle/validate.ts";
 import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
@@ -36,7 +36,7 @@ const CONFIG: Readonly<Record<InstallModeType, JsonObject | undefined>> = {
 
 /** Renders the bundle for each install mode that it supports. If it serves webhooks or APIs, renders it with each certificate provider. */
 function renderAll(bundle: RegistryV1Bundle): Rendering[] {
-  const supported = supportedInstallModes(bundle.csv);
+  const supported = listSupportedInstallModes(bundle.csv);
   const modes = Object.entries(CONFIG).filter(([mode]) => supported.has(mode));
   const { webhookdefinitions = [], apiservicedefinitions } = bundle.csv.spec;
   const isServing = webhookdefinitions.length + (apiservicedefinitions.owned ?? []).length > 0;
@@ -48,7 +48,7 @@ function renderAll(bundle: RegistryV1Bundle): Rendering[] {
         const objects = renderBundle(bundle, { installNamespace: NAMESPACE, config, certProvider });
         return { way, result: prepareObjects(objects, { installNamespace: NAMESPACE, isNamespaced }) };
       } catch (err) {
-        return { way, result: err instanceof Error ? err : new Error(messageOf(err)) };
+        return { way, result: err instanceof Error ? err : new Error(getErrorMessage(err)) };
       }
     }),
   );
@@ -191,14 +191,14 @@ function convert(type: string, { file, object }: Manifest, unreadable: Unreadabl
 }
 
 function unreadableText(file: string, err: unknown): string {
-  return `error parsing objects in ${goQuote(file)}: ${err instanceof RangeError ? "its content is nested too deeply" : messageOf(err)}`;
+  return `error parsing objects in ${goQuote(file)}: ${err instanceof RangeError ? "its content is nested too deeply" : getErrorMessage(err)}`;
 }
 
 function tryLoad(files: BundleFiles): RegistryV1Bundle | Error {
   try {
     return loadBundle(files);
   } catch (err) {
-    return err instanceof Error ? err : new Error(messageOf(err));
+    return err instanceof Error ? err : new Error(getErrorMessage(err));
   }
 }
 

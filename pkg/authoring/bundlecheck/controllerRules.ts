@@ -1,5 +1,5 @@
 import { ANNOTATIONS_FILE } from "../../bundle/annotations.ts";
-import { supportedScope, VALIDATORS, type Validator } from "../../bundle/validate.ts";
+import { getSupportedScope, VALIDATORS, type Validator } from "../../bundle/validate.ts";
 import { UnidentifiedObjectsError } from "../../release/identity.ts";
 import { InvalidBundleError } from "../../render/render.ts";
 import type { BundleContent, Place } from "./content.ts";
@@ -60,7 +60,8 @@ function fromValidator(rule: string, validator: Validator, code: string): Bundle
 function placeOf(code: string, content: BundleContent, i: number): Place {
   if (code === "package-name-missing")
     return { file: ANNOTATIONS_FILE, path: ["annotations", "operators.operatorframework.io.bundle.package.v1"] };
-  if (code === "kind-unsupported") return { manifest: content.others.filter(({ object }) => supportedScope(object.kind) === undefined)[i] };
+  if (code === "kind-unsupported")
+    return { manifest: content.others.filter(({ object }) => getSupportedScope(object.kind) === undefined)[i] };
   if (code === "crd-duplicate") return {};
   return content.inCsv("spec", SPEC_MEMBERS.find(([start]) => code.startsWith(start))?.[1] ?? "webhookdefinitions");
 }

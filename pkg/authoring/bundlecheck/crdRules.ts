@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { findUnknownFields } from "../../bundle/unknownMembers.ts";
-import { versionsOf } from "../../crdsafety/crdParts.ts";
+import { readCrdVersions } from "../../crdsafety/crdParts.ts";
 import { isObject, objectAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
@@ -146,7 +146,7 @@ function names(manifest: CrdManifest): CrdBreach[] {
 }
 
 function versions(manifest: CrdManifest): CrdBreach[] {
-  const all = versionsOf(manifest.crd);
+  const all = readCrdVersions(manifest.crd);
   const path = ["spec", "versions"];
   if (all.length === 0) return [{ message: "it has no versions", path: ["spec"] }];
   const stored = all.filter(({ storage }) => storage).length;
@@ -170,7 +170,7 @@ function schemas(manifest: CrdManifest): CrdBreach[] {
     : [];
   return [
     ...kept,
-    ...versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
+    ...readCrdVersions(manifest.crd).flatMap(({ name: version, schema }, i) => {
       const path = ["spec", "versions", i, "schema", "openAPIV3Schema"];
       if (!isObject(schema)) return [{ message: `version ${goQuote(version)} has no schema`, path }];
       return findStructuralFaults(schema).map((fault) => ({
@@ -194,7 +194,7 @@ function approved(manifest: CrdManifest): CrdBreach[] {
 }
 
 function validation(manifest: CrdManifest): CrdBreach[] {
-  return versionsOf(manifest.crd).flatMap(({ name: version, schema }, i) => {
+  return readCrdVersions(manifest.crd).flatMap(({ name: version, schema }, i) => {
     if (!isObject(schema)) return [];
     const members = Object.keys(objectAt(schema, "properties")).filter((member) => !["apiVersion", "kind", "metadata"].includes(member));
     if (members.length > 0) return [];

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel, validateSubdomain } from "../../api/names.ts";
 import { findUnknownFields } from "../../bundle/unknownMembers.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -70,7 +70,10 @@ function versionForm(content: BundleContent): Breach[] {
   } catch (err) {
     const read = parseOperatorVersion(written);
     return [
-      { message: `spec.version ${goQuote(written)} is interpreted as ${read}: ${messageOf(err)}`, at: content.inCsv("spec", "version") },
+      {
+        message: `spec.version ${goQuote(written)} is interpreted as ${read}: ${getErrorMessage(err)}`,
+        at: content.inCsv("spec", "version"),
+      },
     ];
   }
 }
@@ -116,7 +119,7 @@ function skipRange(content: BundleContent): Breach[] {
   } catch (err) {
     return [
       {
-        message: `olm.skipRange ${goQuote(range)} is not a version range: ${messageOf(err)}`,
+        message: `olm.skipRange ${goQuote(range)} is not a version range: ${getErrorMessage(err)}`,
         at: content.inCsv("metadata", "annotations", "olm.skipRange"),
       },
     ];

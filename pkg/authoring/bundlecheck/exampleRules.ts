@@ -1,8 +1,8 @@
-import { groupOf, type JsonObject, versionOf } from "../../api/k8s.ts";
-import { readCrdKind, versionsOf } from "../../crdsafety/crdParts.ts";
-import { objectFaults } from "../../crdsafety/objectFaults.ts";
-import { sizeFault } from "../../crdsafety/schema.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getGroup, getVersion, type JsonObject } from "../../api/k8s.ts";
+import { readCrdKind, readCrdVersions } from "../../crdsafety/crdParts.ts";
+import { findObjectFaults } from "../../crdsafety/objectFaults.ts";
+import { findSizeFault } from "../../crdsafety/schema.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
@@ -38,7 +38,7 @@ function readExamples(content: BundleContent): Examples {
   try {
     list = JSON.parse(text);
   } catch (err) {
-    return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is not valid JSON: ${messageOf(err)}`, at }] };
+    return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is not valid JSON: ${getErrorMessage(err)}`, at }] };
   }
   if (!Array.isArray(list)) return { objects: [], breaches: [{ message: `annotation ${EXAMPLES} is not a list`, at }] };
   const breaches = list.flatMap((object: unknown, i) =>
@@ -52,7 +52,7 @@ function readExamples(content: BundleContent): Examples {
 function definitionOf({ crds }: BundleContent, { apiVersion, kind }: JsonObject): CrdManifest | undefined {
   return crds.find(({ crd }) => {
     const of = readCrdKind(crd);
-    return of.kind === kind && of.group === groupOf(String(apiVersion));
+    return of.kind === kind && of.group === getGroup(String(apiVersion));
   });
 }
 
@@ -67,7 +67,7 @@ function isDescribed({ csv }: BundleContent, { apiVersion, kind }: JsonObject): 
     customresourcedefinitions: {},
     apiservicedefinitions: {},
   };
-  const group = groupOf(String(apiVersion));
+  const group = getGroup(String(apiVersion));
   const ofCrds = [...(crds.owned ?? []), ...(crds.required ?? [])].map((one): JsonObject => ({ ...one }));
   return (
     ofCrds.some((one) => one["kind"] === kind && String(one["name"]).endsWith(`.${group}`)) ||
@@ -82,10 +82,10 @@ function kinds(content: BundleContent): Breach[] {
       return isDescribed(content, object)
         ? []
         : [{ message: `${formatExample(object)} is not of an API that the CSV owns or requires`, at }];
-    const served = versionsOf(definition.crd)
+    const served = readCrdVersions(definition.crd)
       .filter((version) => version.served)
       .map(({ name }) => name);
-    if (definition.object.apiVersion !== "apiextensions.k8s.io/v1" || served.includes(versionOf(String(object["apiVersion"])))) return [];
+    if (definition.object.apiVersion !== "apiextensions.k8s.io/v1" || served.includes(getVersion(String(object["apiVersion"])))) return [];
     return [{ message: `${formatExample(object)}: its CRD serves only ${served.join(", ") || "no version"}`, at }];
   });
 }
@@ -93,11 +93,11 @@ function kinds(content: BundleContent): Breach[] {
 function valid(content: BundleContent): Breach[] {
   return readExamples(content).objects.flatMap(({ object, at }) => {
     const definition = definitionOf(content, object);
-    const version = definition && versionsOf(definition.crd).find(({ name }) => name === versionOf(String(object["apiVersion"])));
-    if (!isObject(version?.schema) || sizeFault(version.schema) !== undefined) return [];
+    const version = definition && readCrdVersions(definition.crd).find(({ name }) => name === getVersion(String(object["apiVersion"])));
+    if (!isObject(version?.schema) || findSizeFault(version.schema) !== undefined) return [];
     // The API server ignores the status of a new object.
     const { status: _, ...stated } = object;
-    const faults = objectFaults(version.schema, stated, content.matches);
+    const faults = findObjectFaults(version.schema, stated, content.matches);
     if (faults.length === 0) return [];
     return [{ message: `${formatExample(object)} is not valid: ${formatList(faults, { max: MAX_FAULTS })}`, at }];
   });

@@ -1,8 +1,8 @@
-import { groupOf, type KubeObject } from "../../api/k8s.ts";
+import { getGroup, type KubeObject } from "../../api/k8s.ts";
 import { ANNOTATIONS_FILE, UnsupportedMediaTypeError } from "../../bundle/annotations.ts";
 import { explainLegacyCrds, readLegacyCrd } from "../../bundle/legacyCrds.ts";
 import { readCrdKind } from "../../crdsafety/crdParts.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, defineErrorRule, type RuleTable, Source } from "./rule.ts";
@@ -17,7 +17,7 @@ function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
   const breaches = parts.map(({ file, message }) => ({ message, at: { file } }));
   if (!(loaded instanceof Error) || parts.some(({ message }) => message === loaded.message)) return breaches;
   const isOfAnnotations = loaded.cause instanceof UnsupportedMediaTypeError;
-  return [...breaches, { message: messageOf(loaded), ...(isOfAnnotations ? { at: { file: ANNOTATIONS_FILE } } : {}) }];
+  return [...breaches, { message: getErrorMessage(loaded), ...(isOfAnnotations ? { at: { file: ANNOTATIONS_FILE } } : {}) }];
 }
 
 function csvCount({ csvs }: BundleContent): Breach[] {
@@ -58,7 +58,7 @@ function identities({ crds, others }: BundleContent): Breach[] {
 function customResources({ crds, others }: BundleContent): Breach[] {
   const provided = new Set(crds.map(({ crd }) => `${readCrdKind(crd).group}/${readCrdKind(crd).kind}`));
   return others
-    .filter(({ object }) => provided.has(`${groupOf(object.apiVersion ?? "")}/${object.kind}`))
+    .filter(({ object }) => provided.has(`${getGroup(object.apiVersion ?? "")}/${object.kind}`))
     .map((manifest) => ({
       message: `${manifest.object.kind} ${goQuote(manifest.object.metadata?.name ?? "")} is of ${manifest.object.apiVersion}, which is not served before the bundle is installed: let the operator create it`,
       at: { manifest },

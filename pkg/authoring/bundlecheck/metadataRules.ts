@@ -3,7 +3,7 @@ import { isLabel } from "../../api/names.ts";
 import { ANNOTATIONS_FILE, MEDIA_TYPE_KEY } from "../../bundle/annotations.ts";
 import { parseMaxVersion } from "../../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../../bundle/properties.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { findMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
@@ -118,6 +118,6 @@ function maxOpenShiftVersion({ loaded }: BundleContent): Breach[] {
     if (found.kind !== "invalid") return [];
     return found.errors.map((message) => ({ message: `${message}; it would block all upgrades of the cluster` }));
   } catch (err) {
-    return [{ message: messageOf(err) }];
+    return [{ message: getErrorMessage(err) }];
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { versionsOf } from "../../crdsafety/crdParts.ts";
+import { readCrdVersions } from "../../crdsafety/crdParts.ts";
 import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
@@ -11,7 +11,7 @@ const INDEX = /^(\d+|\*)$/;
  * Reports whether the schema allows a field at the path of a descriptor, such as `tls.hosts[0].name`. A schema without restrictions allows every
  * path.
  */
-export function schemaAllows(schema: unknown, path: string): boolean {
+export function isAllowedBySchema(schema: unknown, path: string): boolean {
   const parts = path
     .replaceAll(/\[["']?([^[\]"']*)["']?\]/g, ".$1.")
     .split(".")
@@ -88,7 +88,7 @@ function versions(content: BundleContent): Breach[] {
   return ownedIn(content).flatMap(({ described: { kind, version }, name, i }) => {
     const found = content.crds.find(({ crd }) => crd.metadata.name === name);
     if (!found || found.object.apiVersion !== "apiextensions.k8s.io/v1") return [];
-    const known = versionsOf(found.crd).map((one) => one.name);
+    const known = readCrdVersions(found.crd).map((one) => one.name);
     const actual = objectAt({ ...found.crd.spec }, "names")["kind"];
     return [
       ...(typeof kind === "string" && kind === actual
@@ -152,11 +152,11 @@ function descriptors(content: BundleContent): Breach[] {
 function descriptorPaths(content: BundleContent): Breach[] {
   return ownedIn(content).flatMap(({ described, name, i }) => {
     const found = content.crds.find(({ crd }) => crd.metadata.name === name);
-    const schema = found && versionsOf(found.crd).find((version) => version.name === described["version"])?.schema;
+    const schema = found && readCrdVersions(found.crd).find((version) => version.name === described["version"])?.schema;
     if (!isObject(schema)) return [];
     return (["spec", "status"] as const).flatMap((part) =>
       objectsAt(described, `${part}Descriptors`).flatMap(({ path }, j) => {
-        if (typeof path !== "string" || schemaAllows(schema, `${part}.${path}`)) return [];
+        if (typeof path !== "string" || isAllowedBySchema(schema, `${part}.${path}`)) return [];
         return [
           {
             message: `owned CRD ${goQuote(name)} has a descriptor for ${part}.${path}, which is not in its schema`,

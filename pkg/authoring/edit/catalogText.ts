@@ -3,7 +3,7 @@ import { MetaDecoder } from "../../fbc/decode.ts";
 import { JsonObjectScanner, YamlSplitter } from "../../fbc/documentScanner.ts";
 import { ContentError, type Meta } from "../../fbc/types.ts";
 import { toYaml } from "../../golang/yaml.ts";
-import { hasCompactLists, isSame, matchLineEnds, patchText, prettyJson } from "./patchText.ts";
+import { formatJson, hasCompactLists, isSame, matchLineEnds, patchText } from "./patchText.ts";
 import { NotEditableError } from "./textNode.ts";
 
 /** An object in the text of a file. */
@@ -85,7 +85,7 @@ export class CatalogText {
       if (!(err instanceof NotEditableError || err instanceof ContentError)) throw err;
     }
     const start = this.json ? "" : (SEPARATORS.exec(text)?.[0] ?? "");
-    return { text: start + matchLineEnds(text, this.json ? prettyJson(after, JSON_INDENT) : toYaml(after)), isRewritten: true };
+    return { text: start + matchLineEnds(text, this.json ? formatJson(after, JSON_INDENT) : toYaml(after)), isRewritten: true };
   }
 
   #append(text: string, blob: JsonObject): string {
@@ -94,7 +94,7 @@ export class CatalogText {
   }
 
   #jsonAfter(text: string, blob: JsonObject): string {
-    return `${text.trimEnd().includes("\n}") || text === "" ? prettyJson(blob, JSON_INDENT) : JSON.stringify(blob)}\n`;
+    return `${text.trimEnd().includes("\n}") || text === "" ? formatJson(blob, JSON_INDENT) : JSON.stringify(blob)}\n`;
   }
 
   #yamlAfter(text: string, blob: JsonObject): string {
@@ -105,7 +105,7 @@ export class CatalogText {
 
 /** Serializes `blob` as JSON and parses it again, to compare objects by meaning. */
 function plain(blob: JsonObject): unknown {
-  return JSON.parse(prettyJson(blob, 0));
+  return JSON.parse(formatJson(blob, 0));
 }
 
 /** Removes the separator before an object that was removed. Call it when the pieces before the object are in `kept`. */

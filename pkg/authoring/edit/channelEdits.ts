@@ -3,7 +3,7 @@ import { Schema } from "../../fbc/content.ts";
 import { findRangeFault } from "../../fbc/validate/propertyCheck.ts";
 import { getTextMember, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { compareByVersion, type EntryEdges, findHead, hasEdges, newEntry, readChannelEntries, withEntries } from "./channelEntries.ts";
+import { compareByVersion, createEntry, type EntryEdges, findHead, hasEdges, readChannelEntries, withEntries } from "./channelEntries.ts";
 import { EditError, type PackageEdit } from "./packageEdit.ts";
 import { isSame } from "./patchText.ts";
 
@@ -29,7 +29,7 @@ function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips,
   const hasGiven = Object.keys(given).length > 0;
   const document = edit.find(Schema.channel, channel);
   if (!document) {
-    const blob = withEntries({ schema: Schema.channel, package: edit.name, name: channel, entries: [] }, [newEntry(bundle, given)]);
+    const blob = withEntries({ schema: Schema.channel, package: edit.name, name: channel, entries: [] }, [createEntry(bundle, given)]);
     edit.add(blob, Schema.channel, channel);
     edit.notes.push(`created channel ${goQuote(channel)}`);
     return;
@@ -44,7 +44,7 @@ function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips,
     return;
   }
   const edges = hasGiven ? given : defaultEdges(edit, bundle, channel);
-  edit.change(document, withEntries(document.blob, [...entries, newEntry(bundle, edges)]));
+  edit.change(document, withEntries(document.blob, [...entries, createEntry(bundle, edges)]));
 }
 
 function defaultEdges(edit: PackageEdit, bundle: string, channel: string): EntryEdges {

@@ -33,7 +33,7 @@ export function withEntries(channel: Readonly<JsonObject>, entries: readonly Edi
 }
 
 /** Creates an entry. */
-export function newEntry(name: string, edges: EntryEdges): EditedEntry {
+export function createEntry(name: string, edges: EntryEdges): EditedEntry {
   return { name, skips: [], ...edges, source: { name } };
 }
 

@@ -118,7 +118,7 @@ export function skip(edit: PackageEdit, bad: string, by?: string, channel?: stri
  * @throws EditError if the version of an entry is unknown.
  * @see S4-18
  */
-export function zstream(edit: PackageEdit, channel?: string): void {
+export function rebuildZstream(edit: PackageEdit, channel?: string): void {
   edit.requirePackage();
   const documents = channel === undefined ? edit.all(Schema.channel) : [edit.require(Schema.channel, channel)];
   for (const document of documents) {
@@ -128,12 +128,12 @@ export function zstream(edit: PackageEdit, channel?: string): void {
       edit.notes.push(
         `channel ${goQuote(document.name)}: removed the skipRange of ${lost.join(", ")}, which gave versions a second replacement`,
       );
-    edit.change(document, withEntries(document.blob, zstreamEntries(entries, edit.versions)));
+    edit.change(document, withEntries(document.blob, computeZstreamEntries(entries, edit.versions)));
   }
 }
 
 /** Returns the entries, in order, with the edges of a graph by minor versions. */
-export function zstreamEntries(entries: readonly EditedEntry[], versions: Versions): EditedEntry[] {
+export function computeZstreamEntries(entries: readonly EditedEntry[], versions: Versions): EditedEntry[] {
   const names = entries.map(({ name }) => name);
   const absent = [...new Set(entries.flatMap(({ replaces = "", skips }) => [replaces, ...skips]))].filter(
     (name) => name !== "" && !names.includes(name),

@@ -6,10 +6,10 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { rangeTest } from "../../fbc/bundleOrder.ts";
 import { addBundleToChannels, promote, setDefaultChannel } from "./channelEdits.ts";
 import { type DeprecationTarget, deprecate, removeDeprecation } from "./deprecate.ts";
-import { addEdge, removeEdge, setSkipRange, skip, zstream } from "./edgeEdits.ts";
+import { addEdge, rebuildZstream, removeEdge, setSkipRange, skip } from "./edgeEdits.ts";
 import { extract } from "./extract.ts";
 import { applyEdit, type CatalogFiles, EditError, editCatalog, type PackageEdit } from "./packageEdit.ts";
-import { unifiedDiff } from "./unifiedDiff.ts";
+import { formatUnifiedDiff } from "./unifiedDiff.ts";
 
 interface Request {
   package: string;
@@ -47,7 +47,7 @@ const EDITS: Record<string, (edit: PackageEdit, request: Request) => void> = {
   removeEdge: (edit, { channel, ...edge }) => removeEdge(edit, edge, channel),
   setSkipRange: (edit, { to, skipRange, channel }) => setSkipRange(edit, to, skipRange, channel),
   skip: (edit, { bundle, by, channel }) => skip(edit, bundle, by, channel),
-  zstream: (edit, { channel }) => zstream(edit, channel),
+  zstream: (edit, { channel }) => rebuildZstream(edit, channel),
   extract: (edit, { channels = [], range, headsOnly = false }) =>
     extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { includes: rangeTest(range) }) }),
   addBundle: (edit, { package: name, version, channels = [] }) =>
@@ -79,7 +79,7 @@ test.for(loadCases<Case>("fbc-edit"))("$name", ({ do: asked, diff, notes = [], r
     return;
   }
   const result = editCatalog(FILES, request.package, work);
-  const got = [...result.files].map(([path, text]) => unifiedDiff(path, FILES.get(path), text)).join("");
+  const got = [...result.files].map(([path, text]) => formatUnifiedDiff(path, FILES.get(path), text)).join("");
   if (diff !== undefined) expect(got).toBe(diff);
   expect(result.notes).toEqual(notes);
   expect(editCatalog(applyEdit(FILES, result), request.package, work).files, "done again").toEqual(new Map());

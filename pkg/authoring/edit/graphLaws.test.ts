@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { findGraphFault } from "../../fbc/validate/channelCheck.ts";
-import { type EditedEntry, newEntry } from "./channelEntries.ts";
-import { zstreamEntries } from "./edgeEdits.ts";
+import { createEntry, type EditedEntry } from "./channelEntries.ts";
+import { computeZstreamEntries } from "./edgeEdits.ts";
 import { keepEntries } from "./extract.ts";
 
 const name = fc.tuple(fc.nat(2), fc.nat(3), fc.nat(3)).map(([major, minor, patch]) => `foo.v${major}.${minor}.${patch}`);
@@ -14,7 +14,7 @@ const entries = fc
     minLength: 1,
     maxLength: 10,
   })
-  .map((list) => list.map((entry) => newEntry(entry.name, entry)));
+  .map((list) => list.map((entry) => createEntry(entry.name, entry)));
 
 const fault = (list: readonly EditedEntry[]): unknown =>
   findGraphFault(
@@ -23,12 +23,12 @@ const fault = (list: readonly EditedEntry[]): unknown =>
 
 const minorOf = (bundle: string): string => bundle.slice(0, bundle.lastIndexOf("."));
 
-test("zstreamEntries gives every bundle one replacement and leads patch releases to the newest one", () => {
+test("computeZstreamEntries gives every bundle one replacement and leads patch releases to the newest one", () => {
   fc.assert(
     fc.property(entries, (before) => {
-      const after = zstreamEntries(before, new Map());
+      const after = computeZstreamEntries(before, new Map());
       expect(fault(after)).toBeUndefined();
-      expect(zstreamEntries(after, new Map())).toEqual(after);
+      expect(computeZstreamEntries(after, new Map())).toEqual(after);
       const followers = (bundle: string): string[] =>
         after.flatMap((entry) => [entry.replaces, ...entry.skips].filter((from) => from === bundle).map(() => entry.name));
       const named = new Set(before.flatMap((entry) => [entry.name, ...(entry.replaces ? [entry.replaces] : []), ...entry.skips]));
@@ -54,7 +54,7 @@ test("zstreamEntries gives every bundle one replacement and leads patch releases
 test("keepEntries keeps the channel valid and an upgrade for every removed entry", () => {
   fc.assert(
     fc.property(entries, fc.array(fc.boolean(), { minLength: 10, maxLength: 10 }), (list, kept) => {
-      const before = zstreamEntries(list, new Map());
+      const before = computeZstreamEntries(list, new Map());
       const isKept = (bundle: string): boolean => kept[before.findIndex((entry) => entry.name === bundle)] ?? true;
       const after = keepEntries(before, isKept, new Map());
       expect(after.map((entry) => entry.name)).toEqual(before.map((entry) => entry.name).filter(isKept));

@@ -92,11 +92,11 @@ function formatAfterDash(value: unknown, column: number, style: TextStyle): stri
 function flowValue(value: unknown, column: number | undefined, { json, indent }: TextStyle): string {
   // Format the value inside brackets, so that strings with brackets or commas are quoted.
   if (!json) return toYaml([value], { flow: true }).trimEnd().slice(1, -1);
-  return column === undefined || indent === 0 ? oneLineJson(value, indent > 0) : indentLines(prettyJson(value, indent), column);
+  return column === undefined || indent === 0 ? oneLineJson(value, indent > 0) : indentLines(formatJson(value, indent), column);
 }
 
 /** Formats a value as multi-line JSON. Numbers keep their digits. */
-export function prettyJson(value: unknown, indent: number): string {
+export function formatJson(value: unknown, indent: number): string {
   const format = (inner: unknown, level: number): string => {
     const pad = " ".repeat(indent * (level + 1));
     const end = `\n${" ".repeat(indent * level)}`;

@@ -5,7 +5,7 @@ import { describeWithData } from "../../../test/support/sharedData.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { Schema } from "../../fbc/content.ts";
 import { CatalogText } from "./catalogText.ts";
-import { newEntry, readChannelEntries, withEdges, withEntries } from "./channelEntries.ts";
+import { createEntry, readChannelEntries, withEdges, withEntries } from "./channelEntries.ts";
 
 /** Skips larger files, in bytes. */
 const MAX_BYTES = 1_000_000;
@@ -47,6 +47,6 @@ function editsOf(text: string): { index: number; rewritten: number; lost: number
 function moreEntries(blob: JsonObject): JsonObject {
   const entries = readChannelEntries(blob);
   const [first, ...more] = entries;
-  const added = newEntry("new.v9.9.9", { replaces: first?.name });
+  const added = createEntry("new.v9.9.9", { replaces: first?.name });
   return withEntries(blob, [...(first ? [withEdges(first, { skips: [...first.skips, "new.v0.0.0"] })] : []), ...more, added]);
 }

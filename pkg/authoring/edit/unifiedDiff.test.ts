@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
-import { unifiedDiff } from "./unifiedDiff.ts";
+import { formatUnifiedDiff } from "./unifiedDiff.ts";
 
 const text = fc
   .tuple(fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 40 }), fc.boolean())
@@ -32,10 +32,10 @@ function patched(before: string, diff: string): string {
   return [...after, ...old.slice(at)].join("");
 }
 
-test("unifiedDiff returns a diff that converts one text to the other", () => {
+test("formatUnifiedDiff returns a diff that converts one text to the other", () => {
   fc.assert(
     fc.property(text, text, (before, after) => {
-      const diff = unifiedDiff("x", before, after);
+      const diff = formatUnifiedDiff("x", before, after);
       if (before === after) expect(diff).toBe("");
       else expect(patched(before, diff)).toBe(after);
     }),
@@ -43,9 +43,9 @@ test("unifiedDiff returns a diff that converts one text to the other", () => {
   );
 });
 
-test("unifiedDiff uses /dev/null for added and removed files", () => {
-  expect(unifiedDiff("x", undefined, "a\n")).toBe("--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n");
-  expect(unifiedDiff("x", "a", undefined)).toBe("--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n\\ No newline at end of file\n");
+test("formatUnifiedDiff uses /dev/null for added and removed files", () => {
+  expect(formatUnifiedDiff("x", undefined, "a\n")).toBe("--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n");
+  expect(formatUnifiedDiff("x", "a", undefined)).toBe("--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n\\ No newline at end of file\n");
 });
 
 const LINES = Array.from({ length: 5_000 }, (_, i) => `line ${i}\n`);
@@ -64,11 +64,11 @@ test.for<[string, string | undefined, string | undefined]>([
   using folder = new TempFolder();
   folder.write("", before === undefined ? {} : { [PATH]: before });
   const [file, env] = [join(folder.path, PATH), { ...process.env, GIT_CEILING_DIRECTORIES: join(folder.path, "..") }];
-  execFileSync("git", ["apply", "-"], { cwd: folder.path, env, input: unifiedDiff(PATH, before, after) });
+  execFileSync("git", ["apply", "-"], { cwd: folder.path, env, input: formatUnifiedDiff(PATH, before, after) });
   expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(after);
 });
 
-test("unifiedDiff prints only the new lines and their context when they are adjacent", () => {
+test("formatUnifiedDiff prints only the new lines and their context when they are adjacent", () => {
   const after = LINES.toSpliced(2_500, 0, ...LINES.map((line) => `new ${line}`)).join("");
-  expect(unifiedDiff("x", LINES.join(""), after).split("\n")).toHaveLength(2 + 1 + 3 + 5_000 + 3 + 1);
+  expect(formatUnifiedDiff("x", LINES.join(""), after).split("\n")).toHaveLength(2 + 1 + 3 + 5_000 + 3 + 1);
 });

@@ -9,7 +9,7 @@ const MAX_CHANGED = 1_000;
  * Returns the change of a file as a unified diff for `git apply` and `patch -p1`; empty if nothing changed.
  * @param before undefined for a new file. @param after undefined for a file that is removed.
  */
-export function unifiedDiff(path: string, before: string | undefined, after: string | undefined): string {
+export function formatUnifiedDiff(path: string, before: string | undefined, after: string | undefined): string {
   if (before === after) return "";
   const oldFileName = before === undefined ? "/dev/null" : `a/${path}`;
   const newFileName = after === undefined ? "/dev/null" : `b/${path}`;

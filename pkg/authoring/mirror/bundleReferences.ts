@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { packageContent, Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { isObject } from "../../golang/members.ts";
@@ -15,7 +15,7 @@ export function listImages(meta: Meta): string[] {
       .bundles.flatMap(({ image, relatedImages = [] }) => [image, ...relatedImages.map((related) => related.image)])
       .filter((image) => image !== "");
   } catch (err) {
-    throw new Error(`images of bundle ${goQuote(meta.name)}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`images of bundle ${goQuote(meta.name)}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

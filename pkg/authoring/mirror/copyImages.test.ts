@@ -6,15 +6,15 @@ import { expect, onTestFinished, test } from "vitest";
 import type { LoopbackRegistry } from "../../../test/support/loopbackRegistry.ts";
 import { folder, loopbackRegistry, QUICK } from "../../../test/support/pulling.ts";
 import { signal } from "../../../test/support/stores.ts";
-import { digestOf } from "../../oci/digest.ts";
-import { loginsOf } from "../../oci/registry/authFile.ts";
+import { computeDigest } from "../../oci/digest.ts";
+import { readLogins } from "../../oci/registry/authFile.ts";
 import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
 import { copyImages, createMirrorEnds, type MirrorOutcome } from "./copyImages.ts";
 
 const ATTEMPTS = 2;
 const LAYER = Buffer.from("the bytes of a layer");
-const DIGEST = digestOf(LAYER);
+const DIGEST = computeDigest(LAYER);
 
 /** Sends the first byte of the layer, and the rest only if `rest` does. */
 function stopWithin(registry: LoopbackRegistry, rest: (res: ServerResponse) => void = () => undefined): void {
@@ -43,7 +43,7 @@ async function mirror(sources: readonly LoopbackRegistry[], target: LoopbackRegi
   const limits = { ...QUICK, stallMs: 300, attempts: ATTEMPTS };
   const authFile = join(await folder(), "auth.json");
   await writeFile(authFile, "{}");
-  const logins = loginsOf(authFile, {}, "");
+  const logins = readLogins(authFile, {}, "");
   const stores = new ImageStores(new RegistryAccess({ registriesConf, logins, env: {}, log: pino({ enabled: false }), limits }));
   onTestFinished(() => stores.close());
   const image = {

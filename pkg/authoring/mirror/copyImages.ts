@@ -1,5 +1,5 @@
 import { forEachAbortOnError } from "../../async/concurrency.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { parsePlace } from "../../oci/imagePlace.ts";
 import { copyAttached } from "../../oci/publish/copyAttached.ts";
 import { BlobLocations, copyImage } from "../../oci/publish/copyImage.ts";
@@ -53,7 +53,7 @@ export async function copyImages(ends: MirrorEnds, images: readonly MirroredImag
     const began = performance.now();
     const outcome = await mirrorImage(ends, image, blobs, signal).catch((err: unknown) => {
       signal.throwIfAborted();
-      const error = `mirroring ${image.source}: ${messageOf(err)}`;
+      const error = `mirroring ${image.source}: ${getErrorMessage(err)}`;
       if (!options.continueOnError) throw new Error(error, { cause: err });
       return { source: image.source, destination: formatDestination(image), status: "failed", error } satisfies MirrorOutcome;
     });

@@ -9,19 +9,19 @@ import type { BundleReader } from "../../sources/bundleReader.ts";
 import { compareText } from "../../text/compare.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
 import { formatCount } from "../../text/lists.ts";
-import { catalogParts } from "../build/imageContent.ts";
+import { buildCatalogParts } from "../build/imageContent.ts";
 import { type ImageTerminal, publishImage } from "../build/publishImage.ts";
 import { copyImages, createMirrorEnds, type MirrorOutcome } from "./copyImages.ts";
-import { formatDestination, imagesText, type MirroredImage, mappingText, mirroredImages } from "./mirroredImages.ts";
+import { formatDestination, formatImages, formatMapping, type MirroredImage, mapMirroredImages } from "./mirroredImages.ts";
 import {
-  clusterCatalog,
-  contentSourcePolicy,
   digestMirrorSet,
   type MirrorRuleOptions,
-  registriesConf,
+  renderClusterCatalog,
+  renderContentSourcePolicy,
+  renderRegistriesConf,
   tagMirrorSet,
 } from "./mirrorRules.ts";
-import { carriedAnnotations, formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror } from "./mirrorSource.ts";
+import { formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror, selectAnnotations } from "./mirrorSource.ts";
 import type { CatalogSelection } from "./subset.ts";
 
 /** Content of the files of a mirror. */
@@ -34,13 +34,13 @@ interface MirrorFiles extends MirrorRuleOptions {
 /** Formats the files of a mirror by name. Omits empty files. */
 function formatMirrorFiles({ images, catalog, ...options }: MirrorFiles): ReadonlyMap<string, string> {
   const files: [name: string, text: string][] = [
-    ["mapping.txt", mappingText(images)],
-    ["images.txt", imagesText(images)],
-    ["registries.conf", registriesConf(images, options)],
-    ["imageContentSourcePolicy.yaml", contentSourcePolicy(images, options)],
+    ["mapping.txt", formatMapping(images)],
+    ["images.txt", formatImages(images)],
+    ["registries.conf", renderRegistriesConf(images, options)],
+    ["imageContentSourcePolicy.yaml", renderContentSourcePolicy(images, options)],
     ["imageDigestMirrorSet.yaml", digestMirrorSet(images, options)],
     ["imageTagMirrorSet.yaml", tagMirrorSet(images, options)],
-    ["clusterCatalog.yaml", clusterCatalog(options.name, catalog)],
+    ["clusterCatalog.yaml", renderClusterCatalog(options.name, catalog)],
   ];
   return new Map(files.filter(([, text]) => text !== ""));
 }
@@ -104,7 +104,7 @@ export async function mirrorCatalog(
   const plan = await planMirror(request, stores, reader, terminal.signal);
   const { name = plan.name } = request;
   const print = (text: string): void => terminal.err(`${escapeControlCharacters(text)}\n`);
-  const { images, unusable } = mirroredImages(plan.content.images, isCarried ? "carried" : target);
+  const { images, unusable } = mapMirroredImages(plan.content.images, isCarried ? "carried" : target);
   for (const { text, reason } of unusable) print(`skipped ${goQuote(text)}, which is not an image reference: ${reason}`);
   for (const note of plan.content.notes) print(note);
   const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => compareText(a.source, b.source));
@@ -148,7 +148,7 @@ async function fillLayout(
   const { source, sourceRepository, tag } = plan.catalog;
   const named = source.startsWith(sourceRepository) ? source : `${sourceRepository}:${tag}`;
   if (outcomes.every(({ status }) => status !== "failed"))
-    await to.annotate(formatDestination(plan.catalog), carriedAnnotations({ source: named, isWhole: plan.isNamed }), terminal.signal);
+    await to.annotate(formatDestination(plan.catalog), selectAnnotations({ source: named, isWhole: plan.isNamed }), terminal.signal);
   return outcomes;
 }
 
@@ -187,7 +187,7 @@ async function buildCatalog(
   signal: AbortSignal,
 ): Promise<MirrorOutcome> {
   const destination = formatDestination(catalog);
-  const parts = content.text === undefined ? catalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
+  const parts = content.text === undefined ? buildCatalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
   const { digest, present } = await publishImage(
     stores,
     to ? { kind: "oci", path: to.dir, tag: destination } : parsePlace(destination),

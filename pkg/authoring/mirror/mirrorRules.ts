@@ -27,7 +27,7 @@ const NEVER = { mirrorSourcePolicy: "NeverContactSource" };
  * Formats `registries.conf` for operator-controller, catalogd, podman and CRI-O. An insecure mirror is also insecure when it is accessed directly.
  * @see containers-registries.conf(5)
  */
-export function registriesConf(images: readonly MirroredImage[], { blockSources, insecure }: MirrorRuleOptions): string {
+export function renderRegistriesConf(images: readonly MirroredImage[], { blockSources, insecure }: MirrorRuleOptions): string {
   const hosts = new Set(images.map(({ repository }) => repository.slice(0, repository.indexOf("/"))));
   const own = insecure ? [...hosts].map((host) => `[[registry]]\nprefix = "${host}"\nlocation = "${host}"\ninsecure = true\n`) : [];
   const rules = rulesOf(images).map(({ source, mirror, byTag }) =>
@@ -48,7 +48,7 @@ export function registriesConf(images: readonly MirroredImage[], { blockSources,
 }
 
 /** Formats an ImageContentSourcePolicy for OpenShift before 4.13. It does not support images by tag. */
-export function contentSourcePolicy(images: readonly MirroredImage[], { name }: MirrorRuleOptions): string {
+export function renderContentSourcePolicy(images: readonly MirroredImage[], { name }: MirrorRuleOptions): string {
   const repositoryDigestMirrors = rulesOf(images)
     .filter(({ byDigest }) => byDigest)
     .map(({ source, mirror }) => ({ mirrors: [mirror], source }));
@@ -73,7 +73,7 @@ export function tagMirrorSet(images: readonly MirroredImage[], options: MirrorRu
 }
 
 /** Formats a ClusterCatalog for the mirrored catalog. A reference by tag is polled. */
-export function clusterCatalog(name: string, ref: string): string {
+export function renderClusterCatalog(name: string, ref: string): string {
   const poll = ref.includes("@") ? {} : { pollIntervalMinutes: 30 };
   return toYaml({
     apiVersion: "olm.operatorframework.io/v1",

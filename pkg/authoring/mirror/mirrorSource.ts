@@ -16,7 +16,7 @@ import { type BundleReader, isDirectory } from "../../sources/bundleReader.ts";
 import { listCatalogFiles } from "../../sources/catalogContent.ts";
 import { deriveCatalogName } from "../../sources/catalogNames.ts";
 import { listImages, listProvidedApis, listRequiredApis, listRequiredPackages } from "./bundleReferences.ts";
-import { carriedImage, formatDestination, type MirroredImage, type MirrorTarget, mirroredImage } from "./mirroredImages.ts";
+import { formatDestination, type MirroredImage, type MirrorTarget, mapCarriedImage, mapMirroredImage } from "./mirroredImages.ts";
 import { type CatalogSelection, subsetPackage } from "./subset.ts";
 
 /** The catalog of a layout that is moved from one registry to another. */
@@ -31,7 +31,7 @@ const SOURCE = "org.operatorframework.olmv1.mirror.catalog";
 const CONTENT = "org.operatorframework.olmv1.mirror.content";
 
 /** Returns the annotations that identify the catalog of a layout. */
-export function carriedAnnotations({ source, isWhole }: CarriedCatalog): Record<string, string> {
+export function selectAnnotations({ source, isWhole }: CarriedCatalog): Record<string, string> {
   return { [SOURCE]: source, [CONTENT]: isWhole ? "whole" : "built" };
 }
 
@@ -151,7 +151,7 @@ export async function planMirror(
   reader: BundleReader,
   signal: AbortSignal,
 ): Promise<MirrorPlan> {
-  const toMirrored = (ref: ImageName): MirroredImage => ("layout" in target ? carriedImage(ref) : mirroredImage(ref, target));
+  const toMirrored = (ref: ImageName): MirroredImage => ("layout" in target ? mapCarriedImage(ref) : mapMirroredImage(ref, target));
   const name = deriveCatalogName(source);
   const local = { registry: "localhost", repository: name, tag: "latest" };
   const layout = await layoutNamed(source);

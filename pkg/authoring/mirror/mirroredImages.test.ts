@@ -2,8 +2,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseImageName } from "../../api/imageName.ts";
-import { formatDestination, imagesText, mappingText, mirroredImages, mirrorTag, parseTarget } from "./mirroredImages.ts";
-import { clusterCatalog, contentSourcePolicy, digestMirrorSet, registriesConf, tagMirrorSet } from "./mirrorRules.ts";
+import { formatDestination, formatImages, formatMapping, mapMirroredImages, mirrorTag, parseTarget } from "./mirroredImages.ts";
+import { digestMirrorSet, renderClusterCatalog, renderContentSourcePolicy, renderRegistriesConf, tagMirrorSet } from "./mirrorRules.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/mirror");
 const KIBANA = "registry.redhat.io/openshift4/ose-logging-kibana5@sha256:aa4a8b2a00836d0e28aa6497ad90a3c116f135f382d8211e3c55f34fb36dfe61";
@@ -24,7 +24,7 @@ describe("mirrorTag", () => {
   });
 });
 
-describe("mirroredImages", () => {
+describe("mapMirroredImages", () => {
   test.for<[source: string, target: string, destination: string]>([
     [KIBANA, "mirror.internal:5000", "mirror.internal:5000/openshift4-ose-logging-kibana5:a767c8f0"],
     [KIBANA, "docker://mirror.internal/olm/v4/", "mirror.internal/olm/v4/openshift4-ose-logging-kibana5:a767c8f0"],
@@ -32,8 +32,8 @@ describe("mirroredImages", () => {
     ["quay.io/a/b", "localhost:5000", "localhost:5000/a-b:latest"],
     ["busybox:1.36", "mirror.internal", "mirror.internal/library-busybox:1.36"],
     [KIBANA.replace("@", ":v5@"), "mirror.internal:5000", "mirror.internal:5000/openshift4-ose-logging-kibana5:a767c8f0"],
-  ])("mirroredImages maps %s to %s", ([source, target, destination]) => {
-    const { images } = mirroredImages([source], parseTarget(target));
+  ])("mapMirroredImages maps %s to %s", ([source, target, destination]) => {
+    const { images } = mapMirroredImages([source], parseTarget(target));
     expect(images.map(formatDestination)).toEqual([destination]);
   });
 
@@ -44,23 +44,23 @@ describe("mirroredImages", () => {
     },
   );
 
-  test("mirroredImages returns distinct images and invalid references", () => {
-    const { images, unusable } = mirroredImages([PROXY, KIBANA, PROXY, "Not An Image"], TARGET);
+  test("mapMirroredImages returns distinct images and invalid references", () => {
+    const { images, unusable } = mapMirroredImages([PROXY, KIBANA, PROXY, "Not An Image"], TARGET);
     expect(images.map(({ source }) => source)).toEqual([KIBANA, PROXY]);
     expect(unusable).toEqual([{ text: "Not An Image", reason: "invalid reference format: repository name must be lowercase" }]);
   });
 
-  test("mirroredImages rejects two images with the same destination", () => {
-    expect(() => mirroredImages(["quay.io/a/b:v1", "docker.io/a/b:v1"], TARGET)).toThrow(
+  test("mapMirroredImages rejects two images with the same destination", () => {
+    expect(() => mapMirroredImages(["quay.io/a/b:v1", "docker.io/a/b:v1"], TARGET)).toThrow(
       "quay.io/a/b:v1 and docker.io/a/b:v1 have the same destination mirror.internal:5000/a-b:v1: mirror them to different registries or paths",
     );
   });
 
-  test("mirroredImages returns a valid image name for any source", () => {
+  test("mapMirroredImages returns a valid image name for any source", () => {
     const part = fc.stringMatching(/^[a-z0-9]+(?:[._-][a-z0-9]+)*$/, { maxLength: 20 });
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 6 }), (path) => {
-        const { images } = mirroredImages([`quay.io/${path.join("/")}@${DIGEST}`], TARGET);
+        const { images } = mapMirroredImages([`quay.io/${path.join("/")}@${DIGEST}`], TARGET);
         expect(images.map((image) => typeof parseImageName(formatDestination(image)))).toEqual(["object"]);
       }),
     );
@@ -68,23 +68,26 @@ describe("mirroredImages", () => {
 });
 
 describe("formatters of mirror files", () => {
-  const { images } = mirroredImages([KIBANA, PROXY, `quay.io/olm/catalog:v1`, `quay.io/olm/app@${DIGEST}`, "quay.io/olm/app:v2"], TARGET);
+  const { images } = mapMirroredImages(
+    [KIBANA, PROXY, `quay.io/olm/catalog:v1`, `quay.io/olm/app@${DIGEST}`, "quay.io/olm/app:v2"],
+    TARGET,
+  );
   const options = { name: "olm-catalog", blockSources: false, insecure: false };
   test.for([
-    ["mapping.txt", mappingText(images)],
-    ["images.txt", imagesText(images)],
-    ["registries.conf", registriesConf(images, options)],
-    ["registries-blocked.conf", registriesConf(images.slice(0, 1), { ...options, blockSources: true, insecure: true })],
-    ["imageContentSourcePolicy.yaml", contentSourcePolicy(images, options)],
+    ["mapping.txt", formatMapping(images)],
+    ["images.txt", formatImages(images)],
+    ["registries.conf", renderRegistriesConf(images, options)],
+    ["registries-blocked.conf", renderRegistriesConf(images.slice(0, 1), { ...options, blockSources: true, insecure: true })],
+    ["imageContentSourcePolicy.yaml", renderContentSourcePolicy(images, options)],
     ["imageDigestMirrorSet.yaml", digestMirrorSet(images, options)],
     ["imageDigestMirrorSet-blocked.yaml", digestMirrorSet(images, { ...options, blockSources: true })],
     ["imageTagMirrorSet.yaml", tagMirrorSet(images, options)],
-    ["clusterCatalog.yaml", clusterCatalog("olm-catalog", "mirror.internal:5000/olm-catalog:v1")],
+    ["clusterCatalog.yaml", renderClusterCatalog("olm-catalog", "mirror.internal:5000/olm-catalog:v1")],
   ] as const)("mirror file %s matches its golden", async ([file, text]) => {
     await expect(text).toMatchFileSnapshot(join(GOLDENS, file));
   });
 
   test("tagMirrorSet returns no ImageTagMirrorSet when no image has a tag", () => {
-    expect(tagMirrorSet(mirroredImages([KIBANA], TARGET).images, options)).toBe("");
+    expect(tagMirrorSet(mapMirroredImages([KIBANA], TARGET).images, options)).toBe("");
   });
 });

@@ -62,7 +62,7 @@ export function parseTarget(text: string): MirrorTarget {
  * @param target a registry, or "carried" for a layout.
  * @throws Error if two images have the same destination.
  */
-export function mirroredImages(
+export function mapMirroredImages(
   references: Iterable<string>,
   target: MirrorTarget | "carried",
 ): { images: MirroredImage[]; unusable: NoImage[] } {
@@ -75,7 +75,7 @@ export function mirroredImages(
       unusable.set(text, { text, reason: name });
       continue;
     }
-    const image = target === "carried" ? carriedImage(name) : mirroredImage(name, target);
+    const image = target === "carried" ? mapCarriedImage(name) : mapMirroredImage(name, target);
     if (images.has(image.source)) continue;
     images.set(image.source, image);
     const destination = formatDestination(image);
@@ -91,7 +91,7 @@ export function mirroredImages(
 }
 
 /** Computes the destination of one image. */
-export function mirroredImage(name: ImageName, target: MirrorTarget): MirroredImage {
+export function mapMirroredImage(name: ImageName, target: MirrorTarget): MirroredImage {
   const { registry, repository, digest } = name;
   const sourceRepository = `${registry}/${repository}`;
   const tag = name.tag ?? "latest";
@@ -106,8 +106,8 @@ export function mirroredImage(name: ImageName, target: MirrorTarget): MirroredIm
 }
 
 /** Computes the destination of an image in a layout, where it keeps the name of its repository. */
-export function carriedImage(name: ImageName): MirroredImage {
-  const image = mirroredImage(name, { registry: "", prefix: "" });
+export function mapCarriedImage(name: ImageName): MirroredImage {
+  const image = mapMirroredImage(name, { registry: "", prefix: "" });
   return { ...image, repository: image.sourceRepository };
 }
 
@@ -117,16 +117,16 @@ export function formatDestination({ repository, tag }: Pick<MirroredImage, "repo
 }
 
 /** Formats `mapping.txt` for `oc image mirror -f`: a line `source=destination` for each image. @see S0-109 */
-export function mappingText(images: readonly MirroredImage[]): string {
-  return images.map((image) => mappingLine(image.source, formatDestination(image))).join("");
+export function formatMapping(images: readonly MirroredImage[]): string {
+  return images.map((image) => formatMappingLine(image.source, formatDestination(image))).join("");
 }
 
 /** Formats a line of `mapping.txt`. */
-export function mappingLine(source: string, destination: string): string {
+export function formatMappingLine(source: string, destination: string): string {
   return `${source}=${destination}\n`;
 }
 
 /** Formats `images.txt`: a line for each source. */
-export function imagesText(images: readonly MirroredImage[]): string {
+export function formatImages(images: readonly MirroredImage[]): string {
   return images.map(({ source }) => `${source}\n`).join("");
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { packageContent, Schema } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
 import { findMember, isObject, withMember } from "../../golang/members.ts";
@@ -57,7 +57,7 @@ function rangeFrom(text: string): Constraint {
   try {
     return parseConstraint(text);
   } catch (err) {
-    throw new Error(`invalid version range ${goQuote(text)}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`invalid version range ${goQuote(text)}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

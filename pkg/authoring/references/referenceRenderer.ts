@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "../../api/k8s.ts";
-import { catalogFiles } from "../../catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../catalogd/load/loader.ts";
-import { messageOf, TerminalError } from "../../errors/errors.ts";
+import { getErrorMessage, TerminalError } from "../../errors/errors.ts";
 import { packageContentsFrom } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type Meta } from "../../fbc/types.ts";
@@ -23,7 +23,7 @@ import { type BundleIdentity, renderCatalogBundle } from "../render/renderBundle
  */
 export async function readFolderMetas(root: string): Promise<Meta[]> {
   const metas: Meta[] = [];
-  for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
+  for (const { path, location } of findCatalogFiles(root, CONTENT_LIMITS)) {
     metas.push(...(await readMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)));
   }
   return metas;
@@ -122,7 +122,7 @@ export class ReferenceRenderer {
       const rendered = await work();
       return { ...rendered, metas: rendered.metas.map((meta) => migrateMeta(meta, this.#options.level)) };
     } catch (err) {
-      throw new Error(`render reference ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
+      throw new Error(`render reference ${goQuote(ref)}: ${getErrorMessage(err)}`, { cause: err });
     }
   }
 
@@ -166,7 +166,7 @@ export class ReferenceRenderer {
     } catch (err) {
       if (rejection !== undefined || pulled) throw rejection ?? err;
       if (layout) throw err;
-      throw new Error(`failed to pull image ${goQuote(ref)}: ${messageOf(err)}`, { cause: err });
+      throw new Error(`failed to pull image ${goQuote(ref)}: ${getErrorMessage(err)}`, { cause: err });
     }
   }
 

@@ -4,7 +4,7 @@ import { ANNOTATIONS_FILE, type BundleFolders, chooseFolders, readAnnotationsFil
 import { sortKeys } from "../../bundle/goTypes.ts";
 import { parseRawProperties, readDependencies, unwrapProperty } from "../../bundle/properties.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
 import { findMember, isObject } from "../../golang/members.ts";
@@ -29,7 +29,7 @@ export interface BundleObjects {
 }
 
 /** Returns the folders in the annotations of a bundle if these can be read and the folders exist, or else the default folders. */
-export function bundleFolders(files: BundleFiles): BundleFolders {
+export function findBundleFolders(files: BundleFiles): BundleFolders {
   const annotations = files.get(ANNOTATIONS_FILE);
   try {
     if (annotations) return chooseFolders(files.keys(), readAnnotationsFile(annotations));
@@ -45,11 +45,11 @@ export function bundleFolders(files: BundleFiles): BundleFolders {
  * @throws Error `no bundle objects found` and `no csv in bundle`.
  * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addManifests
  */
-export function bundleObjects(files: BundleFiles): BundleObjects {
+export function readBundleObjects(files: BundleFiles): BundleObjects {
   const objects: JsonObject[] = [];
   const warnings: string[] = [];
   let csv: JsonObject | undefined;
-  for (const path of filesDirectlyIn(files, bundleFolders(files).manifests)) {
+  for (const path of filesDirectlyIn(files, findBundleFolders(files).manifests)) {
     if (path.slice(path.lastIndexOf("/") + 1).startsWith(".")) continue;
     const object = objectIn(path, files, warnings);
     if (object === undefined) continue;
@@ -67,7 +67,7 @@ export function bundleObjects(files: BundleFiles): BundleObjects {
 }
 
 /** Parses the first non-empty document. @throws Error if it is not YAML, or if its aliases expand to more than MAX_VALUES values. */
-export function firstDocument(content: Uint8Array): { document: unknown; count: number } {
+export function parseFirstDocument(content: Uint8Array): { document: unknown; count: number } {
   const documents = parseYamlDocuments(new TextDecoder().decode(content)).filter((document) => document !== null);
   const document = documents[0] ?? null;
   if (countValues(document, 0, MAX_VALUES) > MAX_VALUES) throw new Error(`the document contains more than ${MAX_VALUES} values`);
@@ -87,7 +87,7 @@ function formatWarnings(warnings: readonly string[]): string {
 
 function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObject | undefined {
   try {
-    const { document, count } = firstDocument(files.get(path) ?? new Uint8Array());
+    const { document, count } = parseFirstDocument(files.get(path) ?? new Uint8Array());
     if (!isObject(document) || typeof document["kind"] !== "string" || document["kind"] === "") {
       warnings.push(`${path}: skipped, because it contains no object with a kind`);
       return undefined;
@@ -95,7 +95,7 @@ function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObj
     if (count > 1) warnings.push(`${path}: only the first of its ${count} documents is added to the catalog`);
     return document;
   } catch (err) {
-    const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : messageOf(err);
+    const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : getErrorMessage(err);
     warnings.push(`${path}: skipped, because it cannot be read: ${excerpt(fault)}`);
     return undefined;
   }
@@ -120,7 +120,7 @@ export interface MetadataFolder {
  * @throws Error `Could not find annotations file`.
  * @see C-20; operator-registry v1.73.0 pkg/registry/parse.go, addMetadata
  */
-export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFolder {
+export function readBundleMetadata(files: BundleFiles, metadata: string): MetadataFolder {
   const documents = filesDirectlyIn(files, metadata).flatMap((path) => documentIn(files.get(path)));
   const annotations = documents.map((document) => findMember(document, "annotations")).find(identifiesBundle);
   if (annotations === undefined) throw new Error("Could not find annotations file");
@@ -135,12 +135,12 @@ export function bundleMetadata(files: BundleFiles, metadata: string): MetadataFo
 }
 
 /** Parses the annotation `olm.properties` of the CSV. Returns a warning and no properties if it is not a list of properties. */
-export function annotatedProperties(text: string): { properties: Property[]; warnings: string[] } {
+export function parseAnnotatedProperties(text: string): { properties: Property[]; warnings: string[] } {
   try {
     const properties = parseRawProperties(text).map(({ type, value }) => ({ type, value: parsedValue(type, value) }));
     return { properties, warnings: [] };
   } catch (err) {
-    return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion: skipped: ${messageOf(err)}`] };
+    return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion: skipped: ${getErrorMessage(err)}`] };
   }
 }
 
@@ -153,7 +153,7 @@ function parsedValue(type: string, value: string): unknown {
 
 function documentIn(content: Uint8Array | undefined): JsonObject[] {
   try {
-    const { document } = firstDocument(content ?? new Uint8Array());
+    const { document } = parseFirstDocument(content ?? new Uint8Array());
     return isObject(document) ? [document] : [];
   } catch {
     return [];

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { metaFrom } from "../../fbc/content.ts";
 import { orderMetaMembers } from "./catalogObject.ts";
-import { catalogText, formatCatalogFiles, sortMetas } from "./catalogText.ts";
+import { formatCatalog, formatCatalogFiles, sortMetas } from "./catalogText.ts";
 import { migrateMeta, parseMigrationLevel } from "./migrate.ts";
 
 const named = ({ schema, name }: { schema: string; name: string }) => `${schema} ${name}`;
 const metas = (...blobs: object[]) => blobs.map((blob) => orderMetaMembers(metaFrom(blob)));
 
 // Source: C-19.
-describe("sortMetas and catalogText", () => {
+describe("sortMetas and formatCatalog", () => {
   test("sortMetas sorts packages by name, the objects of each by schema, and objects without a package last", () => {
     const ordered = sortMetas(
       metas(
@@ -39,12 +39,12 @@ describe("sortMetas and catalogText", () => {
     ]);
   });
 
-  test("catalogText prints the fields of opm in its order and keeps unknown fields", () => {
+  test("formatCatalog prints the fields of opm in its order and keeps unknown fields", () => {
     const objects = metas(
       { defaultChannel: "stable", Name: "a", schema: "olm.package", note: { b: "<1>", a: [] }, properties: [] },
       { schema: "olm.channel", package: "a", name: "stable", entries: [{ skipRange: "<2.0.0", skips: [], name: "a.v2.0.0" }] },
     );
-    expect(catalogText(objects, "json")).toBe(`{
+    expect(formatCatalog(objects, "json")).toBe(`{
     "schema": "olm.package",
     "name": "a",
     "defaultChannel": "stable",
@@ -67,8 +67,8 @@ describe("sortMetas and catalogText", () => {
 `);
   });
 
-  test("catalogText begins YAML documents with dashes", () => {
-    expect(catalogText(metas({ schema: "olm.package", name: "a" }, { schema: "x", b: 1, a: 2 }), "yaml")).toBe(
+  test("formatCatalog begins YAML documents with dashes", () => {
+    expect(formatCatalog(metas({ schema: "olm.package", name: "a" }, { schema: "x", b: 1, a: 2 }), "yaml")).toBe(
       '---\ndefaultChannel: ""\nname: a\nschema: olm.package\n---\na: 2\nb: 1\nschema: x\n',
     );
   });

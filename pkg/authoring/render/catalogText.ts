@@ -29,11 +29,11 @@ export function sortMetas(metas: readonly Meta[]): Meta[] {
 }
 
 /** Formats objects as consecutive JSON objects with an indentation of four, or as YAML documents with fields sorted by name. */
-export function catalogText(metas: readonly Meta[], format: CatalogFormat): string {
+export function formatCatalog(metas: readonly Meta[], format: CatalogFormat): string {
   return metas.map(({ blob }) => formatMeta(blob, format)).join("");
 }
 
-/** Formats one object like `catalogText`. */
+/** Formats one object like `formatCatalog`. */
 export function formatMeta(blob: object, format: CatalogFormat): string {
   if (format === "yaml") return `---\n${goYaml(blob)}`;
   return `${indentJson(goJson(blob, { sortKeys: false, escapeHtml: false }), 4)}\n`;

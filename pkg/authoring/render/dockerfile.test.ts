@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { catalogDockerfile, parseLabels } from "./dockerfile.ts";
+import { parseLabels, renderCatalogDockerfile } from "./dockerfile.ts";
 
 const FIRST = `# The builder image is expected to contain
 # /bin/opm (with serve subcommand)
@@ -20,9 +20,9 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 const OPTIONS = { folder: "catalog", base: "example.com/base", builder: "example.com/opm", labels: new Map<string, string>() };
 
 // Source: C-25.
-describe("catalogDockerfile", () => {
-  test("catalogDockerfile serves the catalog with opm", () => {
-    expect(catalogDockerfile(OPTIONS)).toBe(`${FIRST}
+describe("renderCatalogDockerfile", () => {
+  test("renderCatalogDockerfile serves the catalog with opm", () => {
+    expect(renderCatalogDockerfile(OPTIONS)).toBe(`${FIRST}
 FROM example.com/base
 # The base image is expected to contain
 # /bin/opm (with serve subcommand) and /bin/grpc_health_probe
@@ -33,8 +33,8 @@ CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
 ${LAST}`);
   });
 
-  test("catalogDockerfile contains only the catalog when the base image is scratch", () => {
-    expect(catalogDockerfile({ ...OPTIONS, base: "scratch" })).toBe(`${FIRST}
+  test("renderCatalogDockerfile contains only the catalog when the base image is scratch", () => {
+    expect(renderCatalogDockerfile({ ...OPTIONS, base: "scratch" })).toBe(`${FIRST}
 FROM scratch
 # OLMv0 CatalogSources that use binary-less images must set:
 # spec:
@@ -45,9 +45,9 @@ FROM scratch
 ${LAST}`);
   });
 
-  test("catalogDockerfile ends with labels sorted by name", () => {
+  test("renderCatalogDockerfile ends with labels sorted by name", () => {
     const labels = parseLabels(["vendor=example", "a.b/c=x=y", "empty="]);
-    expect(catalogDockerfile({ ...OPTIONS, labels }).slice(-100)).toBe(
+    expect(renderCatalogDockerfile({ ...OPTIONS, labels }).slice(-100)).toBe(
       `${LAST}\n# Set other custom labels\nLABEL "a.b/c"="x=y"\nLABEL "empty"=""\nLABEL "vendor"="example"\n`.slice(-100),
     );
   });
@@ -59,8 +59,8 @@ ${LAST}`);
     ["a base image that would be two lines", { base: "a\nRUN x" }, 'invalid base image: "a\\nRUN x"'],
     ["a folder with a space", { folder: "my catalog" }, 'invalid index directory: "my catalog"'],
     ["a label with a quote", { labels: new Map([["a", 'b"']]) }, 'invalid label "a=b\\""'],
-  ])("catalogDockerfile rejects %s", ([, given, error]) => {
-    expect(() => catalogDockerfile({ ...OPTIONS, ...given })).toThrow(error);
+  ])("renderCatalogDockerfile rejects %s", ([, given, error]) => {
+    expect(() => renderCatalogDockerfile({ ...OPTIONS, ...given })).toThrow(error);
   });
 
   test.for(["x", "=x", ""])("parseLabels rejects %j", (text) => {

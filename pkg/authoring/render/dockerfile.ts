@@ -35,7 +35,7 @@ const CONTENT_ONLY = `# OLMv0 CatalogSources that use binary-less images must se
  * @throws Error of opm for an unset image or folder, and for builder `scratch`; Error for values that a Dockerfile cannot contain.
  * @see C-25
  */
-export function catalogDockerfile({ folder, base, builder, labels }: DockerfileOptions): string {
+export function renderCatalogDockerfile({ folder, base, builder, labels }: DockerfileOptions): string {
   if (base === "") throw new Error("base image is unset");
   if (folder === "") throw new Error("index directory is unset");
   if (builder === SCRATCH || /\s/.test(builder)) throw new Error(`invalid builder image: ${goQuote(builder)}`);

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { MANIFEST_TYPES } from "../../bundle/goTypes.ts";
 import type { Csv } from "../../bundle/types.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
 import { findMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
@@ -91,7 +91,7 @@ function metadataOf(csv: JsonObject, bundle: string): Property {
   try {
     return csvMetadata(csv);
   } catch (err) {
-    throw new Error(`migrate: ClusterServiceVersion of bundle ${goQuote(excerpt(bundle))}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`migrate: ClusterServiceVersion of bundle ${goQuote(excerpt(bundle))}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

@@ -5,7 +5,7 @@ import { describeWithData } from "../../../test/support/sharedData.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { orderMetaMembers } from "./catalogObject.ts";
-import { catalogText } from "./catalogText.ts";
+import { formatCatalog } from "./catalogText.ts";
 import { migrateMeta } from "./migrate.ts";
 import { renderCatalogBundle } from "./renderBundle.ts";
 
@@ -24,12 +24,12 @@ describeWithData("catalogs that opm wrote", (folder) => {
     for (const file of files) catalogs.set(file, await Array.fromAsync(decodeMetas([readFileSync(file)], file)));
   });
 
-  test("catalogText reproduces catalogs of opm byte for byte", () => {
+  test("formatCatalog reproduces catalogs of opm byte for byte", () => {
     for (const [file, found] of catalogs) {
       const text = readFileSync(file, "utf8");
       if (text.includes(": []\n")) continue; // opm omits empty lists: another tool wrote these
       // opm sorts the fields of property values only when it reads a catalog, not when it renders bundles.
-      const again = file.endsWith(".json") ? catalogText(found, "json") : catalogText(found.map(orderMetaMembers), "yaml");
+      const again = file.endsWith(".json") ? formatCatalog(found, "json") : formatCatalog(found.map(orderMetaMembers), "yaml");
       expect(again === text, file).toBe(true);
     }
     expect(files.length).toBeGreaterThan(0);
@@ -53,8 +53,8 @@ describeWithData("catalogs that opm wrote", (folder) => {
           },
         );
         if (expected === undefined) continue;
-        const rendered = catalogText([migrateMeta(meta, "bundle-object-to-csv-metadata")], "yaml");
-        expect(rendered === catalogText([orderMetaMembers(expected)], "yaml"), meta.name).toBe(true);
+        const rendered = formatCatalog([migrateMeta(meta, "bundle-object-to-csv-metadata")], "yaml");
+        expect(rendered === formatCatalog([orderMetaMembers(expected)], "yaml"), meta.name).toBe(true);
         compared.push(meta.name);
       }
       expect(compared.length).toBeGreaterThan(10);

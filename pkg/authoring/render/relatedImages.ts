@@ -14,7 +14,7 @@ export interface RelatedImage {
  * @throws Error if spec.relatedImages is not a list.
  * @see operator-registry v1.73.0 alpha/action/render.go, getRelatedImages
  */
-export function relatedImages(csv: JsonObject, bundleImage: string): RelatedImage[] {
+export function listRelatedImages(csv: JsonObject, bundleImage: string): RelatedImage[] {
   const spec = objectAt(csv, "spec");
   const listed = listedImages(spec["relatedImages"]);
   const known = new Set(listed.map(({ image }) => image));

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { wrongKind } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
 import { goJson } from "../../golang/json.ts";
@@ -8,8 +8,8 @@ import { findMember, getObjectMembers, getTextMember, objectAt } from "../../gol
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
 import { excerpt } from "../../text/truncate.ts";
-import { annotatedProperties, type BundleObjects, bundleFolders, bundleMetadata, bundleObjects } from "./bundleObjects.ts";
-import { relatedImages } from "./relatedImages.ts";
+import { type BundleObjects, findBundleFolders, parseAnnotatedProperties, readBundleMetadata, readBundleObjects } from "./bundleObjects.ts";
+import { listRelatedImages } from "./relatedImages.ts";
 
 /** The group, version, kind and plural name of an API. */
 interface ApiKey {
@@ -107,12 +107,12 @@ const OBJECT = "olm.bundle.object";
  * @see C-20 "Bundle to FBC"; operator-registry v1.73.0 pkg/registry/registry_to_model.go, alpha/action/render.go
  */
 export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): CatalogBundle {
-  const found = bundleObjects(files);
+  const found = readBundleObjects(files);
   const { csv, objects } = found;
   const name = textAt(objectAt(csv, "metadata"), "name");
   const provided = providedApis(objects, csv);
   naming(`error checking provided apis in bundle ${excerpt(name)}: `, () => checkOwnedApis(provided, csv));
-  const metadata = bundleMetadata(files, bundleFolders(files).metadata);
+  const metadata = readBundleMetadata(files, findBundleFolders(files).metadata);
   const annotated = naming("failed to derive properties: ", () => annotationsOf(csv));
   const stated = [...metadata.properties, ...annotated.properties];
   const own = ownProperty(stated, metadata.packageName, name, csv);
@@ -130,13 +130,13 @@ export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: Bund
     package: metadata.packageName,
     image,
     properties: [...sortProperties(properties), ...sortProperties(objectProperties(found))],
-    relatedImages: naming(`get related images for bundle ${goQuote(name)}: `, () => relatedImages(csv, image)),
+    relatedImages: naming(`get related images for bundle ${goQuote(name)}: `, () => listRelatedImages(csv, image)),
   };
   const warnings = [...found.warnings, ...metadata.warnings, ...annotated.warnings];
   return { meta: { schema: blob.schema, name, package: blob.package, blob: withoutEmpty(blob) }, csv, warnings };
 }
 
-/** Omits empty `name`, `package` and `relatedImages`, like opm. */
+/** Omits empty `name`, `package` and `listRelatedImages`, like opm. */
 function withoutEmpty(blob: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(blob).filter(([key, value]) => key === "image" || (value !== "" && !(Array.isArray(value) && value.length === 0))),
@@ -145,7 +145,7 @@ function withoutEmpty(blob: JsonObject): JsonObject {
 
 function annotationsOf(csv: JsonObject): { properties: Property[]; warnings: string[] } {
   const text = findMember(objectAt(objectAt(csv, "metadata"), "annotations"), "olm.properties");
-  return typeof text === "string" ? annotatedProperties(text) : { properties: [], warnings: [] };
+  return typeof text === "string" ? parseAnnotatedProperties(text) : { properties: [], warnings: [] };
 }
 
 /** Returns the property olm.package: the stated one, or else one with the package and version of the bundle. */
@@ -222,7 +222,7 @@ function naming<T>(prefix: string, work: () => T): T {
   try {
     return work();
   } catch (err) {
-    throw new Error(`${prefix}${messageOf(err)}`, { cause: err });
+    throw new Error(`${prefix}${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -237,7 +237,7 @@ const FIELDS: ReadonlyMap<string, keyof BundleIdentity> = new Map([
  * Parses a template for image references such as `quay.io/example/{{.Package}}:v{{.Version}}`. Also supports `.Name`.
  * @throws Error for other expressions in braces.
  */
-export function imageTemplate(template: string): (identity: BundleIdentity) => string {
+export function parseImageTemplate(template: string): (identity: BundleIdentity) => string {
   for (const [, action = ""] of template.matchAll(ACTION)) fieldOf(action);
   if (/\{\{|\}\}/.test(template.replaceAll(ACTION, "")))
     throw new Error(`image reference template ${goQuote(template)}: unbalanced braces`);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CatalogStore } from "../../catalogd/catalogStore.ts";
 import { startContentServer } from "../../catalogd/http/contentServer.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { escapeControlCharacters } from "../../text/escape.ts";
@@ -140,7 +140,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
       const reload = async (): Promise<void> => {
         const message = await read().then(
           (text) => `reloaded: ${text}`,
-          (err: unknown) => `reload failed: ${messageOf(err)}; still serving the previous content`,
+          (err: unknown) => `reload failed: ${getErrorMessage(err)}; still serving the previous content`,
         );
         if (!signal.aborted) terminal.err(`${escapeControlCharacters(message)}\n`);
       };

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { describeKind, metaFrom, packageContentsFrom, Schema, wrongKind } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { findMember, foldKey, getTextMember, isObject } from "../../golang/members.ts";
@@ -50,7 +50,7 @@ export function parseTemplate(text: string): JsonObject {
   try {
     document = parseFirstYamlDocument(text);
   } catch (err) {
-    throw new Error(`decoding template input: ${messageOf(err)}`, { cause: err });
+    throw new Error(`decoding template input: ${getErrorMessage(err)}`, { cause: err });
   }
   if (!isObject(document)) throw new Error(`decoding template input: expected an object, got ${describeKind(document)}`);
   return document;
@@ -66,7 +66,7 @@ export function readTemplateEntries(document: JsonObject, schema: string): Meta[
     try {
       return metaFrom(entry);
     } catch (err) {
-      throw new Error(`unmarshalling template: entries[${i}]: ${messageOf(err)}`, { cause: err });
+      throw new Error(`unmarshalling template: entries[${i}]: ${getErrorMessage(err)}`, { cause: err });
     }
   });
   packageContentsFrom(metas);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { metaFrom } from "../../fbc/content.ts";
 import type { ChannelEntry } from "../../fbc/types.ts";
 import { parseVersion } from "../../version/version.ts";
@@ -54,7 +54,7 @@ function messageFrom(work: () => unknown): string {
   try {
     return JSON.stringify(work());
   } catch (err) {
-    return messageOf(err);
+    return getErrorMessage(err);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { members } from "../../fbc/validate/shape.ts";
 import { findMember, getObjectMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
@@ -55,7 +55,7 @@ export function readSemverTemplate(text: string): SemverTemplate {
     const images = Object.fromEntries(ARCHETYPES.map((archetype) => [archetype, imagesOf(document, archetype)]));
     return { kinds: kindsOf(document), images: images as Record<Archetype, string[]> };
   } catch (err) {
-    throw new Error(`render: unable to read file: ${messageOf(err)}`, { cause: err });
+    throw new Error(`render: unable to read file: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -220,7 +220,7 @@ function postProcess(template: SemverTemplate, bundles: ReadonlyMap<string, Temp
       versions.set(archetype, [...found.values()]);
     }
   } catch (err) {
-    throw new Error(`render: unable to post-process bundle info: ${messageOf(err)}`, { cause: err });
+    throw new Error(`render: unable to post-process bundle info: ${getErrorMessage(err)}`, { cause: err });
   }
   return { packageName: packageName ?? "", versions };
 }
@@ -241,7 +241,7 @@ function parseBundleVersion(bundle: string, version: string): Version {
   try {
     return parseVersion(version);
   } catch (err) {
-    throw new Error(`bundle ${goQuote(bundle)} has invalid version ${goQuote(version)}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`bundle ${goQuote(bundle)} has invalid version ${goQuote(version)}: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -264,11 +264,11 @@ function refuseSameVersions(bundles: readonly VersionedBundle[]): void {
 function packageMeta(name: string, { channels, defaultChannel }: SemverChannels, bundles: ReadonlyMap<string, TemplateBundle>): Meta {
   const head = channels.find((channel) => channel.name === defaultChannel)?.entries.at(-1)?.name;
   const newest = [...bundles.values()].find(({ meta }) => meta.name === head);
-  return metaOf({ schema: "olm.package", name, defaultChannel, ...(newest ? packageDescription(newest.csv) : {}) });
+  return metaOf({ schema: "olm.package", name, defaultChannel, ...(newest ? readPackageDescription(newest.csv) : {}) });
 }
 
 /** Returns the fields `icon` and `description` of an olm.package from a ClusterServiceVersion, if set. */
-export function packageDescription(csv: JsonObject): JsonObject {
+export function readPackageDescription(csv: JsonObject): JsonObject {
   const spec = objectAt(csv, "spec");
   const description = getTextMember(spec, "description");
   const [icon] = getObjectMembers(spec, "icon");

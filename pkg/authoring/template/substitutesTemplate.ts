@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
@@ -135,13 +135,13 @@ function withSubstitution<T>({ base, name }: Substitution, work: () => T): T {
   try {
     return work();
   } catch (err) {
-    throw substitutionError({ base, name }, err);
+    throw createSubstitutionError({ base, name }, err);
   }
 }
 
 /** Wraps an error with the names of its substitution. */
-export function substitutionError({ base, name }: Substitution, err: unknown): Error {
-  return new Error(`render: error processing substitution ${goQuote(base)} -> ${goQuote(name)}: ${messageOf(err)}`, { cause: err });
+export function createSubstitutionError({ base, name }: Substitution, err: unknown): Error {
+  return new Error(`render: error processing substitution ${goQuote(base)} -> ${goQuote(name)}: ${getErrorMessage(err)}`, { cause: err });
 }
 
 function refuseReuse(substitutions: readonly Substitution[]): void {
@@ -196,6 +196,6 @@ function naming<T>(prefix: string, work: () => T): T {
   try {
     return work();
   } catch (err) {
-    throw new Error(`${prefix}${messageOf(err)}`, { cause: err });
+    throw new Error(`${prefix}${getErrorMessage(err)}`, { cause: err });
   }
 }

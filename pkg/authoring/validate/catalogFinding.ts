@@ -42,7 +42,7 @@ export function reportUnreadableFile({ message, place }: ReadFault): CatalogFind
 }
 
 /** Formats a finding as one line: severity, location, object, message and rule. */
-export function findingLine({ rule, severity, message, place, subject }: CatalogFinding): string {
+export function formatFindingLine({ rule, severity, message, place, subject }: CatalogFinding): string {
   const where = rule === "unreadable" || !place ? "" : formatContentPlace(place);
   return [severity, where, subject ? formatSubject(subject) : "", `${message} [${rule}]`].filter((part) => part !== "").join(": ");
 }

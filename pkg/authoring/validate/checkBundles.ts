@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { PatternEvaluator } from "../../operatorcontroller/crds/patternEvaluator.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
 import { BUNDLE_RULES, type BundleCheckResult, checkBundleFiles } from "../bundlecheck/checkBundle.ts";
@@ -32,6 +32,6 @@ async function checkSource(source: string, reader: Pick<BundleReader, "files">):
     patterns.evaluate();
     return { source, ...checkBundleFiles(files, patterns.matches) };
   } catch (err) {
-    return { source, name: "", findings: [{ rule: "unreadable", severity: "error", message: messageOf(err) }] };
+    return { source, name: "", findings: [{ rule: "unreadable", severity: "error", message: getErrorMessage(err) }] };
   }
 }

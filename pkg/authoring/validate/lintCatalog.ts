@@ -3,10 +3,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { Deadline } from "../../async/clock.ts";
 import { type CheckedCatalog, checkCatalogFolder } from "../../catalogd/load/checkCatalog.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { ContentPlace } from "../../fbc/types.ts";
 import { parsePullReference } from "../../oci/reference.ts";
-import { loginsOf } from "../../oci/registry/authFile.ts";
+import { readLogins } from "../../oci/registry/authFile.ts";
 import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
 import { RegistryError } from "../../oci/registry/registryError.ts";
 import type { ReaderOptions } from "../../sources/bundleReader.ts";
@@ -90,7 +90,7 @@ export async function checkImages(
   onProgress: (done: number, all: number) => void,
 ): Promise<ImageFinding[]> {
   const log = createLogger({ component: "olmv1", level: "silent" });
-  const access = new RegistryAccess({ registriesConf, logins: loginsOf(authFile, env, homedir()), env, log });
+  const access = new RegistryAccess({ registriesConf, logins: readLogins(authFile, env, homedir()), env, log });
   const findings: ImageFinding[] = [];
   const waiting = images.values();
   let done = 0;
@@ -128,8 +128,8 @@ async function checkImage(
     return undefined;
   } catch (err) {
     signal.throwIfAborted();
-    if (isMissing(err)) return finding("image-missing", `image ${image} is not in its registry: ${messageOf(err)}`);
-    return finding("image-unchecked", `cannot check image ${image}: ${messageOf(err)}`);
+    if (isMissing(err)) return finding("image-missing", `image ${image} is not in its registry: ${getErrorMessage(err)}`);
+    return finding("image-unchecked", `cannot check image ${image}: ${getErrorMessage(err)}`);
   }
 }
 

@@ -63,7 +63,7 @@ export class QueryContext {
    */
   spend(bytes: number): void {
     this.#responseBytes += bytes;
-    if (this.#responseBytes > this.#limits.responseBytes) this.#fail(responseTooLarge(this.#limits).message);
+    if (this.#responseBytes > this.#limits.responseBytes) this.#fail(createResponseTooLargeError(this.#limits).message);
     if (performance.now() > this.#end) this.#fail("context deadline exceeded");
     if (this.#stopped()) this.#fail("context canceled");
   }
@@ -95,7 +95,7 @@ export class QueryContext {
 }
 
 /** Returns the error for a response that is too large. */
-export function responseTooLarge({ responseBytes }: QueryLimits): QueryError {
+export function createResponseTooLargeError({ responseBytes }: QueryLimits): QueryError {
   return new QueryError(`query response exceeds ${responseBytes} bytes; request fewer objects (limit) or fields`);
 }
 

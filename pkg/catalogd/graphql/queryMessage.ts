@@ -49,7 +49,7 @@ export interface QueryFault {
 }
 
 /** Returns the response to a query as JSON with a newline, formatted like Go's encoder. */
-export function responseText(data: unknown, faults: readonly QueryFault[]): string {
+export function formatResponse(data: unknown, faults: readonly QueryFault[]): string {
   const errors = faults.map(({ message, locations, path }) => ({ message, locations: locations ?? [], ...(path ? { path } : {}) }));
   const text = JSON.stringify(errors.length > 0 ? { data, errors } : { data });
   // These characters occur only in strings.
@@ -57,6 +57,6 @@ export function responseText(data: unknown, faults: readonly QueryFault[]): stri
 }
 
 /** Returns a response with only an error. */
-export function failedQuery(message: string): string {
-  return responseText(null, [{ message }]);
+export function formatFailedQuery(message: string): string {
+  return formatResponse(null, [{ message }]);
 }

@@ -5,7 +5,7 @@ import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
 import type { CatalogContent } from "../store/content.ts";
-import { ContentKeys, QUEUE_LIMITS, QueriesBusyError, QueryThreads, queriedCatalog, THREAD_LIMITS } from "./queryThreads.ts";
+import { ContentKeys, QUEUE_LIMITS, QueriesBusyError, QueryThreads, THREAD_LIMITS, toQueriedCatalog } from "./queryThreads.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const folder = new TempFolder();
@@ -31,7 +31,7 @@ function* largeBundles(): Generator<string> {
 }
 
 async function asked(threads: QueryThreads, content: CatalogContent, query: string, signal = never): Promise<unknown> {
-  const response = await threads.run({ request: { query }, catalog: queriedCatalog(content, keys) }, signal);
+  const response = await threads.run({ request: { query }, catalog: toQueriedCatalog(content, keys) }, signal);
   return JSON.parse(Buffer.from(response ?? []).toString());
 }
 const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
@@ -130,7 +130,7 @@ describe("threads for queries", () => {
   test("an unreadable catalog is a server error, not a query error", async () => {
     const content = await stored("broken", ['{"schema":"a"}']);
     const threads = new QueryThreads();
-    const catalog = { ...queriedCatalog(content, new ContentKeys()), key: -1, schemas: { fd: 999_999, bytes: 10 } };
+    const catalog = { ...toQueriedCatalog(content, new ContentKeys()), key: -1, schemas: { fd: 999_999, bytes: 10 } };
     await expect(threads.run({ request: { query: "{ as { schema } }" }, catalog }, never)).rejects.toThrow("EBADF");
     await threads.close();
   });

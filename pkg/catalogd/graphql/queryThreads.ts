@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { workerFile } from "../../async/taskThread.ts";
+import { getWorkerFile } from "../../async/taskThread.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { type GraphLines, GraphRefusedError, type GraphRequest } from "./drawGraph.ts";
 import type { LineRange, PageQuery } from "./queryContext.ts";
-import { type FromQueryThread, failedQuery, type OpenCatalogFiles, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
+import { type FromQueryThread, formatFailedQuery, type OpenCatalogFiles, type QueryRequest, type ToQueryThread } from "./queryMessage.ts";
 
 /** A query and the source of its objects. */
 interface QueryJob {
@@ -52,7 +52,7 @@ class QueryThread {
 
   constructor(limits: ThreadLimits = THREAD_LIMITS) {
     this.#limits = limits;
-    this.#worker = new Worker(workerFile(import.meta.dirname, "queryWorker"), { resourceLimits: HEAP, env: {} });
+    this.#worker = new Worker(getWorkerFile(import.meta.dirname, "queryWorker"), { resourceLimits: HEAP, env: {} });
     this.#worker.unref();
     this.#worker.on("error", (err: Error) => {
       this.#failure = err;
@@ -168,7 +168,7 @@ class QueryThread {
 }
 
 function failedResponse(reason: FailedQuery): Uint8Array {
-  return Buffer.from(failedQuery(reason === "late" ? "context deadline exceeded" : TOO_MUCH_MEMORY));
+  return Buffer.from(formatFailedQuery(reason === "late" ? "context deadline exceeded" : TOO_MUCH_MEMORY));
 }
 
 /** Limits on running and waiting queries. */
@@ -323,7 +323,7 @@ export class ContentKeys {
  * Returns the data that a thread needs to query a content; the caller must hold the content
  * meanwhile. @throws Error if the content has no artifact "graphql".
  */
-export function queriedCatalog(content: CatalogContent, keys: ContentKeys): NonNullable<QueryJob["catalog"]> {
+export function toQueriedCatalog(content: CatalogContent, keys: ContentKeys): NonNullable<QueryJob["catalog"]> {
   const artifact = content.artifacts.get("graphql");
   if (!artifact) throw new Error("the stored catalog has no data for its GraphQL schema");
   const { index, file } = content.catalog;

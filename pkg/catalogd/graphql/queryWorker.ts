@@ -2,7 +2,7 @@ import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import type { GraphQLSchema } from "graphql";
 import { LRUCache } from "lru-cache";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { drawGraph, GraphRefusedError } from "./drawGraph.ts";
 import type { LineRange, ObjectSource, PageQuery } from "./queryContext.ts";
 import type { FromQueryThread, OpenCatalogFiles, ToQueryThread } from "./queryMessage.ts";
@@ -61,7 +61,7 @@ async function run({ request, catalog, stop }: ToQueryThread & { kind: "run" }):
     const response = text === undefined ? undefined : new Uint8Array(Buffer.from(text));
     postResponse({ kind: "done", answer: response }, response ? [response.buffer] : []);
   } catch (err) {
-    postResponse({ kind: "failed", message: messageOf(err) });
+    postResponse({ kind: "failed", message: getErrorMessage(err) });
   } finally {
     finds.clear();
   }
@@ -74,7 +74,7 @@ function draw({ request, lines }: ToQueryThread & { kind: "graph" }): void {
     postResponse({ kind: "done", answer: response }, [response.buffer]);
   } catch (err) {
     if (err instanceof GraphRefusedError) postResponse({ kind: "refused", code: err.code, message: err.message });
-    else postResponse({ kind: "failed", message: messageOf(err) });
+    else postResponse({ kind: "failed", message: getErrorMessage(err) });
   }
 }
 

@@ -12,9 +12,16 @@ import {
   type SelectionSetNode,
   validate,
 } from "graphql";
-import { messageOf } from "../../errors/errors.ts";
-import { type ObjectSource, QUERY_LIMITS, QueryContext, QueryError, type QueryLimits, responseTooLarge } from "./queryContext.ts";
-import { failedQuery, type QueryRequest, responseText } from "./queryMessage.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
+import {
+  createResponseTooLargeError,
+  type ObjectSource,
+  QUERY_LIMITS,
+  QueryContext,
+  QueryError,
+  type QueryLimits,
+} from "./queryContext.ts";
+import { formatFailedQuery, formatResponse, type QueryRequest } from "./queryMessage.ts";
 
 /** Query fields that read the schema itself. */
 const INTROSPECTION: ReadonlySet<string> = new Set(["__schema", "__type"]);
@@ -119,7 +126,7 @@ function parseDocument(query: string, limits: QueryLimits): DocumentNode {
   } catch (err) {
     // Brackets nested so deeply that the stack overflows.
     if (err instanceof RangeError) throw new QueryError(`query exceeds maximum depth of ${limits.depth}`);
-    throw new QueryError(`query parse error: ${err instanceof GraphQLError ? syntaxError(err, query) : messageOf(err)}`);
+    throw new QueryError(`query parse error: ${err instanceof GraphQLError ? syntaxError(err, query) : getErrorMessage(err)}`);
   }
 }
 
@@ -176,10 +183,10 @@ export async function runQuery(
     const document = parseQuery(request.query, limits);
     const catalog = open();
     if (!catalog) return undefined;
-    if (document.definitions.length === 0) return failedQuery("Must provide an operation.");
+    if (document.definitions.length === 0) return formatFailedQuery("Must provide an operation.");
     const { schema, objects } = catalog;
     const faults = validate(schema, document);
-    if (faults.length > 0) return responseText(null, faults);
+    if (faults.length > 0) return formatResponse(null, faults);
     const context = new QueryContext(objects, limits, stopped);
     const { data = null, errors = [] } = await execute({
       schema,
@@ -189,11 +196,11 @@ export async function runQuery(
       operationName: request.operationName,
       abortSignal: context.signal,
     });
-    const text = responseText(data, errors);
-    return text.length > limits.responseBytes ? failedQuery(responseTooLarge(limits).message) : text;
+    const text = formatResponse(data, errors);
+    return text.length > limits.responseBytes ? formatFailedQuery(createResponseTooLargeError(limits).message) : text;
   } catch (err) {
     const cause = err instanceof AbortedGraphQLExecutionError ? err.cause : err;
-    if (cause instanceof QueryError) return failedQuery(cause.message);
+    if (cause instanceof QueryError) return formatFailedQuery(cause.message);
     throw err;
   }
 }

@@ -43,6 +43,6 @@ export function registerCatalogRoutes(server: CatalogServer, dependencies: Route
 }
 
 /** Returns the endpoints without starting a server. */
-export function catalogRoutes(dependencies: RouteDependencies): CatalogRoute[] {
+export function createCatalogRoutes(dependencies: RouteDependencies): CatalogRoute[] {
   return registerCatalogRoutes(fastify().withTypeProvider<ZodTypeProvider>(), dependencies);
 }

@@ -45,12 +45,12 @@ export function respondToClientError(err: ClientError, socket: Socket, underWay:
     return undefined;
   }
   const status = clientErrorStatus(err);
-  socket.end(rawResponse(status), () => socket.destroy());
+  socket.end(formatRawResponse(status), () => socket.destroy());
   return status;
 }
 
 /** Returns a complete response for a connection without a parsed request. */
-export function rawResponse(status: number, text = `${status} ${REASONS[status] ?? ""}`): string {
+export function formatRawResponse(status: number, text = `${status} ${REASONS[status] ?? ""}`): string {
   const body = status === 405 ? "Method Not Allowed\n" : `${text}\n`;
   const head = [
     `HTTP/1.1 ${status} ${REASONS[status] ?? "Not Found"}`,

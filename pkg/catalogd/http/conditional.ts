@@ -29,7 +29,7 @@ export function parseHttpDate(text: string): number | undefined {
 }
 
 /** Formats a date for HTTP headers. */
-export function httpDate(seconds: number): string {
+export function formatHttpDate(seconds: number): string {
   return new Date(seconds * 1_000).toUTCString();
 }
 
@@ -39,7 +39,7 @@ export function httpDate(seconds: number): string {
  * that the header does not name.
  * @see RFC 9110 section 12.5.3
  */
-export function chosenEncoding(header: string | undefined, available: readonly Encoding[] = ENCODINGS): Encoding | undefined {
+export function chooseEncoding(header: string | undefined, available: readonly Encoding[] = ENCODINGS): Encoding | undefined {
   if (!header) return undefined;
   const weights = parseWeights(header);
   const gzip = weights.get("x-gzip");
@@ -54,7 +54,7 @@ export function chosenEncoding(header: string | undefined, available: readonly E
  * Returns the media type for a client with this Accept header: the available one with the highest
  * weight, the first one for equal weights.
  */
-export function preferredType(header: string | undefined, available: readonly string[]): string | undefined {
+export function choosePreferredType(header: string | undefined, available: readonly string[]): string | undefined {
   const weights = parseWeights(header || "*/*");
   const weightOf = (type: string): number => weights.get(type) ?? weights.get(`${type.split("/", 1)[0]}/*`) ?? weights.get("*/*") ?? 0;
   return available.reduce<string | undefined>(
@@ -113,7 +113,7 @@ export function evaluatePreconditions(headers: IncomingHttpHeaders, { etags, las
  * Returns whether a Range header applies: If-Range is absent or names exactly this representation.
  * @param etag of the representation whose ranges are served.
  */
-export function rangeApplies(ifRange: string | undefined, etag: string, lastModified: number): boolean {
+export function isRangeApplicable(ifRange: string | undefined, etag: string, lastModified: number): boolean {
   if (!ifRange) return true;
   if (ifRange.startsWith('"') || ifRange.startsWith("W/")) return ifRange.trim() === etag;
   return parseHttpDate(ifRange) === lastModified;
@@ -186,6 +186,6 @@ export function parseRangeHeader(header: string, size: number): Ranges {
 }
 
 /** Returns the value of Content-Range for one range. */
-export function contentRange({ start, length }: ByteRange, size: number): string {
+export function formatContentRange({ start, length }: ByteRange, size: number): string {
   return `bytes ${start}-${start + length - 1}/${size}`;
 }

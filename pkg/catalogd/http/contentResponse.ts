@@ -8,12 +8,12 @@ import type { GzipSelection, StoredArtifact } from "../store/storedArtifact.ts";
 import type { HeldFile } from "../store/storedFile.ts";
 import {
   type ByteRange,
-  chosenEncoding,
-  contentRange,
+  chooseEncoding,
   evaluatePreconditions,
-  httpDate,
+  formatContentRange,
+  formatHttpDate,
+  isRangeApplicable,
   parseRangeHeader,
-  rangeApplies,
 } from "./conditional.ts";
 import { ProblemError } from "./problem.ts";
 import { type ContentResponse, NO_BODY, withoutBody } from "./response.ts";
@@ -48,7 +48,7 @@ export interface ServedArtifact {
  * @throws ProblemError if a precondition fails or the range is not satisfiable.
  * @see Go 1.26 net/http/fs.go, serveContent
  */
-export function allResponse({ content, artifact }: ServedArtifact, request: ContentRequest): ContentResponse {
+export function respondWithAll({ content, artifact }: ServedArtifact, request: ContentRequest): ContentResponse {
   const { tag } = artifact.index;
   const etag = formatEtag(tag);
   const common = commonHeaders(content);
@@ -64,7 +64,7 @@ export function allResponse({ content, artifact }: ServedArtifact, request: Cont
  * come from `cache`.
  * @throws ProblemError if a precondition fails.
  */
-export async function metasResponse(
+export async function respondWithMetas(
   { content, artifact }: ServedArtifact,
   query: MetaQuery,
   request: ContentRequest,
@@ -83,7 +83,7 @@ export async function metasResponse(
 }
 
 function commonHeaders(content: CatalogContent): Record<string, string | number> {
-  return { "last-modified": httpDate(content.lastModified), "olm-catalog-digest": content.origin.digest };
+  return { "last-modified": formatHttpDate(content.lastModified), "olm-catalog-digest": content.origin.digest };
 }
 
 /** Returns the failure of a request whose precondition does not match the content. */
@@ -109,7 +109,7 @@ function notModified(content: CatalogContent, { headers }: ContentRequest, tag: 
 function wholeResponse({ content, artifact }: ServedArtifact, request: ContentRequest, etag: string): ContentResponse {
   const { file } = artifact;
   const worthIt = file.bytes >= MIN_COMPRESSED_BYTES && request.method === "GET";
-  const encoding = worthIt ? chosenEncoding(request.headers["accept-encoding"], artifact.encodings) : undefined;
+  const encoding = worthIt ? chooseEncoding(request.headers["accept-encoding"], artifact.encodings) : undefined;
   const compressed = encoding && artifact.compressed(encoding);
   if (compressed) {
     const own = { "content-encoding": encoding, etag: formatEtag(artifact.index.tag, encoding) };
@@ -136,7 +136,7 @@ function fileResponse(
 function rangeResponse({ content, artifact }: ServedArtifact, { headers }: ContentRequest, etag: string): ContentResponse | undefined {
   const { file } = artifact;
   const requested = headers.range;
-  if (!requested || !rangeApplies(headers["if-range"] as string | undefined, etag, content.lastModified)) return undefined;
+  if (!requested || !isRangeApplicable(headers["if-range"] as string | undefined, etag, content.lastModified)) return undefined;
   const ranges = parseRangeHeader(requested, file.bytes);
   if (ranges.kind === "tooMany") return undefined;
   const digest = { "olm-catalog-digest": content.origin.digest };
@@ -151,7 +151,7 @@ function rangeResponse({ content, artifact }: ServedArtifact, { headers }: Conte
   if (!only || total > file.bytes) return undefined;
   const shared = { ...commonHeaders(content), "accept-ranges": "bytes", etag };
   if (parts.length === 1) {
-    const own = { ...TYPE, "content-range": contentRange(only, file.bytes), "content-length": only.length };
+    const own = { ...TYPE, "content-range": formatContentRange(only, file.bytes), "content-length": only.length };
     return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, pieces: [toSlice(only)] } };
   }
   const { pieces, length, boundary } = multipart(parts, file.bytes);
@@ -162,7 +162,7 @@ function rangeResponse({ content, artifact }: ServedArtifact, { headers }: Conte
 function multipart(parts: readonly ByteRange[], size: number): { pieces: (Slice | Uint8Array)[]; length: number; boundary: string } {
   const boundary = randomBytes(30).toString("hex");
   const pieces = parts.flatMap((part, i) => {
-    const head = `${i === 0 ? "" : "\r\n"}--${boundary}\r\nContent-Range: ${contentRange(part, size)}\r\nContent-Type: ${TYPE["content-type"]}\r\n\r\n`;
+    const head = `${i === 0 ? "" : "\r\n"}--${boundary}\r\nContent-Range: ${formatContentRange(part, size)}\r\nContent-Type: ${TYPE["content-type"]}\r\n\r\n`;
     return [Buffer.from(head), toSlice(part)];
   });
   const all = [...pieces, Buffer.from(`\r\n--${boundary}--\r\n`)];
@@ -200,7 +200,7 @@ async function smallResponse(
 
 /** Returns the coding in which the client wants a filtered response. */
 function selectionEncoding({ bytes }: LineSelection, { headers }: ContentRequest): Encoding | undefined {
-  return bytes >= MIN_COMPRESSED_BYTES ? chosenEncoding(headers["accept-encoding"], SELECTION_ENCODINGS) : undefined;
+  return bytes >= MIN_COMPRESSED_BYTES ? chooseEncoding(headers["accept-encoding"], SELECTION_ENCODINGS) : undefined;
 }
 
 /**
@@ -270,12 +270,12 @@ export interface ServedDocument {
 }
 
 /** Creates a JSON document with a final newline. */
-export function jsonDocument(value: unknown): ServedDocument {
-  return documentOf(Buffer.from(`${JSON.stringify(value)}\n`), "application/json");
+export function createJsonDocument(value: unknown): ServedDocument {
+  return createDocument(Buffer.from(`${JSON.stringify(value)}\n`), "application/json");
 }
 
 /** Creates a document of these bytes. */
-export function documentOf(bytes: Uint8Array, type: string): ServedDocument {
+export function createDocument(bytes: Uint8Array, type: string): ServedDocument {
   return { bytes, type, tag: createHash("sha256").update(bytes).digest("base64url").slice(0, 22) };
 }
 
@@ -284,12 +284,12 @@ export function documentOf(bytes: Uint8Array, type: string): ServedDocument {
  * bytes are stored in `cache`.
  * @throws ProblemError if a precondition fails.
  */
-export async function documentResponse(
+export async function respondWithDocument(
   { bytes, type, tag }: ServedDocument,
   request: ContentRequest,
   cache: ResponseCache,
 ): Promise<ContentResponse> {
-  const encoding = bytes.byteLength >= MIN_COMPRESSED_BYTES ? chosenEncoding(request.headers["accept-encoding"]) : undefined;
+  const encoding = bytes.byteLength >= MIN_COMPRESSED_BYTES ? chooseEncoding(request.headers["accept-encoding"]) : undefined;
   const etag = formatEtag(tag, encoding);
   const result = evaluatePreconditions(request.headers, { etags: listEtags(tag), lastModified: undefined });
   if (result === "failed") throw preconditionFailed({ etag });

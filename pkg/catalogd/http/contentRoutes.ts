@@ -3,7 +3,7 @@ import { formatTime } from "../../golang/time.ts";
 import { compareText } from "../../text/compare.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { FILE_SUFFIX } from "../store/encodings.ts";
-import { allResponse, documentResponse, jsonDocument, metasResponse } from "./contentResponse.ts";
+import { createJsonDocument, respondWithAll, respondWithDocument, respondWithMetas } from "./contentResponse.ts";
 import { ProblemError } from "./problem.ts";
 import { FIRST_OF_EACH } from "./queryParameters.ts";
 import type { ResponseCache } from "./responseCache.ts";
@@ -68,7 +68,9 @@ export function registerAllRoute(server: CatalogServer, { source }: Pick<Content
       },
     },
     handler: (request, reply) =>
-      withContent(source, request.params.catalog, (content) => reply.respond(allResponse({ content, artifact: content.catalog }, request))),
+      withContent(source, request.params.catalog, (content) =>
+        reply.respond(respondWithAll({ content, artifact: content.catalog }, request)),
+      ),
   });
 }
 
@@ -98,7 +100,7 @@ export function registerMetasRoute(server: CatalogServer, { source, cache }: Con
     },
     handler: (request, reply) =>
       withContent(source, request.params.catalog, async (content) =>
-        reply.respond(await metasResponse({ content, artifact: content.catalog }, request.query, request, cache)),
+        reply.respond(await respondWithMetas({ content, artifact: content.catalog }, request.query, request, cache)),
       ),
   });
 }
@@ -123,11 +125,11 @@ function findContent(source: ContentSource, name: string): CatalogContent {
   const shown = JSON.stringify(name);
   if (source.expects?.(name))
     throw new ProblemError("CatalogNotLoaded", `the content of catalog ${shown} is being loaded; try again`, { headers: RETRY_LATER });
-  throw catalogNotFound(name);
+  throw createCatalogNotFoundError(name);
 }
 
 /** Returns the failure of a request for an unknown catalog. */
-export function catalogNotFound(name: string): ProblemError {
+export function createCatalogNotFoundError(name: string): ProblemError {
   return new ProblemError("CatalogNotFound", `no catalog ${JSON.stringify(name)} is served here; /catalogs lists those that are`);
 }
 
@@ -162,7 +164,7 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
       withContent(source, request.params.catalog, async (content) => {
         const artifact = content.artifacts.get("findings");
         if (!artifact) throw new ProblemError("Unavailable", "the content of this catalog has not been checked");
-        await reply.respond(allResponse({ content, artifact }, request));
+        await reply.respond(respondWithAll({ content, artifact }, request));
       }),
   });
 }
@@ -207,7 +209,7 @@ export function registerCatalogListRoute(server: CatalogServer, { source, cache 
     handler: async (request, reply) => {
       const catalogs = source.catalogs().toSorted(compareText);
       const list: z.infer<typeof CatalogList> = { catalogs: catalogs.map((name) => describeCatalog(name, source.get(name))) };
-      await reply.respond(await documentResponse(jsonDocument(list), request, cache));
+      await reply.respond(await respondWithDocument(createJsonDocument(list), request, cache));
     },
   });
 }

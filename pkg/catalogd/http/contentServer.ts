@@ -7,7 +7,7 @@ import type { ServerTls } from "../../serving/serverTls.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { type GatedEndpoint, registerCatalogRoutes } from "./catalogRoutes.ts";
-import { type ClientError, rawResponse, respondToClientError } from "./clientErrors.ts";
+import { type ClientError, formatRawResponse, respondToClientError } from "./clientErrors.ts";
 import type { ContentSource } from "./contentRoutes.ts";
 import { Exchanges } from "./exchanges.ts";
 import { registerFailureHandlers, registerOtherMethods } from "./failures.ts";
@@ -195,7 +195,7 @@ function newServer(tls: ServerTls | undefined, limits: ServerLimits, listener: R
   });
   // Closes idle connections to make room for active clients.
   server.on("drop", () => server.closeIdleConnections());
-  server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(rawResponse(404, "404 page not found")));
+  server.on("connect", (_request: IncomingMessage, socket: Socket) => socket.end(formatRawResponse(404, "404 page not found")));
   return server;
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../../telemetry/log.ts";
 import type { HttpMetrics } from "./httpMetrics.ts";
-import { bracedPath, type CatalogServer } from "./route.ts";
+import { type CatalogServer, toOpenApiPath } from "./route.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 
 const MAX_LOGGED_URI = 2_048;
@@ -81,7 +81,7 @@ export class Exchanges {
   /** Adds the hooks to a server, before all others, so that they see every request. */
   register(server: CatalogServer): void {
     server.decorateRequest("exchange");
-    server.addHook("onRoute", ({ url }) => void this.#paths.set(url, bracedPath(url)));
+    server.addHook("onRoute", ({ url }) => void this.#paths.set(url, toOpenApiPath(url)));
     server.addHook("onRequest", (request, reply, done) => this.#takeTurn(request, reply, done));
     server.addHook("onRequest", (request, reply, done) => {
       this.#start(request, reply);

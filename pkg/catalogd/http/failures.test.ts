@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ContentWorld, WORLD_DIGEST } from "../../../test/support/contentWorld.ts";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { MAKER } from "../store/encodings.ts";
-import { catalogRoutes } from "./catalogRoutes.ts";
+import { createCatalogRoutes } from "./catalogRoutes.ts";
 import { openApiDocument } from "./openApi.ts";
 import { wantsProblemDetails } from "./problem.ts";
 import { ResponseCache } from "./responseCache.ts";
@@ -122,7 +122,7 @@ describe("/catalogs", () => {
 test("/openapi.json returns the document of all routes", async () => {
   const { status, headers, body } = await world.get("/openapi.json");
   expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
-  const routes = catalogRoutes({ source: world.store, cache: new ResponseCache(), graphs: new QueryThreads() });
+  const routes = createCatalogRoutes({ source: world.store, cache: new ResponseCache(), graphs: new QueryThreads() });
   expect(JSON.parse(body.toString())).toEqual(openApiDocument(routes));
   const etag = String(headers["etag"]);
   expect((await world.get("/openapi.json", { "if-none-match": etag })).status).toBe(304);

@@ -1,8 +1,8 @@
 import type { Logger } from "../../telemetry/log.ts";
 import { shortenUri } from "./exchanges.ts";
-import { pageRedirect } from "./pageRoutes.ts";
-import { ProblemError, problemDetails, problemText, wantsProblemDetails } from "./problem.ts";
-import { type CatalogRoute, type CatalogServer, methodsOf } from "./route.ts";
+import { redirectToPage } from "./pageRoutes.ts";
+import { ProblemError, respondWithProblemDetails, respondWithProblemText, wantsProblemDetails } from "./problem.ts";
+import { type CatalogRoute, type CatalogServer, listMethods } from "./route.ts";
 
 /** Sets the handlers of failures and of unknown paths. Browsers that visit `/` are redirected to the page. */
 export function registerFailureHandlers(server: CatalogServer, log: Logger): void {
@@ -11,10 +11,10 @@ export function registerFailureHandlers(server: CatalogServer, log: Logger): voi
     if (!(err instanceof ProblemError)) log.error({ err, uri: shortenUri(originalUrl), code: 500 }, "HTTP error");
     const problem = err instanceof ProblemError ? err : new ProblemError("InternalError", "500 Internal Server Error");
     const inDetails = (exchange.route !== undefined && routeOptions.config.failures === "problem") || wantsProblemDetails(headers.accept);
-    return reply.respond(inDetails ? problemDetails(problem, originalUrl) : problemText(problem));
+    return reply.respond(inDetails ? respondWithProblemDetails(problem, originalUrl) : respondWithProblemText(problem));
   });
   server.setNotFoundHandler(({ method, originalUrl, headers }, reply) => {
-    const redirect = pageRedirect(method, originalUrl, headers.accept);
+    const redirect = redirectToPage(method, originalUrl, headers.accept);
     if (redirect) return reply.respond(redirect);
     throw new ProblemError("PathNotFound", "this path does not exist; /openapi.json lists the endpoints", {
       text: "404 page not found",
@@ -28,7 +28,7 @@ export function registerFailureHandlers(server: CatalogServer, log: Logger): voi
  */
 export function registerOtherMethods(server: CatalogServer, routes: readonly CatalogRoute[]): void {
   for (const [url, samePath] of Map.groupBy(routes, (route) => route.url)) {
-    const methods = samePath.flatMap(methodsOf);
+    const methods = samePath.flatMap(listMethods);
     const failures = samePath.every(({ config }) => config.failures === "problem") ? "problem" : "text";
     const text = "Method Not Allowed";
     // The Go server does not send Allow.

@@ -4,8 +4,8 @@ import { QueriesBusyError, type QueryThreads } from "../graphql/queryThreads.ts"
 import type { CatalogContent } from "../store/content.ts";
 import type { LineSelection, MetaQuery } from "../store/contentIndex.ts";
 import type { StoredArtifact } from "../store/storedArtifact.ts";
-import { preferredType } from "./conditional.ts";
-import { documentOf, documentResponse, readSelection, type ServedDocument } from "./contentResponse.ts";
+import { choosePreferredType } from "./conditional.ts";
+import { createDocument, readSelection, respondWithDocument, type ServedDocument } from "./contentResponse.ts";
 import { type ContentRouteDependencies, withContent } from "./contentRoutes.ts";
 import { ProblemError } from "./problem.ts";
 import { CatalogName, type CatalogServer } from "./route.ts";
@@ -102,7 +102,7 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
         const graph = await readGraph(content, { ...request.query, package: request.params.package, format }, dependencies);
         if (format === "svg") reply.header("content-security-policy", PICTURE_POLICY);
         reply.headers({ "x-content-type-options": "nosniff", vary: "Accept, Accept-Encoding" });
-        await reply.respond(await documentResponse(graph, request, dependencies.cache));
+        await reply.respond(await respondWithDocument(graph, request, dependencies.cache));
       }),
   });
 }
@@ -126,7 +126,7 @@ async function readGraph(
     const read = async () => ({ metas: await joinLines(metas), properties: await joinLines(properties) });
     // Not the signal of this client: other clients may wait for the same graph.
     const bytes = await cache.get(key, () => graphs.graph(wanted, read, new AbortController().signal));
-    return documentOf(bytes, TYPES[format]);
+    return createDocument(bytes, TYPES[format]);
   } catch (err) {
     if (err instanceof GraphRefusedError) throw new ProblemError(err.code, err.message, { cause: err });
     if (err instanceof QueriesBusyError) throw new ProblemError("Overloaded", err.message, { headers: { "retry-after": 1 }, cause: err });
@@ -136,7 +136,7 @@ async function readGraph(
 
 function preferredFormat(accept: string | undefined): Format {
   const formats = Object.keys(TYPES) as Format[];
-  const type = preferredType(accept, Object.values(TYPES));
+  const type = choosePreferredType(accept, Object.values(TYPES));
   return formats.find((format) => TYPES[format] === type) ?? "json";
 }
 

@@ -4,12 +4,12 @@ import * as z from "zod";
 import { JsonObjectScanner } from "../../fbc/documentScanner.ts";
 import { isObject } from "../../golang/members.ts";
 import type { QueryRequest } from "../graphql/queryMessage.ts";
-import { ContentKeys, QueriesBusyError, type QueryThreads, queriedCatalog } from "../graphql/queryThreads.ts";
+import { ContentKeys, QueriesBusyError, type QueryThreads, toQueriedCatalog } from "../graphql/queryThreads.ts";
 import { compressBytes } from "../store/encodings.ts";
-import { chosenEncoding } from "./conditional.ts";
+import { chooseEncoding } from "./conditional.ts";
 import { type ContentSource, withContent } from "./contentRoutes.ts";
 import { ProblemError } from "./problem.ts";
-import { goneSignal, requestBody } from "./request.ts";
+import { createDisconnectSignal, readRequestBody } from "./request.ts";
 import type { ContentResponse } from "./response.ts";
 import { CatalogPath, type CatalogServer } from "./route.ts";
 
@@ -139,14 +139,14 @@ interface Queried {
 
 async function answerQuery({ source, queries, keys, catalog }: Queried, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   if (request.headers.expect) reply.raw.writeContinue();
-  const signal = goneSignal(reply.raw);
+  const signal = createDisconnectSignal(reply.raw);
   const query = await readQuery(request.raw, signal);
   try {
     // Problems of the query are reported before problems of its catalog.
     const early = source.get(catalog) ? undefined : await queries.run({ request: query, catalog: undefined }, signal);
     if (early) return await reply.respond(await resultResponse(early, request));
     await withContent(source, catalog, async (content) => {
-      const found = await queries.run({ request: query, catalog: queriedCatalog(content, keys) }, signal);
+      const found = await queries.run({ request: query, catalog: toQueriedCatalog(content, keys) }, signal);
       if (!found) throw new Error("the query ran without its catalog");
       await reply.respond(await resultResponse(found, request, { "olm-catalog-digest": content.origin.digest }));
     });
@@ -162,7 +162,7 @@ async function answerQuery({ source, queries, keys, catalog }: Queried, request:
  * not a query.
  */
 async function readQuery(request: Readable, signal: AbortSignal): Promise<QueryRequest> {
-  const body = await requestBody(request, { maxBytes: MAX_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, signal });
+  const body = await readRequestBody(request, { maxBytes: MAX_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, signal });
   // The unread rest would be parsed as the next request.
   if (!body) throw badBody("Invalid request body", { connection: "close" });
   const query = graphqlBody(body);
@@ -181,7 +181,7 @@ async function resultResponse(
   { headers }: Pick<FastifyRequest, "headers">,
   own: ContentResponse["headers"] = {},
 ): Promise<ContentResponse> {
-  const encoding = json.byteLength >= MIN_COMPRESSED_BYTES ? chosenEncoding(headers["accept-encoding"]) : undefined;
+  const encoding = json.byteLength >= MIN_COMPRESSED_BYTES ? chooseEncoding(headers["accept-encoding"]) : undefined;
   const bytes = encoding ? await compressBytes(encoding, json) : json;
   const coding = encoding ? { "content-encoding": encoding } : {};
   return {

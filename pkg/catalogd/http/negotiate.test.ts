@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chosenEncoding } from "./conditional.ts";
+import { chooseEncoding } from "./conditional.ts";
 
 test.for([
   [undefined, undefined],
@@ -20,11 +20,11 @@ test.for([
   ["*;q=0", undefined],
   ["gzip;q=x", undefined],
 ] as const)("%j: %s", ([header, want]) => {
-  expect(chosenEncoding(header)).toBe(want);
+  expect(chooseEncoding(header)).toBe(want);
 });
 
 test("an encoding is chosen only if it is available", () => {
-  expect([chosenEncoding("zstd, gzip;q=0.1", ["gzip"]), chosenEncoding("zstd", ["gzip"]), chosenEncoding("zstd", [])]).toEqual([
+  expect([chooseEncoding("zstd, gzip;q=0.1", ["gzip"]), chooseEncoding("zstd", ["gzip"]), chooseEncoding("zstd", [])]).toEqual([
     "gzip",
     undefined,
     undefined,

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { QueryThreads } from "../graphql/queryThreads.ts";
-import { catalogRoutes } from "./catalogRoutes.ts";
+import { createCatalogRoutes } from "./catalogRoutes.ts";
 import { openApiDocument, type SchemaObject } from "./openApi.ts";
 import { ResponseCache } from "./responseCache.ts";
-import { bracedPath, type CatalogRoute, methodsOf, type Operation, pathParameters } from "./route.ts";
+import { type CatalogRoute, listMethods, listPathParameters, type Operation, toOpenApiPath } from "./route.ts";
 
-const routes = catalogRoutes({
+const routes = createCatalogRoutes({
   source: { get: () => undefined, catalogs: () => [] },
   cache: new ResponseCache(),
   graphs: new QueryThreads(),
@@ -14,7 +14,7 @@ const routes = catalogRoutes({
 const document = openApiDocument(routes);
 
 test("OpenAPI document contains every route with each of its methods", () => {
-  const expected = routes.flatMap((route) => methodsOf(route).map((method) => `${method} ${bracedPath(route.url)}`));
+  const expected = routes.flatMap((route) => listMethods(route).map((method) => `${method} ${toOpenApiPath(route.url)}`));
   const found = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -31,7 +31,7 @@ test("OpenAPI document declares the parameters of paths and describes every para
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const { parameters = [], summary, responses } of Object.values(operations)) {
       const inPath = parameters.filter((parameter) => parameter.in === "path");
-      expect(inPath.map(({ name }) => name)).toEqual(pathParameters(path));
+      expect(inPath.map(({ name }) => name)).toEqual(listPathParameters(path));
       for (const { name, required, description, schema } of parameters) {
         expect(description, `${path}: ${name}`).not.toBe("");
         expect(Object.keys(schema), `${path}: ${name}`).not.toHaveLength(0);

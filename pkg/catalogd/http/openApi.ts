@@ -1,15 +1,15 @@
 import * as z from "zod";
-import { documentResponse, jsonDocument, type ServedDocument } from "./contentResponse.ts";
+import { createJsonDocument, respondWithDocument, type ServedDocument } from "./contentResponse.ts";
 import type { ContentRouteDependencies } from "./contentRoutes.ts";
 import { PROBLEM_TYPE, ProblemDetails } from "./problem.ts";
 import {
-  bracedPath,
   type CatalogRoute,
   type CatalogServer,
+  listMethods,
+  listPathParameters,
   type MediaTypes,
-  methodsOf,
-  pathParameters,
   type ResponseDescription,
+  toOpenApiPath,
 } from "./route.ts";
 
 /** A JSON Schema; the document inspects only a few of its members. */
@@ -80,8 +80,8 @@ export function openApiDocument(routes: readonly CatalogRoute[]): OpenApiDocumen
   const schemas = new Schemas();
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const route of routes) {
-    const operations = Object.fromEntries(methodsOf(route).map((method) => [method.toLowerCase(), operation(route, method, schemas)]));
-    const path = bracedPath(route.url);
+    const operations = Object.fromEntries(listMethods(route).map((method) => [method.toLowerCase(), operation(route, method, schemas)]));
+    const path = toOpenApiPath(route.url);
     paths[path] = { ...paths[path], ...operations };
   }
   return { openapi: "3.1.1", info: INFO, paths, components: { schemas: schemas.named } };
@@ -92,7 +92,7 @@ function operation(route: CatalogRoute, method: string, schemas: Schemas): OpenA
   const parameters = [...describePathParameters(route, schemas), ...describeQueryParameters(route, schemas)];
   const head = method === "HEAD";
   return {
-    operationId: head && methodsOf(route).includes("GET") ? `${id}Head` : id,
+    operationId: head && listMethods(route).includes("GET") ? `${id}Head` : id,
     summary: head ? `${summary}: only the headers` : summary,
     ...(description ? { description } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -102,10 +102,10 @@ function operation(route: CatalogRoute, method: string, schemas: Schemas): OpenA
 }
 
 function describePathParameters({ url, schema }: CatalogRoute, schemas: Schemas): OpenApiParameter[] {
-  const path = bracedPath(url);
+  const path = toOpenApiPath(url);
   const params = schema?.params;
   const declared: Readonly<Record<string, z.core.$ZodType>> = params instanceof z.ZodObject ? params.shape : {};
-  return pathParameters(path).map((name) => {
+  return listPathParameters(path).map((name) => {
     const own = Object.hasOwn(declared, name) ? declared[name] : undefined;
     if (!own) throw new Error(`${path}: the parameter ${name} is not declared`);
     return { name, in: "path", required: true, ...splitDescription(schemas.of(own)) };
@@ -132,7 +132,7 @@ function describeResponses({ url, schema, config }: CatalogRoute, head: boolean,
   const { responses } = config.operation;
   const failures: MediaTypes = { ...(config.failures === "text" ? { "text/plain": undefined } : {}), [PROBLEM_TYPE]: ProblemDetails };
   const known: Record<number, ResponseDescription> = {};
-  const ofAll = pathParameters(bracedPath(url)).includes("catalog") ? { ...OF_ALL, ...OF_CATALOGS } : OF_ALL;
+  const ofAll = listPathParameters(toOpenApiPath(url)).includes("catalog") ? { ...OF_ALL, ...OF_CATALOGS } : OF_ALL;
   for (const [status, description] of Object.entries(ofAll)) known[Number(status)] = { description };
   if (schema?.querystring) known[400] ??= { description: "The query is invalid." };
   return Object.fromEntries(
@@ -189,8 +189,8 @@ export function registerOpenApiRoute(
       },
     },
     handler: async (request, reply) => {
-      document ??= jsonDocument(openApiDocument(routes));
-      await reply.respond(await documentResponse(document, request, cache));
+      document ??= createJsonDocument(openApiDocument(routes));
+      await reply.respond(await respondWithDocument(document, request, cache));
     },
   });
 }

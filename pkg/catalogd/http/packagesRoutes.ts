@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AnyVersion, ChannelSummary, HeadSummary, NamedVersion, PackageSummary } from "../../fbc/summary/packageSummary.ts";
 import type { CatalogContent, DerivedArtifact } from "../store/content.ts";
-import { allResponse, type ContentRequest, metasResponse } from "./contentResponse.ts";
+import { type ContentRequest, respondWithAll, respondWithMetas } from "./contentResponse.ts";
 import { type ContentRouteDependencies, withContent } from "./contentRoutes.ts";
 import { ProblemError } from "./problem.ts";
 import type { ContentResponse } from "./response.ts";
@@ -194,6 +194,6 @@ async function artifactResponse(
   const artifact = content.artifacts.get(name);
   if (!artifact) throw new ProblemError("CatalogNotLoaded", `the ${name} of ${content.origin.digest} are not ready yet; try again`);
   const whole = query.package === undefined && query.name === undefined;
-  if (whole) return allResponse({ content, artifact }, request);
-  return metasResponse({ content, artifact }, query, request, cache);
+  if (whole) return respondWithAll({ content, artifact }, request);
+  return respondWithMetas({ content, artifact }, query, request, cache);
 }

@@ -1,6 +1,6 @@
-import { documentOf, documentResponse } from "./contentResponse.ts";
+import { createDocument, respondWithDocument } from "./contentResponse.ts";
 import type { ContentRouteDependencies } from "./contentRoutes.ts";
-import { namesMediaType } from "./problem.ts";
+import { includesMediaType } from "./problem.ts";
 import { type ContentResponse, NO_BODY } from "./response.ts";
 import type { CatalogServer } from "./route.ts";
 
@@ -238,15 +238,15 @@ const PARTS = [
  * Returns the redirect of `/` to the page for browsers, relative so that it also works under a
  * path; undefined for other requests.
  */
-export function pageRedirect(method: string, url: string, accept: string | undefined): ContentResponse | undefined {
-  const isVisit = ["GET", "HEAD"].includes(method) && url === "/" && namesMediaType(accept, "text/html");
+export function redirectToPage(method: string, url: string, accept: string | undefined): ContentResponse | undefined {
+  const isVisit = ["GET", "HEAD"].includes(method) && url === "/" && includesMediaType(accept, "text/html");
   return isVisit ? { status: 302, headers: { location: "ui" }, body: NO_BODY } : undefined;
 }
 
 /** Registers the endpoints of the read-only page, which uses the other endpoints. */
 export function registerPageRoutes(server: CatalogServer, { cache }: Pick<ContentRouteDependencies, "cache">): void {
   for (const { path, id, summary, type, text } of PARTS) {
-    const document = documentOf(Buffer.from(text), type);
+    const document = createDocument(Buffer.from(text), type);
     const responses = {
       200: { description: "The file.", content: { [type.replace(/;.*/, "")]: undefined } },
       304: { description: "The response has not changed." },
@@ -257,7 +257,7 @@ export function registerPageRoutes(server: CatalogServer, { cache }: Pick<Conten
       config: { failures: "problem", operation: { id, summary, responses } },
       handler: async (request, reply) => {
         reply.headers(SECURITY);
-        await reply.respond(await documentResponse(document, request, cache));
+        await reply.respond(await respondWithDocument(document, request, cache));
       },
     });
   }

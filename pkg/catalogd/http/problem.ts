@@ -100,7 +100,7 @@ export const ProblemDetails = z
 const MAX_INSTANCE = 1_024;
 
 /** Returns the response that reports a failure as problem details. @param url as received. */
-export function problemDetails({ code, statusCode, message, headers }: ProblemError, url: string): ContentResponse {
+export function respondWithProblemDetails({ code, statusCode, message, headers }: ProblemError, url: string): ContentResponse {
   const details: z.infer<typeof ProblemDetails> = {
     type: `urn:olmv1:problem:${code}`,
     title: PROBLEMS[code].title,
@@ -118,7 +118,7 @@ export function problemDetails({ code, statusCode, message, headers }: ProblemEr
  * Returns the response that reports a failure like Go's `http.Error`: plain text with a newline,
  * and sniffing disabled.
  */
-export function problemText({ statusCode, text, headers }: ProblemError): ContentResponse {
+export function respondWithProblemText({ statusCode, text, headers }: ProblemError): ContentResponse {
   if (text === "") return { status: statusCode, headers: { ...headers, "content-length": 0 }, body: NO_BODY };
   const bytes = Buffer.from(`${text}\n`);
   return {
@@ -137,14 +137,14 @@ function typeHeaders(type: string, bytes: Uint8Array): ContentResponse["headers"
  * type, wildcards do not count.
  */
 export function wantsProblemDetails(accept: string | undefined): boolean {
-  return namesMediaType(accept, PROBLEM_TYPE);
+  return includesMediaType(accept, PROBLEM_TYPE);
 }
 
 /**
  * Returns whether an Accept header names a media type explicitly, not by a wildcard, with a weight
  * above 0.
  */
-export function namesMediaType(accept: string | undefined, mediaType: string): boolean {
+export function includesMediaType(accept: string | undefined, mediaType: string): boolean {
   if (!accept?.toLowerCase().includes(mediaType)) return false;
   return accept.split(",").some((piece) => {
     const [type = "", ...parameters] = piece.split(";").map((part) => part.trim().toLowerCase());

@@ -7,7 +7,7 @@ const GONE = new Error("the client has disconnected");
  * Returns a signal that aborts when the client disconnects. fastify's `request.signal` listens to
  * the request, which closes when it has been read.
  */
-export function goneSignal(response: ServerResponse): AbortSignal {
+export function createDisconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   const leave = (): void => gone.abort(GONE); // without a reason every response would create an exception with its stack
   if (response.destroyed) leave();
@@ -19,7 +19,7 @@ export function goneSignal(response: ServerResponse): AbortSignal {
  * Returns the whole body of a request; undefined if it is larger than `maxBytes`, does not arrive
  * within `timeoutMs`, or the client disconnects. The rest is not read.
  */
-export async function requestBody(
+export async function readRequestBody(
   body: Readable,
   { maxBytes, timeoutMs, signal }: { maxBytes: number; timeoutMs: number; signal: AbortSignal },
 ): Promise<Buffer | undefined> {

@@ -16,7 +16,7 @@ export interface RequestChecksInit {
  */
 export function registerRequestChecks(server: CatalogServer, { limits, exchanges }: RequestChecksInit): void {
   server.addHook("onRequest", ({ method, originalUrl: url, raw, routeOptions: { config }, exchange }, reply, done) => {
-    if (exchanges.underWay > limits.requests) throw overloaded();
+    if (exchanges.underWay > limits.requests) throw createOverloadedError();
     if (url.length > limits.urlLength)
       throw new ProblemError("UrlTooLong", `the URL has ${url.length} characters, at most ${limits.urlLength} are allowed`);
     if (url === "*" && method === "OPTIONS") {
@@ -39,7 +39,7 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
 }
 
 /** Returns the failure of a request beyond the limit of requests in progress. */
-export function overloaded(): ProblemError {
+export function createOverloadedError(): ProblemError {
   return new ProblemError("Overloaded", "too many requests are in progress; try again", { headers: { "retry-after": 1 } });
 }
 

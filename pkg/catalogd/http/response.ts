@@ -18,7 +18,7 @@ export type ResponseBody =
 export const NO_BODY: ResponseBody = { kind: "none" };
 
 /** Returns the size of a body in bytes. */
-export function bodyBytes(body: ResponseBody): number {
+export function countBodyBytes(body: ResponseBody): number {
   if (body.kind === "none") return 0;
   if (body.kind === "bytes") return body.bytes.byteLength;
   return body.pieces.reduce((sum, piece) => sum + (piece instanceof Uint8Array ? piece.byteLength : piece.end - piece.start), 0);

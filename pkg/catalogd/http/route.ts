@@ -70,16 +70,16 @@ export const CatalogPath = z.object({ catalog: CatalogName });
  * Returns the path of a route as in documents and metrics, with parameters in braces:
  * `/catalogs/{catalog}/api/v1/all`.
  */
-export function bracedPath(url: string): string {
+export function toOpenApiPath(url: string): string {
   return url.replace(/:(\w+)/g, "{$1}");
 }
 
 /** Returns the names of the parameters in a path with braces, in order. */
-export function pathParameters(path: string): string[] {
+export function listPathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }
 
 /** Returns the methods of a route. */
-export function methodsOf({ method }: Pick<RouteOptions, "method">): string[] {
+export function listMethods({ method }: Pick<RouteOptions, "method">): string[] {
   return [method].flat();
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import {
-  continueToken,
+  formatContinueToken,
   positionIn,
   type SearchEntry,
   type SearchMatch,
@@ -12,11 +12,11 @@ import {
 import { SearchIndexes } from "../search/searchIndex.ts";
 import { type SearchQuery, searchQuery } from "../search/searchQuery.ts";
 import type { CatalogContent } from "../store/content.ts";
-import { documentResponse, jsonDocument } from "./contentResponse.ts";
-import { type ContentRouteDependencies, type ContentSource, catalogNotFound } from "./contentRoutes.ts";
+import { createJsonDocument, respondWithDocument } from "./contentResponse.ts";
+import { type ContentRouteDependencies, type ContentSource, createCatalogNotFoundError } from "./contentRoutes.ts";
 import { namedVersionShape } from "./packagesRoutes.ts";
 import { ProblemError } from "./problem.ts";
-import { goneSignal } from "./request.ts";
+import { createDisconnectSignal } from "./request.ts";
 import type { CatalogServer } from "./route.ts";
 
 const word = z.string().min(1).max(256);
@@ -110,8 +110,8 @@ export function registerSearchRoute(server: CatalogServer, { source, cache }: Co
       },
     },
     handler: async (request, reply) => {
-      const found = await search({ source, indexes }, request.query, goneSignal(reply.raw));
-      await reply.respond(await documentResponse(jsonDocument(found), request, cache));
+      const found = await search({ source, indexes }, request.query, createDisconnectSignal(reply.raw));
+      await reply.respond(await respondWithDocument(createJsonDocument(found), request, cache));
     },
   });
 }
@@ -126,7 +126,7 @@ interface Searched {
 async function search(searched: Searched, parameters: Parameters, signal: AbortSignal): Promise<z.input<typeof Result>> {
   const query = readSearchQuery(parameters);
   const unknown = parameters.catalog?.find((name) => !searched.source.catalogs().includes(name));
-  if (unknown !== undefined) throw catalogNotFound(unknown);
+  if (unknown !== undefined) throw createCatalogNotFoundError(unknown);
   const { contents, missing } = selectContents(searched.source, parameters.catalog);
   const here = { query: queryId(parameters), content: contentId(contents) };
   const after = parameters.continue === undefined ? undefined : positionIn(parameters.continue);
@@ -140,7 +140,7 @@ async function search(searched: Searched, parameters: Parameters, signal: AbortS
   return {
     items,
     total,
-    continue: more && last ? continueToken({ ...here, catalog: last.catalog, package: last.package }) : undefined,
+    continue: more && last ? formatContinueToken({ ...here, catalog: last.catalog, package: last.package }) : undefined,
     missing: missing.length > 0 ? missing : undefined,
     incomplete: incomplete.length > 0 ? incomplete : undefined,
   };
@@ -150,7 +150,7 @@ function readSearchQuery({ deprecated, ...parameters }: Parameters): SearchQuery
   try {
     return searchQuery({ ...parameters, deprecated: deprecated === undefined ? undefined : deprecated === "true" });
   } catch (err) {
-    throw new ProblemError("InvalidQuery", messageOf(err), { cause: err });
+    throw new ProblemError("InvalidQuery", getErrorMessage(err), { cause: err });
   }
 }
 

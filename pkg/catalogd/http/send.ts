@@ -4,9 +4,9 @@ import type { Logger } from "../../telemetry/log.ts";
 import type { Slice } from "../store/contentIndex.ts";
 import type { HeldFile } from "../store/storedFile.ts";
 import { type Exchange, shortenUri } from "./exchanges.ts";
-import { goneSignal } from "./request.ts";
-import { overloaded } from "./requestChecks.ts";
-import { bodyBytes, type ContentResponse, type ResponseBody, withoutBody } from "./response.ts";
+import { createDisconnectSignal } from "./request.ts";
+import { createOverloadedError } from "./requestChecks.ts";
+import { type ContentResponse, countBodyBytes, type ResponseBody, withoutBody } from "./response.ts";
 import type { CatalogServer } from "./route.ts";
 import type { ServerLimits } from "./serverLimits.ts";
 import { type Transfer, Transfers } from "./transfers.ts";
@@ -37,11 +37,11 @@ export function registerSender(server: CatalogServer, { limits, log }: SenderIni
   const transfers = new Transfers(limits);
   server.decorateReply("respond", async function (this: FastifyReply, response: ContentResponse): Promise<void> {
     const { status, headers, body } = this.request.method === "HEAD" ? withoutBody(response) : response;
-    const bytes = bodyBytes(body);
+    const bytes = countBodyBytes(body);
     if (body.kind === "none") return void this.code(status).headers(headers).send();
     if (body.kind === "bytes" && bytes <= SMALL_BODY_BYTES) return void this.code(status).headers(headers).send(body.bytes);
     const transfer = bytes > SMALL_BODY_BYTES ? transferOn(this) : undefined;
-    if (transfer && !(await transfers.enter(transfer, goneSignal(this.raw)))) throw overloaded();
+    if (transfer && !(await transfers.enter(transfer, createDisconnectSignal(this.raw)))) throw createOverloadedError();
     try {
       await write(this.code(status).headers(headers), body, { pool, log });
     } finally {

@@ -104,6 +104,6 @@ class GraphqlArtifact implements ArtifactMaker {
 }
 
 /** Creates a new maker for each derived artifact. */
-export function artifactMakers(): Partial<Record<DerivedArtifact, ArtifactMaker>> {
+export function createArtifactMakers(): Partial<Record<DerivedArtifact, ArtifactMaker>> {
   return { ...summaryArtifacts(), graphql: new GraphqlArtifact() };
 }

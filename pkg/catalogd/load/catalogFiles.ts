@@ -32,7 +32,7 @@ const MAX_LEVELS = 200;
  * regular file, and beyond a limit; Error if `root` cannot be read.
  * @see operator-registry v1.73.0 alpha/declcfg/load.go, walkFiles
  */
-export function catalogFiles(root: string, limits: FileLimits): CatalogFile[] {
+export function findCatalogFiles(root: string, limits: FileLimits): CatalogFile[] {
   const top = realpathSync(root);
   const paths = pathsBelow(top, limits);
   const ignores = indexIgnore(

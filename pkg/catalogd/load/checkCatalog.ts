@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
 import { CatalogCheck, type CatalogCounts, type CheckResult } from "../../fbc/validate/catalogCheck.ts";
 import { formatOpmError } from "../../fbc/validate/finding.ts";
-import { catalogFiles } from "./catalogFiles.ts";
+import { findCatalogFiles } from "./catalogFiles.ts";
 import { CONTENT_LIMITS } from "./loader.ts";
 
 /** One file of a catalog: its path relative to the catalog's root, with slashes, and its bytes. */
@@ -74,13 +74,13 @@ export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen
 }
 
 function toReadFault(err: unknown): ReadFault {
-  return err instanceof ContentError ? { message: err.message, place: err.place } : { message: messageOf(err) };
+  return err instanceof ContentError ? { message: err.message, place: err.place } : { message: getErrorMessage(err) };
 }
 
 // oxlint-disable-next-line require-await -- an error of the directory walk must occur in the
 // iteration
 async function* readFiles(root: string): AsyncGenerator<CatalogFileSource> {
-  for (const { path, location } of catalogFiles(root, CONTENT_LIMITS)) {
+  for (const { path, location } of findCatalogFiles(root, CONTENT_LIMITS)) {
     yield { path, bytes: createReadStream(location) as AsyncIterable<Uint8Array> };
   }
 }

@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { type DecodeOptions, MetaDecoder } from "../../fbc/decode.ts";
 import { ByteQueue } from "../../fbc/documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "../../fbc/types.ts";
-import { type ArtifactName, artifactFile, type DerivedArtifact } from "../store/content.ts";
-import { type ArtifactMaker, artifactMakers, type EmitLine } from "./artifacts.ts";
+import { type ArtifactName, type DerivedArtifact, getArtifactFile } from "../store/content.ts";
+import { type ArtifactMaker, createArtifactMakers, type EmitLine } from "./artifacts.ts";
 import { ArtifactWriter } from "./artifactWriter.ts";
-import { type CatalogFile, catalogFiles } from "./catalogFiles.ts";
+import { type CatalogFile, findCatalogFiles } from "./catalogFiles.ts";
 import { FindingsArtifact } from "./findingsArtifact.ts";
 import { CurrentFile, type LoadEnd, type LoadMessage, type LoadTask } from "./loadMessage.ts";
 
@@ -48,13 +48,13 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   const current = new CurrentFile(at);
   const writers = new Map<ArtifactName, ArtifactWriter>();
   const writerOf = (artifact: ArtifactName): ArtifactWriter => {
-    const writer = new ArtifactWriter(join(staging, artifactFile(artifact)), limits.documentBytes);
+    const writer = new ArtifactWriter(join(staging, getArtifactFile(artifact)), limits.documentBytes);
     writers.set(artifact, writer);
     return writer;
   };
   const catalog = writerOf("catalog");
   const findings = new FindingsArtifact(validation);
-  const derived = (Object.entries({ findings, ...artifactMakers() }) as [DerivedArtifact, ArtifactMaker][]).map(
+  const derived = (Object.entries({ findings, ...createArtifactMakers() }) as [DerivedArtifact, ArtifactMaker][]).map(
     ([artifact, maker]): DerivedWriter => {
       const writer = writerOf(artifact);
       return { maker, emit: (line) => void writer.add(line, line.value) };
@@ -62,7 +62,7 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   );
   const buffers = { read: Buffer.allocUnsafeSlow(READ_BYTES), queue: new ByteQueue() };
   const decoding = { maxDocumentBytes: limits.documentBytes, onEmpty: (place: ContentPlace) => findings.addEmpty(place) };
-  const files = catalogFiles(root, limits);
+  const files = findCatalogFiles(root, limits);
   postLoadMessage({ kind: "listed", bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) });
   for (const file of files) {
     current.set(file.path);
@@ -85,7 +85,7 @@ function writeMeta(catalog: ArtifactWriter, meta: PlacedMeta): Buffer {
   try {
     return catalog.add(meta, meta.blob);
   } catch (err) {
-    if (err instanceof TypeError || err instanceof RangeError) throw new ContentError(meta.place, messageOf(err), { cause: err });
+    if (err instanceof TypeError || err instanceof RangeError) throw new ContentError(meta.place, getErrorMessage(err), { cause: err });
     throw err;
   }
 }
@@ -94,7 +94,7 @@ function answer(): LoadEnd {
   try {
     return load(workerData as LoadTask);
   } catch (err) {
-    return { kind: "failed", message: messageOf(err), isContent: (err as NodeJS.ErrnoException).syscall === undefined };
+    return { kind: "failed", message: getErrorMessage(err), isContent: (err as NodeJS.ErrnoException).syscall === undefined };
   }
 }
 

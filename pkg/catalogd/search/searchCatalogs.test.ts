@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import { compareText } from "../../text/compare.ts";
-import { continueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
-import { apiPattern, searchedPackage, searchQuery } from "./searchQuery.ts";
+import { formatContinueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
+import { parseApiPattern, prepareSearchedPackage, searchQuery } from "./searchQuery.ts";
 
 const record = (name: string, versions: number): SearchRecord => ({
   package: name,
@@ -27,7 +27,10 @@ const catalogs = fc
         .sort(([a], [b]) => compare(a, b))
         .map(([name, packages]) => ({
           name,
-          index: { packages: packages.toSorted(compare).map((one) => searchedPackage(record(one, one.length % 3))), incomplete: false },
+          index: {
+            packages: packages.toSorted(compare).map((one) => prepareSearchedPackage(record(one, one.length % 3))),
+            incomplete: false,
+          },
         })),
   );
 
@@ -45,7 +48,7 @@ describe("pages", () => {
         got.push(...page.items.map((item) => [item.catalog, item.package]));
         const last = page.items.at(-1);
         // The position at the end of a page must be preserved by the continue token.
-        if (last) after = positionIn(continueToken({ catalog: last.catalog, package: last.package, query: "q", content: "c" }));
+        if (last) after = positionIn(formatContinueToken({ catalog: last.catalog, package: last.package, query: "q", content: "c" }));
         more = page.more;
       }
       const withVersions = all.flatMap(({ name, index }) =>
@@ -58,7 +61,7 @@ describe("pages", () => {
   });
 
   test("search ends when the client disconnects", async () => {
-    const many = Array.from({ length: 3_000 }, (_, i) => searchedPackage(record(`p${i}`, 200)));
+    const many = Array.from({ length: 3_000 }, (_, i) => prepareSearchedPackage(record(`p${i}`, 200)));
     const gone = AbortSignal.abort(new Error("gone"));
     const searching = searchCatalogs(
       [{ name: "c", index: { packages: many, incomplete: false } }],
@@ -91,9 +94,9 @@ test.for([
   ["example.com/v1/DB", { group: "example.com", version: "v1", kind: "db" }],
   ["/v1/Pod", { group: "", version: "v1", kind: "pod" }],
 ] as const)("the API %s", ([text, want]) => {
-  expect(apiPattern(text)).toEqual(want);
+  expect(parseApiPattern(text)).toEqual(want);
 });
 
 test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("the API %j is invalid", (text) => {
-  expect(() => apiPattern(text)).toThrow(/^gvk: /);
+  expect(() => parseApiPattern(text)).toThrow(/^gvk: /);
 });

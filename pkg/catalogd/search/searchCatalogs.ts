@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as z from "zod";
 import type { SearchedVersion } from "../../fbc/summary/search.ts";
 import type { SearchIndex } from "./searchIndex.ts";
-import { isDeprecated, matchingVersions, type SearchedPackage, type SearchQuery } from "./searchQuery.ts";
+import { findMatchingVersions, isDeprecated, type SearchedPackage, type SearchQuery } from "./searchQuery.ts";
 
 /** One matching version. */
 export interface SearchMatch {
@@ -76,7 +76,7 @@ export async function searchCatalogs(
         signal.throwIfAborted();
         started = performance.now();
       }
-      const versions = matchingVersions(one, query);
+      const versions = findMatchingVersions(one, query);
       if (versions.length === 0) continue;
       result.total++;
       if (after && !follows(catalog, one.name, after)) continue;
@@ -129,11 +129,11 @@ const Token = z.tuple([z.literal(1), z.string(), z.string(), z.string(), z.strin
 const MAX_TOKEN = 4_096;
 
 /** Encodes the position as an opaque token. */
-export function continueToken({ query, content, catalog, package: name }: SearchPosition): string {
+export function formatContinueToken({ query, content, catalog, package: name }: SearchPosition): string {
   return Buffer.from(JSON.stringify([1, query, content, catalog, name] satisfies z.input<typeof Token>)).toString("base64url");
 }
 
-/** Decodes a token of `continueToken`; undefined for any other text. */
+/** Decodes a token of `formatContinueToken`; undefined for any other text. */
 export function positionIn(token: string): SearchPosition | undefined {
   if (token.length > MAX_TOKEN || !/^[\w-]+$/.test(token)) return undefined;
   const parsed = Token.safeParse(parsedJson(Buffer.from(token, "base64url").toString("utf8")));

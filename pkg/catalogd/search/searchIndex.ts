@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { CatalogContent } from "../store/content.ts";
 import type { StoredArtifact } from "../store/storedArtifact.ts";
-import { type SearchedPackage, searchedPackage } from "./searchQuery.ts";
+import { prepareSearchedPackage, type SearchedPackage } from "./searchQuery.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
@@ -84,7 +84,7 @@ export class SearchIndexes {
         incomplete = true;
         continue;
       }
-      const one = searchedPackage(JSON.parse(line) as SearchRecord);
+      const one = prepareSearchedPackage(JSON.parse(line) as SearchRecord);
       versions += one.versions.length;
       characters += line.length;
       if (packages.length === limits.packages || versions > limits.versions || characters > limits.characters)

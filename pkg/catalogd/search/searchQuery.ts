@@ -52,7 +52,7 @@ export function searchQuery(parameters: SearchParameters): SearchQuery {
   return {
     words: [...new Set(words)],
     packages: toSet(parameters.package),
-    apis: (parameters.gvk ?? []).map(apiPattern),
+    apis: (parameters.gvk ?? []).map(parseApiPattern),
     keywords: small(parameters.keyword),
     channels: toSet(parameters.channel),
     architectures: small(parameters.arch),
@@ -67,7 +67,7 @@ export function searchQuery(parameters: SearchParameters): SearchQuery {
  * Parses `group/version/kind`, `kind.group` or `kind`, in lower case. @throws Error for anything
  * else.
  */
-export function apiPattern(text: string): ApiPattern {
+export function parseApiPattern(text: string): ApiPattern {
   const pieces = text.toLowerCase().split("/");
   if (pieces.length === 3) {
     const [group = "", version = "", kind = ""] = pieces;
@@ -120,7 +120,7 @@ export interface SearchedPackage {
  * Prepares a record for the search index. Texts that are compared but not returned are stored only
  * in lower case.
  */
-export function searchedPackage(record: SearchRecord): SearchedPackage {
+export function prepareSearchedPackage(record: SearchRecord): SearchedPackage {
   const {
     text = "",
     presented,
@@ -172,7 +172,7 @@ function prepareWords({ displayName = "", description = "", provider = "", keywo
 }
 
 /** Returns the versions of a package that match the whole query, highest first. */
-export function matchingVersions(one: SearchedPackage, query: SearchQuery): SearchedVersion[] {
+export function findMatchingVersions(one: SearchedPackage, query: SearchQuery): SearchedVersion[] {
   if (query.packages && !query.packages.has(one.name)) return [];
   const descriptions = one.descriptions.map((words) => isDescribed(one.text, words, query));
   const supports = one.supports.map((support) => isSupported(support, query));

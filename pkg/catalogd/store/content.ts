@@ -106,6 +106,6 @@ export type ArtifactName = (typeof ARTIFACTS)[number];
 export type DerivedArtifact = Exclude<ArtifactName, "catalog">;
 
 /** Returns the name of an artifact's file in the folder of a content. */
-export function artifactFile(artifact: ArtifactName): string {
+export function getArtifactFile(artifact: ArtifactName): string {
   return `${artifact}.jsonl`;
 }

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { undefinedIfMissing } from "../../errors/errors.ts";
+import { ignoreMissingFile } from "../../errors/errors.ts";
 import type { Compressor } from "./compressor.ts";
-import { type ArtifactName, artifactFile, CatalogContent } from "./content.ts";
+import { type ArtifactName, CatalogContent, getArtifactFile } from "./content.ts";
 import type { ContentIndex } from "./contentIndex.ts";
 import { ENCODINGS, type Encoding, FILE_SUFFIX, MAKER } from "./encodings.ts";
 import { type ContentDescription, INDEX_FILE, readIndex, viewAsWords, writeIndex } from "./indexFile.ts";
@@ -23,7 +23,7 @@ class CompressedForm {
   readonly #index: ContentIndex;
 
   constructor(dir: string, artifact: ArtifactName, encoding: Encoding, index: ContentIndex) {
-    this.#file = join(dir, artifactFile(artifact));
+    this.#file = join(dir, getArtifactFile(artifact));
     this.#encoding = encoding;
     this.#index = index;
   }
@@ -43,7 +43,7 @@ class CompressedForm {
    * Error if it is damaged.
    */
   async #read(): Promise<OpenForm | undefined> {
-    const sealed = await readSealed(this.#description).catch(undefinedIfMissing);
+    const sealed = await readSealed(this.#description).catch(ignoreMissingFile);
     if (!sealed) return undefined;
     const said = Description.safeParse(sealed.value);
     if (!said.success || said.data.maker !== MAKER[this.#encoding] || said.data.tag !== this.#index.tag) return undefined;
@@ -80,8 +80,8 @@ class CompressedForm {
 
   /** Reuses the compressed file of an equal artifact. */
   async inherit(from: CompressedForm): Promise<void> {
-    await link(from.#target, this.#target).catch(undefinedIfMissing);
-    await link(from.#description, this.#description).catch(undefinedIfMissing);
+    await link(from.#target, this.#target).catch(ignoreMissingFile);
+    await link(from.#description, this.#description).catch(ignoreMissingFile);
   }
 
   get #target(): string {
@@ -183,7 +183,7 @@ export class ContentFolder {
     const link = join(this.#dir, `.link-${randomBytes(6).toString("hex")}`);
     await symlink(version, link);
     const current = join(this.#dir, CURRENT);
-    if ((await lstat(current).catch(undefinedIfMissing))?.isDirectory()) await rm(current, { recursive: true });
+    if ((await lstat(current).catch(ignoreMissingFile))?.isDirectory()) await rm(current, { recursive: true });
     await rename(link, current);
   }
 
@@ -268,7 +268,7 @@ export class ContentFolder {
     const handles: FileHandle[] = [];
     try {
       for (const [artifact, index] of indexes) {
-        const handle = await open(join(this.#dir, version, artifactFile(artifact)));
+        const handle = await open(join(this.#dir, version, getArtifactFile(artifact)));
         handles.push(handle);
         artifacts.set(artifact, new StoredArtifact(index, handle));
       }
@@ -285,7 +285,7 @@ async function checkArtifacts(content: CatalogContent, signal?: AbortSignal): Pr
     try {
       await checkFile(file.handle, { bytes: index.bytes, crc32: index.crc32 }, signal);
     } catch (err) {
-      if (err instanceof DamagedError) throw new DamagedError(`${artifactFile(artifact)}: ${err.message}`, { cause: err });
+      if (err instanceof DamagedError) throw new DamagedError(`${getArtifactFile(artifact)}: ${err.message}`, { cause: err });
       throw err;
     }
   }

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { IndexBuilder } from "../load/artifactWriter.ts";
 import { ContentIndex } from "./contentIndex.ts";
-import { columnsFrom, storedFrom } from "./indexFile.ts";
+import { columnsFrom, toStoredColumns } from "./indexFile.ts";
 
 interface Entry {
   schema: string;
@@ -26,7 +26,7 @@ function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string
 
 /** Returns the index after writing to disk and reading. */
 function reread({ columns }: ContentIndex): ContentIndex {
-  const bytes = storedFrom(columns).map(
+  const bytes = toStoredColumns(columns).map(
     ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)),
   );
   return new ContentIndex(columnsFrom(bytes as Uint8Array<ArrayBuffer>[]));

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { appendedCrc32 } from "./crc32.ts";
+import { appendCrc32 } from "./crc32.ts";
 
 /** A filter on metas; an absent or empty member matches everything. */
 export interface MetaQuery {
@@ -53,7 +53,7 @@ export class ContentIndex {
   constructor(columns: Readonly<IndexColumns>) {
     this.columns = columns;
     const { lengths, strings, packages, names, hashes } = columns;
-    this.#starts = startsOf(lengths);
+    this.#starts = computeStarts(lengths);
     this.#ids = new Map(strings.map((text, id) => [text, id]));
     this.#byPackage = new LinesById(packages, strings.length);
     this.#byName = new LinesById(names, strings.length);
@@ -110,12 +110,12 @@ export class ContentIndex {
 
   /** Returns the bytes of these lines; consecutive lines become one slice. */
   slices(lines: Lines): Slice[] {
-    return slicesOf(this.runs(lines), this.#starts);
+    return computeSlices(this.runs(lines), this.#starts);
   }
 
   /** Returns the bytes of these runs, one slice per run. */
   slicesOf(runs: Runs): Slice[] {
-    return slicesOf(runs, this.#starts);
+    return computeSlices(runs, this.#starts);
   }
 
   /** Returns the total size of these runs in bytes. */
@@ -131,7 +131,7 @@ export class ContentIndex {
     let crc = 0;
     for (let i = 0; i < runs.length; i += 2) {
       const [from = 0, to = 0] = [runs[i], runs[i + 1]];
-      crc = appendedCrc32(crc, { before: checksums[from - 1] ?? 0, after: checksums[to - 1] ?? 0, bytes: this.#between(from, to) });
+      crc = appendCrc32(crc, { before: checksums[from - 1] ?? 0, after: checksums[to - 1] ?? 0, bytes: this.#between(from, to) });
     }
     return crc;
   }
@@ -172,7 +172,7 @@ export class ContentIndex {
  * Returns the start of each piece when pieces of these lengths are concatenated, followed by the
  * end of the last.
  */
-export function startsOf(lengths: Uint32Array, first = 0): Float64Array {
+export function computeStarts(lengths: Uint32Array, first = 0): Float64Array {
   const starts = new Float64Array(lengths.length + 1);
   starts[0] = first;
   for (let at = 0; at < lengths.length; at++) starts[at + 1] = (starts[at] ?? 0) + (lengths[at] ?? 0);
@@ -180,7 +180,7 @@ export function startsOf(lengths: Uint32Array, first = 0): Float64Array {
 }
 
 /** Returns a slice for each run of pieces with these start positions. */
-export function slicesOf(runs: Runs, starts: Float64Array): Slice[] {
+export function computeSlices(runs: Runs, starts: Float64Array): Slice[] {
   return Array.from({ length: runs.length / 2 }, (_, i) => ({
     start: starts[runs[i * 2] ?? 0] ?? 0,
     end: starts[runs[i * 2 + 1] ?? 0] ?? 0,

@@ -1,14 +1,14 @@
 import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { appendedCrc32 } from "./crc32.ts";
+import { appendCrc32 } from "./crc32.ts";
 
 /** Returns the checksum of two concatenated texts, with the second as its own file. */
-const joined = (first: number, second: number, length: number): number => appendedCrc32(first, { before: 0, after: second, bytes: length });
+const joined = (first: number, second: number, length: number): number => appendCrc32(first, { before: 0, after: second, bytes: length });
 
 const bytes = fc.uint8Array({ maxLength: 5_000 });
 
-test("appendedCrc32 of two checksums is the checksum of the concatenated texts", () => {
+test("appendCrc32 of two checksums is the checksum of the concatenated texts", () => {
   fc.assert(
     fc.property(bytes, bytes, (a, b) => {
       expect(joined(crc32(a), crc32(b), b.length)).toBe(crc32(Buffer.concat([a, b])));
@@ -16,7 +16,7 @@ test("appendedCrc32 of two checksums is the checksum of the concatenated texts",
   );
 });
 
-test("appendedCrc32 is associative, and an empty text does not change the checksum", () => {
+test("appendCrc32 is associative, and an empty text does not change the checksum", () => {
   fc.assert(
     fc.property(bytes, bytes, bytes, (a, b, c) => {
       const [x, y, z] = [crc32(a), crc32(b), crc32(c)] as const;
@@ -27,16 +27,16 @@ test("appendedCrc32 is associative, and an empty text does not change the checks
   );
 });
 
-test("appendedCrc32 appends a section of a file by the checksums before and after it", () => {
+test("appendCrc32 appends a section of a file by the checksums before and after it", () => {
   fc.assert(
     fc.property(bytes, bytes, bytes, (text, head, stretch) => {
       const file = { before: crc32(head), after: crc32(Buffer.concat([head, stretch])), bytes: stretch.length };
-      expect(appendedCrc32(crc32(text), file)).toBe(crc32(Buffer.concat([text, stretch])));
+      expect(appendCrc32(crc32(text), file)).toBe(crc32(Buffer.concat([text, stretch])));
     }),
   );
 });
 
-test("appendedCrc32 supports lengths beyond 4 GiB", () => {
+test("appendCrc32 supports lengths beyond 4 GiB", () => {
   const zeros = (count: number): number => joined(0xffffffff, 0, count);
   const part = 3 * 2 ** 30;
   expect(joined(zeros(part), 0, part)).toBe(zeros(2 * part));

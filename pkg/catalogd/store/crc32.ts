@@ -53,6 +53,6 @@ function shiftCrc(crc: number, bytes: number): number {
  * @param stretch CRC-32 of the file up to the start and up to the end of the section, and its
  * length in bytes, below 2 ** 48.
  */
-export function appendedCrc32(crc: number, { before, after, bytes }: { before: number; after: number; bytes: number }): number {
+export function appendCrc32(crc: number, { before, after, bytes }: { before: number; after: number; bytes: number }): number {
   return (shiftCrc(crc ^ before, bytes) ^ after) >>> 0;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
-import { type Runs, type Slice, slicesOf, startsOf } from "./contentIndex.ts";
+import { computeSlices, computeStarts, type Runs, type Slice } from "./contentIndex.ts";
 
 /**
  * Content codings of served catalogs, preferred first: zstd finds distant similarities between the
@@ -56,7 +56,7 @@ const LAST_BLOCK = [0x03, 0x00];
 const END_BYTES = LAST_BLOCK.length + 8;
 
 /** Returns the end of a gzip response whose text has this CRC-32 and size. */
-export function gzipEnd(crc32: number, bytes: number): Uint8Array {
+export function buildGzipTrailer(crc32: number, bytes: number): Uint8Array {
   const end = Buffer.alloc(END_BYTES);
   end.set(LAST_BLOCK);
   end.writeUInt32LE(crc32, LAST_BLOCK.length);
@@ -80,7 +80,7 @@ export class GzipSegments {
 
   /** @param lengths size of each line's segment in bytes. */
   constructor(lengths: Uint32Array) {
-    this.#starts = startsOf(lengths, GZIP_HEADER.length);
+    this.#starts = computeStarts(lengths, GZIP_HEADER.length);
   }
 
   /** Size of the whole file in bytes, including header and end. */
@@ -90,8 +90,8 @@ export class GzipSegments {
 
   /** Returns the lines of these runs as one gzip member. */
   pieces({ runs, crc32, bytes }: { runs: Runs; crc32: number; bytes: number }): GzipPieces {
-    const slices = slicesOf(runs, this.#starts);
+    const slices = computeSlices(runs, this.#starts);
     const size = slices.reduce((sum, { start, end }) => sum + end - start, GZIP_HEADER.length + END_BYTES);
-    return { pieces: [GZIP_HEADER, ...slices, gzipEnd(crc32, bytes)], bytes: size };
+    return { pieces: [GZIP_HEADER, ...slices, buildGzipTrailer(crc32, bytes)], bytes: size };
   }
 }

@@ -11,7 +11,7 @@ const STORED_COLUMNS = 8;
  * Converts an index's columns to their form on disk. Strings become two columns: their lengths in
  * bytes, and their bytes.
  */
-export function storedFrom(columns: Readonly<IndexColumns>): NodeJS.TypedArray[] {
+export function toStoredColumns(columns: Readonly<IndexColumns>): NodeJS.TypedArray[] {
   const { strings, lengths, schemas, packages, names, hashes, checksums } = columns;
   const sizes = Uint32Array.from(strings, (text) => Buffer.byteLength(text));
   const texts = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0));
@@ -20,7 +20,7 @@ export function storedFrom(columns: Readonly<IndexColumns>): NodeJS.TypedArray[]
   return [lengths, schemas, packages, names, hashes, checksums, sizes, texts];
 }
 
-/** Converts the output of `storedFrom` back to columns. @throws DamagedError if it is invalid. */
+/** Converts the output of `toStoredColumns` back to columns. @throws DamagedError if it is invalid. */
 export function columnsFrom(stored: readonly Uint8Array<ArrayBuffer>[]): IndexColumns {
   const [lengths, schemas, packages, names, hashes, checksums, sizes, texts] = stored;
   if (!lengths || !schemas || !packages || !names || !hashes || !checksums || !sizes || !texts)
@@ -73,7 +73,7 @@ export interface ContentDescription {
 /** Writes the index file of the content in a folder. */
 export async function writeIndex(dir: string, { origin, lastModified, indexes, findings }: ContentDescription): Promise<void> {
   const value: z.input<typeof Value> = { format: FORMAT, ...origin, lastModified, findings, artifacts: [...indexes.keys()] };
-  const columns = [...indexes.values()].flatMap((index) => storedFrom(index.columns));
+  const columns = [...indexes.values()].flatMap((index) => toStoredColumns(index.columns));
   await writeSealed(join(dir, INDEX_FILE), value, columns);
 }
 

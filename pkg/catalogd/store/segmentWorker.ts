@@ -3,9 +3,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parentPort } from "node:worker_threads";
 import { constants, crc32, createDeflateRaw, deflateRawSync } from "node:zlib";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { SegmentMessage, SegmentTask } from "./compressor.ts";
-import { GZIP_HEADER, GZIP_LEVEL, gzipEnd } from "./encodings.ts";
+import { buildGzipTrailer, GZIP_HEADER, GZIP_LEVEL } from "./encodings.ts";
 
 // Body of the worker thread that `compressor.ts` starts: writes the gzip files of artifacts, one
 // segment per line.
@@ -121,7 +121,7 @@ async function compress({ lengths, crc32: wanted, stop }: SegmentTask, source: S
   }
   if (source.crc32 !== wanted) throw new Damage("the file does not match the checksum in its index");
   if (!source.isAtEnd) throw new Damage("the file is longer than recorded in its index");
-  target.write(gzipEnd(wanted, size));
+  target.write(buildGzipTrailer(wanted, size));
   target.flush();
   return segments;
 }
@@ -146,7 +146,7 @@ async function make(task: SegmentTask): Promise<SegmentMessage> {
     return { kind: "made", lengths, bytes: target.bytes, crc32: target.crc32 };
   } catch (err) {
     if (err instanceof Stopped) return { kind: "stopped" };
-    return { kind: err instanceof Damage ? "damaged" : "failed", message: messageOf(err) };
+    return { kind: err instanceof Damage ? "damaged" : "failed", message: getErrorMessage(err) };
   } finally {
     if (from !== undefined) closeSync(from);
     if (to !== undefined) closeSync(to);

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import * as z from "zod";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 
 /** A stored file does not match its checksum or format. */
 export class DamagedError extends Error {
@@ -35,7 +35,7 @@ export class HeldFile {
       if (bytesRead > 0) return bytesRead;
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code === "EBADF") throw err; // closed by this process, so the file is not damaged
-      throw this.damage(`cannot read the content: ${messageOf(err)}`, err);
+      throw this.damage(`cannot read the content: ${getErrorMessage(err)}`, err);
     }
     throw this.damage("the content file is shorter than recorded in its index");
   }

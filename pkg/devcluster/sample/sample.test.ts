@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
 import { parseYaml } from "../../golang/yaml.ts";
-import { SAMPLE_PACKAGE, SAMPLE_VERSIONS, sampleBundles, sampleCatalog, sampleImages } from "./sample.ts";
+import { buildSampleBundles, buildSampleCatalog, buildSampleImages, SAMPLE_PACKAGE, SAMPLE_VERSIONS } from "./sample.ts";
 
 interface Csv extends KubeObject {
   spec: { version: string; customresourcedefinitions: { owned: { name: string }[] } };
@@ -17,14 +17,14 @@ interface Meta {
 const text = (content: Uint8Array | undefined): string => Buffer.from(content ?? []).toString("utf8");
 
 function metasOf(registryHost: string): Meta[] {
-  const file = sampleCatalog(registryHost).get(`configs/${SAMPLE_PACKAGE}/catalog.yaml`);
+  const file = buildSampleCatalog(registryHost).get(`configs/${SAMPLE_PACKAGE}/catalog.yaml`);
   return text(file)
     .split(/^---$/m)
     .map((document) => parseYaml(document) as Meta);
 }
 
 test("every bundle contains one ClusterServiceVersion with its name and version, and the CRDs that it owns", () => {
-  for (const { name, version, files } of sampleBundles()) {
+  for (const { name, version, files } of buildSampleBundles()) {
     const manifests = [...files]
       .filter(([path]) => path.startsWith("manifests/"))
       .map(([, content]) => parseYaml(text(content)) as KubeObject);
@@ -37,7 +37,7 @@ test("every bundle contains one ClusterServiceVersion with its name and version,
 });
 
 test("each upgrade removes an object and adds or changes another", () => {
-  const paths = sampleBundles().map(({ files }) => [...files.keys()]);
+  const paths = buildSampleBundles().map(({ files }) => [...files.keys()]);
   for (let i = 1; i < paths.length; i++) {
     const [before = [], after = []] = [paths[i - 1], paths[i]];
     expect(before.filter((path) => !after.includes(path)).length).toBeGreaterThan(0);
@@ -63,7 +63,7 @@ test("the catalog contains the bundle images in the registry, two channels and o
 });
 
 test("every image has the required labels, with the same values as its annotations", () => {
-  const images = sampleImages("localhost:1");
+  const images = buildSampleImages("localhost:1");
   expect(images.map(({ repository, tag }) => `${repository}:${tag}`)).toEqual([
     "hello-operator-bundle:v1.0.0",
     "hello-operator-bundle:v1.1.0",

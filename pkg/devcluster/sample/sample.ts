@@ -36,7 +36,7 @@ export interface SampleBundle {
  * Returns the bundles of the sample operator, oldest first: each upgrade changes, adds and removes
  * objects.
  */
-export function sampleBundles(): SampleBundle[] {
+export function buildSampleBundles(): SampleBundle[] {
   return SAMPLE_VERSIONS.map((version) => ({
     name: `${SAMPLE_PACKAGE}.v${version}`,
     version,
@@ -49,7 +49,7 @@ export function sampleBundles(): SampleBundle[] {
  * bundle.
  * @param registryHost host of the bundle images, for example "127.0.0.1:5000".
  */
-export function sampleCatalog(registryHost: string): Map<string, Uint8Array> {
+export function buildSampleCatalog(registryHost: string): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   for (const [path, content] of readFolder(join(import.meta.dirname, "catalog"))) {
     const text = Buffer.from(content).toString("utf8");
@@ -63,8 +63,8 @@ export function sampleCatalog(registryHost: string): Map<string, Uint8Array> {
  * Returns all images to push to a registry for installing the sample: the bundles, then the
  * catalog.
  */
-export function sampleImages(registryHost: string): SampleImage[] {
-  const bundles = sampleBundles().map(({ version, files }) => ({
+export function buildSampleImages(registryHost: string): SampleImage[] {
+  const bundles = buildSampleBundles().map(({ version, files }) => ({
     repository: SAMPLE_BUNDLE_REPOSITORY,
     tag: `v${version}`,
     files,
@@ -73,7 +73,7 @@ export function sampleImages(registryHost: string): SampleImage[] {
   const catalog: SampleImage = {
     repository: SAMPLE_CATALOG_REPOSITORY,
     tag: SAMPLE_CATALOG_TAG,
-    files: sampleCatalog(registryHost),
+    files: buildSampleCatalog(registryHost),
     labels: { "operators.operatorframework.io.index.configs.v1": `/${CONFIGS}` },
   };
   return [...bundles, catalog];

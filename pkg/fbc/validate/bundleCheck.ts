@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { parseImageName } from "../../api/imageName.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
 import { findMember, getObjectMembers, getOptionalText, getTextMember, isObject, readGoText } from "../../golang/members.ts";
 import { parseFirstYamlDocument } from "../../golang/yaml.ts";
@@ -45,7 +45,7 @@ function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: 
     parseFirstYamlDocument(text);
     return undefined;
   } catch (err) {
-    return { phase: "convert", fault: messageOf(err).split("\n", 1)[0] ?? "" };
+    return { phase: "convert", fault: getErrorMessage(err).split("\n", 1)[0] ?? "" };
   }
 }
 
@@ -170,7 +170,7 @@ function parsed<T>(parse: (text: string) => T, text: string, refuse: (text: stri
     if (text.length > MAX_QUOTED) throw new Error(`it has ${text.length} characters`);
     return parse(text);
   } catch (err) {
-    refuse(text, messageOf(err));
+    refuse(text, getErrorMessage(err));
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel1035, isSubdomain } from "../../api/names.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { getTextMember, isObject } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
@@ -62,6 +62,6 @@ export function findRangeFault(text: string): string | undefined {
     parseRange(text);
     return undefined;
   } catch (err) {
-    return messageOf(err);
+    return getErrorMessage(err);
   }
 }

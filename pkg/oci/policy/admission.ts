@@ -1,5 +1,5 @@
 import { RejectedError } from "../imageErrors.ts";
-import { nameOf, type Reference } from "../reference.ts";
+import { formatRepository, type Reference } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
 import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
 import { judgeImage } from "./judge.ts";
@@ -55,7 +55,7 @@ export async function admit(
       refused = result.refused;
     }
   if (signatures.length > 0) throw new RejectedError(refused);
-  const looked = `checked ${signatureTag(instance)} and referrers in ${nameOf(image.repository.ref)}`;
+  const looked = `checked ${signatureTag(instance)} and referrers in ${formatRepository(image.repository.ref)}`;
   throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature there`);
 }
 

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { ImageContentError, RejectedError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
-import { nameOf } from "../reference.ts";
+import { formatRepository } from "../reference.ts";
 import { type DownloadLimits, readBlob } from "../registry/download.ts";
-import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
+import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signatureInBundle } from "./signatureFormats.ts";
 
@@ -60,7 +60,9 @@ export async function* attachedSignatures(
       yield await way(repository, digest, limits, signal);
     } catch (err) {
       if (!(err instanceof ImageContentError)) throw err;
-      throw new RejectedError(`reading signatures of ${nameOf(repository.ref)}@${digest}: ${messageOf(err)}`, { cause: err });
+      throw new RejectedError(`reading signatures of ${formatRepository(repository.ref)}@${digest}: ${getErrorMessage(err)}`, {
+        cause: err,
+      });
     }
 }
 
@@ -75,7 +77,7 @@ async function readTaggedSignatures(
 }
 
 async function referring(repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal): Promise<FoundSignature[]> {
-  const referrers = await referrersOf(repository, digest, limits.manifestBytes, signal);
+  const referrers = await listReferrers(repository, digest, limits.manifestBytes, signal);
   const signatures: FoundSignature[] = [];
   for (const holder of referrers.filter(mayHoldSignatures).slice(-REFERRERS_MAX).reverse()) {
     const manifest = await repository.manifest(holder.digest, limits.manifestBytes, signal);

@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
 import { familiarText, type Reference } from "../reference.ts";
-import { hashOf, isSignedBy } from "./publicKey.ts";
+import { getHashAlgorithm, isSignedBy } from "./publicKey.ts";
 import { type FoundSignature, parsePayload, parseStatement, signedBytes } from "./signatureFormats.ts";
 import { matchesIdentity, type SignedIdentity } from "./signedIdentity.ts";
 
@@ -79,7 +79,7 @@ function signatureProblem(
   const bytes = Buffer.from(signature, "base64");
   if (bytes.length === 0 || bytes.toString("base64") !== signature) return "base64 decoding: illegal base64 data";
   const isBy = (key: KeyObject): boolean =>
-    isStatement ? isSignedBy(key, signedBytes(payload), bytes, hashOf(key)) : isSignedBy(key, payload, bytes);
+    isStatement ? isSignedBy(key, signedBytes(payload), bytes, getHashAlgorithm(key)) : isSignedBy(key, payload, bytes);
   if (!keys.some(isBy)) return "cryptographic signature verification failed: the signature does not match any key of the policy";
   try {
     const claims = isStatement ? parseStatement(payload) : [parsePayload(payload)];
@@ -87,7 +87,7 @@ function signatureProblem(
     if (!claim) return `Signature for digest ${claims[0]?.digest} does not match`;
     if (!matchesIdentity(identity, ref, claim.reference)) return identityProblem(identity, claim.reference);
   } catch (err) {
-    return messageOf(err);
+    return getErrorMessage(err);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
-import { formatReference, nameOf, type Reference } from "../reference.ts";
+import { formatReference, formatRepository, type Reference } from "../reference.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
 import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, textsMember } from "./strictJson.ts";
 
@@ -199,7 +199,7 @@ export function applicableToLayout(policy: Policy, transport: LayoutTransport, p
  */
 function listImageScopes(ref: Reference): string[] {
   const scopes = [formatReference(ref)];
-  for (let name = nameOf(ref); ; name = name.slice(0, name.lastIndexOf("/"))) {
+  for (let name = formatRepository(ref); ; name = name.slice(0, name.lastIndexOf("/"))) {
     scopes.push(name);
     if (!name.includes("/")) break;
   }

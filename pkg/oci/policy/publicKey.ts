@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 
 const PEM = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/;
 /** Each with the hash that sigstore uses for it. */
@@ -19,7 +19,7 @@ export function parsePublicKey(pem: string): KeyObject {
   try {
     key = createPublicKey(found);
   } catch (err) {
-    throw new Error(`parsing public key: ${messageOf(err)}`, { cause: err });
+    throw new Error(`parsing public key: ${getErrorMessage(err)}`, { cause: err });
   }
   const problem = keyProblem(key);
   if (problem !== undefined) throw new Error(`parsing public key: ${problem}`);
@@ -50,6 +50,6 @@ export function isSignedBy(key: KeyObject, bytes: Uint8Array, signature: Uint8Ar
  * SHA-256 with every key.
  * @see https://github.com/sigstore/architecture-docs/blob/main/algorithm-registry.md
  */
-export function hashOf({ asymmetricKeyDetails }: KeyObject): string {
+export function getHashAlgorithm({ asymmetricKeyDetails }: KeyObject): string {
   return CURVES[asymmetricKeyDetails?.namedCurve ?? ""] ?? "sha256";
 }

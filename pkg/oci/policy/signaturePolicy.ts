@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { readBounded } from "../digest.ts";
 import { RejectedError } from "../imageErrors.ts";
@@ -112,7 +112,7 @@ export class SignaturePolicy {
       if (this.#isNew(`${place.file}\n${createHash("sha256").update(text).digest("hex")}`)) this.#tell(place, policy);
       return policy;
     } catch (err) {
-      throw new Error(`error loading policy context: error loading signature policy: ${messageOf(err)}`, { cause: err });
+      throw new Error(`error loading policy context: error loading signature policy: ${getErrorMessage(err)}`, { cause: err });
     }
   }
 
@@ -141,7 +141,7 @@ async function ready(requirement: PolicyRequirement): Promise<ReadyRequirement> 
     const pems = await Promise.all(requirement.keys.map(readPem));
     return { ...requirement, keys: pems.map(parsePublicKey) };
   } catch (err) {
-    throw new RejectedError(`a key of the signature policy cannot be used: ${messageOf(err)}`, { cause: err });
+    throw new RejectedError(`a key of the signature policy cannot be used: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -171,6 +171,6 @@ function prefixErrors<T>(doing: string, work: () => T): T {
   try {
     return work();
   } catch (err) {
-    throw new Error(`${doing}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`${doing}: ${getErrorMessage(err)}`, { cause: err });
   }
 }

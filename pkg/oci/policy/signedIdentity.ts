@@ -1,6 +1,6 @@
 import { isNamePrefix, parseImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { formatReference, nameOf, parse, type Reference } from "../reference.ts";
+import { formatReference, formatRepository, parse, type Reference } from "../reference.ts";
 import { FormatError, knownMembers, requireMembers, requireText } from "./strictJson.ts";
 
 /**
@@ -68,8 +68,8 @@ export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: 
   if (signed === undefined) return false;
   const stated = parseImageName(signed);
   if (typeof stated === "string") return false;
-  if (rule.type === "matchRepository") return nameOf(stated) === nameOf(image);
-  if (rule.type === "exactRepository") return nameOf(stated) === nameOf(rule.reference);
+  if (rule.type === "matchRepository") return formatRepository(stated) === formatRepository(image);
+  if (rule.type === "exactRepository") return formatRepository(stated) === formatRepository(rule.reference);
   if (rule.type === "exactReference") return isExactly(rule.reference, stated);
   if (rule.type === "matchExact") return isExactly(image, stated);
   return isRepositoryOrExactly(rule.type === "remapIdentity" ? remap(rule, image) : image, stated);
@@ -86,7 +86,7 @@ function isExactly(wanted: Reference, stated: Reference): boolean {
 function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference): boolean {
   if (!wanted || isNameOnly(stated)) return false;
   if (wanted.tag !== undefined) return formatReference(wanted) === formatReference(stated);
-  return wanted.digest !== undefined && nameOf(wanted) === nameOf(stated);
+  return wanted.digest !== undefined && formatRepository(wanted) === formatRepository(stated);
 }
 
 /**
@@ -94,7 +94,7 @@ function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference)
  * invalid.
  */
 function remap({ prefix, signedPrefix }: { prefix: string; signedPrefix: string }, image: Reference): Reference | undefined {
-  const name = nameOf(image);
+  const name = formatRepository(image);
   if (name !== prefix && !name.startsWith(`${prefix}/`)) return image;
   const remapped = parse(signedPrefix + formatReference(image).slice(prefix.length));
   return typeof remapped === "string" ? undefined : remapped;

@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { findStringEnd } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 
@@ -31,7 +31,7 @@ export function parseStrictJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (err) {
-    throw new FormatError(`invalid JSON: ${messageOf(err).replace(/, ".*$/s, "")}`, { cause: err });
+    throw new FormatError(`invalid JSON: ${getErrorMessage(err).replace(/, ".*$/s, "")}`, { cause: err });
   }
   refuseDuplicates(text);
   return value;

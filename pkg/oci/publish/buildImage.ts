@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { compareText } from "../../text/compare.ts";
-import { digestOf } from "../digest.ts";
+import { computeDigest } from "../digest.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import { type ArchivedFile, LAYER_GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
@@ -53,7 +53,7 @@ const GZIP_OS = { at: 9, unknown: 255 };
 export async function buildImage(layout: LayoutStore, tag: string, parts: ImageParts, signal: AbortSignal): Promise<BuiltImage> {
   const { layer, diffId } = await writeLayer(layout, parts.files, signal);
   const config = Buffer.from(JSON.stringify(imageConfig(parts.labels, diffId)));
-  const described = { mediaType: MediaType.ociConfig, digest: digestOf(config), size: config.byteLength };
+  const described = { mediaType: MediaType.ociConfig, digest: computeDigest(config), size: config.byteLength };
   // oxlint-disable-next-line require-await -- the bytes of a blob are yielded sequentially
   await layout.putBlob(
     described,
@@ -71,7 +71,7 @@ export async function buildImage(layout: LayoutStore, tag: string, parts: ImageP
     ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
   };
   const bytes = Buffer.from(JSON.stringify(body));
-  const manifest = { bytes, mediaType: MediaType.ociManifest, digest: digestOf(bytes) };
+  const manifest = { bytes, mediaType: MediaType.ociManifest, digest: computeDigest(bytes) };
   await layout.putManifest(manifest, tag, signal);
   return { manifest, layer };
 }

@@ -1,4 +1,4 @@
-import { digestOf } from "../digest.ts";
+import { computeDigest } from "../digest.ts";
 import { MediaType } from "../manifest.ts";
 import { signatureTag } from "../policy/attachments.ts";
 import type { Referrer } from "../registry/repository.ts";
@@ -46,5 +46,5 @@ async function updateReferrersTag(to: ImageWriter, digest: string, referrers: re
   if (missing.length === 0) return;
   const manifests = [...listed, ...missing].map(({ descriptor }) => descriptor);
   const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }));
-  await to.putManifest({ bytes, mediaType: MediaType.ociIndex, digest: digestOf(bytes) }, digest.replace(":", "-"), signal);
+  await to.putManifest({ bytes, mediaType: MediaType.ociIndex, digest: computeDigest(bytes) }, digest.replace(":", "-"), signal);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { folder, loopbackRegistry } from "../../../test/support/pulling.ts";
 import { built, layout, parts, repository, signal } from "../../../test/support/stores.ts";
-import { digestOf } from "../digest.ts";
+import { computeDigest } from "../digest.ts";
 import { MediaType } from "../manifest.ts";
 import type { ImageReader } from "../store/imageStore.ts";
 import { packLayout, unpackLayout } from "../store/layoutArchive.ts";
@@ -64,7 +64,7 @@ describe("a copy", () => {
     const bytes = Buffer.from(
       `{ "schemaVersion": 2,\n "mediaType": "${MediaType.dockerList}", "manifests": ${JSON.stringify([entry(one, "amd64"), entry(two, "arm64")])}}`,
     );
-    const index = { bytes, mediaType: MediaType.dockerList, digest: digestOf(bytes) };
+    const index = { bytes, mediaType: MediaType.dockerList, digest: computeDigest(bytes) };
     await store.putManifest(index, "v1", signal);
     const registry = await loopbackRegistry();
     const to = await repository(`${registry.host}/app`);
@@ -80,7 +80,7 @@ describe("a copy", () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const large = randomBytes(3_000_000);
     const image = source.addImage("app", "v1", { layers: [large] });
-    const layer = digestOf(large);
+    const layer = computeDigest(large);
     let broken = 0;
     source.misbehave = (req, res) => {
       if (!req.url?.endsWith(layer) || broken++ > 0) return false;

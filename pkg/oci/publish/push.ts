@@ -1,13 +1,13 @@
 import { homedir } from "node:os";
 import { Readable } from "node:stream";
 import { pino } from "pino";
-import { digestOf } from "../digest.ts";
+import { computeDigest } from "../digest.ts";
 import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
 import { parseReference } from "../reference.ts";
-import { loginsOf, NO_LOGINS } from "../registry/authFile.ts";
+import { NO_LOGINS, readLogins } from "../registry/authFile.ts";
 import { RegistryAccess } from "../registry/registryAccess.ts";
-import { compressLayer, type LayerCompression, tarOf } from "../store/layerArchive.ts";
+import { compressLayer, createTar, type LayerCompression } from "../store/layerArchive.ts";
 import { RegistryStore } from "../store/registryStore.ts";
 import { imageConfig } from "./buildImage.ts";
 
@@ -45,9 +45,9 @@ export interface PushedDescriptor {
  * not a valid reference
  */
 export async function pushImage(target: PushTarget, repository: string, tag: string, image: ImageContent): Promise<PushedDescriptor> {
-  const tar = await tarOf(image.files);
+  const tar = await createTar(image.files);
   const { bytes, suffix } = await compressLayer(tar, image.compression ?? "gzip");
-  const config = imageConfig(image.labels ?? {}, digestOf(tar));
+  const config = imageConfig(image.labels ?? {}, computeDigest(tar));
   return withPusher(target, repository, async (pusher) => {
     const layer = await pusher.blob(bytes, `${MediaType.ociLayer}${suffix}`);
     const described = await pusher.blob(Buffer.from(JSON.stringify(config)), MediaType.ociConfig);
@@ -60,7 +60,7 @@ export async function pushImage(target: PushTarget, repository: string, tag: str
 export async function withPusher<T>(target: PushTarget, repository: string, work: (pusher: Pusher) => Promise<T>): Promise<T> {
   const { host, insecure, authFile, casDir } = target;
   const { env } = process;
-  const logins = authFile === undefined ? NO_LOGINS : loginsOf(authFile, env, homedir());
+  const logins = authFile === undefined ? NO_LOGINS : readLogins(authFile, env, homedir());
   const access = new RegistryAccess({ logins, casDir, insecure, env, log: pino({ enabled: false }) });
   try {
     return await work(new Pusher(new RegistryStore(await access.repository(parseReference(`${host}/${repository}`)), access.limits)));
@@ -80,7 +80,7 @@ export class Pusher {
 
   /** Sends a blob unless it exists in the repository. */
   async blob(bytes: Uint8Array, mediaType: string): Promise<PushedDescriptor> {
-    const blob = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+    const blob = { mediaType, digest: computeDigest(bytes), size: bytes.byteLength };
     await this.#store.putBlob(blob, (offset) => Readable.from([bytes.subarray(offset)]), { signal: this.#signal });
     return blob;
   }
@@ -92,7 +92,7 @@ export class Pusher {
   async manifest(tag: string, manifest: { readonly mediaType: string }): Promise<PushedDescriptor> {
     const { mediaType } = manifest;
     const bytes = Buffer.from(JSON.stringify(manifest));
-    const digest = digestOf(bytes);
+    const digest = computeDigest(bytes);
     await this.#store.putManifest({ bytes, mediaType, digest }, tag, this.#signal);
     return { mediaType, digest, size: bytes.byteLength };
   }

@@ -3,7 +3,7 @@ import { chmod, link, lstat, mkdir, readdir, readFile, readlink, rename, rm, sym
 import { join } from "node:path";
 import * as z from "zod";
 import { isSubdomain } from "../../api/names.ts";
-import { undefinedIfMissing } from "../../errors/errors.ts";
+import { ignoreMissingFile } from "../../errors/errors.ts";
 
 const Stored = z.object({
   config: z.object({ labels: z.record(z.string(), z.string()), architecture: z.string(), os: z.string() }),
@@ -54,10 +54,10 @@ export class ImageCache {
   async find(owner: string, digest: string): Promise<CachedImage | undefined> {
     const dir = join(this.#ownerDir(owner), digest);
     try {
-      const stat = await lstat(dir).catch(undefinedIfMissing);
+      const stat = await lstat(dir).catch(ignoreMissingFile);
       if (!stat) return undefined;
       const stored = stat.isDirectory()
-        ? parseStored(await readFile(this.#note(owner, digest), "utf8").catch(undefinedIfMissing))
+        ? parseStored(await readFile(this.#note(owner, digest), "utf8").catch(ignoreMissingFile))
         : undefined;
       if (stored) return { dir, modTime: stat.mtime, stored };
       await removeTree(dir);
@@ -127,7 +127,7 @@ export class ImageCache {
   async removeOthers(owner: string, keep: string): Promise<void> {
     const dir = this.#ownerDir(owner);
     const kept = new Set([keep, noteName(keep)]);
-    for (const name of (await readdir(dir).catch(undefinedIfMissing)) ?? []) {
+    for (const name of (await readdir(dir).catch(ignoreMissingFile)) ?? []) {
       const path = join(dir, name);
       if (kept.has(name) || this.#drafts.has(path)) continue;
       await removeTree(path).catch((err: unknown) => {
@@ -156,7 +156,7 @@ export class ImageCache {
  * follow symlinks.
  */
 export async function removeTree(path: string): Promise<void> {
-  const stat = await lstat(path).catch(undefinedIfMissing);
+  const stat = await lstat(path).catch(ignoreMissingFile);
   if (!stat) return;
   if (stat.isDirectory()) await makeWritable(path);
   await rm(path, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import { extract } from "tar-stream";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { PathFilter } from "./imageFilter.ts";
-import { componentsOf, type Tree } from "./tree.ts";
+import { splitPath, type Tree } from "./tree.ts";
 import { zstdFrames } from "./zstdFrames.ts";
 
 /** The limits that apply to all layers of an image together, see Limits. */
@@ -118,7 +118,7 @@ async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
   const { tree, limits, usage, filter } = target;
   if (++usage.entries > limits.entries) throw new RefusedError(`more than ${limits.entries} entries`);
   const name = readName(header, limits);
-  const path = componentsOf(name);
+  const path = splitPath(name);
   const last = path.at(-1) ?? "";
   if (last.startsWith(".wh.")) {
     entry.resume();
@@ -197,7 +197,7 @@ function readName(header: Header, limits: LayerLimits): string {
 }
 
 function hardLinkTarget(header: Header, name: string, limits: LayerLimits): string[] {
-  const target = componentsOf(linkName(header, name, limits));
+  const target = splitPath(linkName(header, name, limits));
   if (target.includes("..")) throw new RefusedError(`hard link "${name}" has ".." in its target`);
   return target;
 }

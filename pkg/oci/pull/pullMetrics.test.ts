@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import { PullPool, pullMetrics, targetOf } from "./pullPool.ts";
+import { PullPool, pullMetrics, toPullTarget } from "./pullPool.ts";
 
 async function readPulls(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
   return (await metrics.text()).split("\n").filter((line) => line.startsWith("t_image_pulls"));
@@ -14,7 +14,7 @@ test("pullMetrics counts running and waiting pulls in two series when pulls go t
   expect(await readPulls(metrics)).toEqual(['t_image_pulls{state="running"} 0', 't_image_pulls{state="waiting"} 0']);
   const hang = (signal: AbortSignal): Promise<string> =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
-  for (let i = 0; i < 100; i++) pool.request(`owner-${i}`, "key", targetOf(`host-${i}.example/app:v1`), hang);
+  for (let i = 0; i < 100; i++) pool.request(`owner-${i}`, "key", toPullTarget(`host-${i}.example/app:v1`), hang);
   expect(await readPulls(metrics)).toEqual(['t_image_pulls{state="running"} 64', 't_image_pulls{state="waiting"} 36']);
   await pool.close();
   expect(await readPulls(metrics)).toEqual(['t_image_pulls{state="running"} 0', 't_image_pulls{state="waiting"} 0']);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
-import { PullPool, type PullPoolLimits, targetOf } from "./pullPool.ts";
+import { PullPool, type PullPoolLimits, toPullTarget } from "./pullPool.ts";
 
 const LIMITS: PullPoolLimits = { total: 6, reserved: 2, perHost: 3, perRepository: 2 };
 
@@ -20,7 +20,7 @@ class Bench {
 
   /** Requests an image such as "host/repository:tag". */
   ask(owner: string, image: string): ReturnType<PullPool<string>["request"]> {
-    return this.pool.request(owner, image, targetOf(image.replace("/", ".example/")), (signal) => this.#work(owner, signal));
+    return this.pool.request(owner, image, toPullTarget(image.replace("/", ".example/")), (signal) => this.#work(owner, signal));
   }
 
   #work(owner: string, signal: AbortSignal): Promise<string> {

@@ -18,7 +18,7 @@ export interface PullTarget {
  * Returns the target of an image. For an invalid reference the host is empty; its pull reports the
  * error.
  */
-export function targetOf(image: string): PullTarget {
+export function toPullTarget(image: string): PullTarget {
   const ref = parse(image);
   return typeof ref === "string" ? { host: "", repository: image, image } : { host: ref.registry, repository: ref.repository, image };
 }

@@ -8,7 +8,7 @@ import { LoopbackRegistry, refuse, sendBlob } from "../../../test/support/loopba
 import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { digestOf } from "../digest.ts";
+import { computeDigest } from "../digest.ts";
 import type { Limits } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
 import { CONFIG_DIR_LABEL, catalogRoot } from "./imageFilter.ts";
@@ -724,7 +724,7 @@ describe("mirrors", () => {
     };
     async function withLayer(limits: Partial<Limits>) {
       const made = await mirrored("", { stallMs: 500, ...limits });
-      const digest = digestOf(made.image.layers[0] ?? Buffer.of());
+      const digest = computeDigest(made.image.layers[0] ?? Buffer.of());
       return { ...made, digest, layersAsked: (registry: LoopbackRegistry) => registry.paths(new RegExp(digest)).length };
     }
     const pull = (from: Puller) => from.pull("ext", "quay.io/ns/app:v1", { signal });
@@ -780,7 +780,7 @@ describe("mirrors", () => {
       const registry = await loopbackRegistry();
       const only = layer({ a: "1" });
       registry.addImage("ns/app", "v1", { layers: [only] });
-      const digest = digestOf(only);
+      const digest = computeDigest(only);
       stopWithin(registry, digest);
       const made = await puller({ conf: insecureRegistry(registry.host, "quay.io"), limits: { stallMs: 200, attempts: 3 } });
       expect((await failure(pull(made.puller))).message).toContain("reading blob ");

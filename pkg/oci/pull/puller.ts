@@ -2,10 +2,10 @@ import { homedir } from "node:os";
 import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
-import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { refusalIn, rejectionIn } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
-import { platformOf } from "../manifest.ts";
+import { getPlatform } from "../manifest.ts";
 import { admit, type Evidence, stillAdmitted } from "../policy/admission.ts";
 import { defaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { familiarText, formatCanonical, formatReference, parsePullReference, type Reference } from "../reference.ts";
@@ -251,7 +251,7 @@ export class Puller {
     const { signal, log } = job;
     const { image, part, evidence } = await this.#withImage(job, async (found) => {
       const evidence = await this.#admit(job, found);
-      const image = await describeImage(found, platformOf(this.#arch), this.#limits, signal);
+      const image = await describeImage(found, getPlatform(this.#arch), this.#limits, signal);
       const part = wantedPart(job, image.config);
       if ("filter" in part) await downloadLayers(found, image.layers, draft.scratch, this.#limits, signal);
       return { image, part, evidence };
@@ -271,7 +271,7 @@ export class Puller {
 
   /** @throws RejectedError */
   #admit({ identity, requirements, signal }: PullJob, found: Located): Promise<Evidence> {
-    const instance = instanceDigest(found, platformOf(this.#arch));
+    const instance = instanceDigest(found, getPlatform(this.#arch));
     return admit(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
   }
 
@@ -326,7 +326,7 @@ function lockKey(ref: Reference, digest: string): string {
 
 /** The content of a digest never changes, but a tag can get another image. */
 function createUnpackError(ref: Reference, err: unknown): Error {
-  const text = `${messageOf(err)}; image ${formatReference(ref)} is not unpacked`;
+  const text = `${getErrorMessage(err)}; image ${formatReference(ref)} is not unpacked`;
   if (ref.digest === undefined)
     return new RetryableError("Retrying", `${text} until its tag refers to an image without this problem`, { cause: err });
   return new TerminalError("Blocked", `${text}: rebuild it without this problem, or use another image`, { cause: err });

@@ -97,7 +97,7 @@ export class Tree {
   addSymlink(path: readonly string[], target: string): void {
     const { parent, name } = this.#slot(path);
     const relative = target.startsWith("/") ? posix.relative(`/${parent.path}`, posix.normalize(target)) || "." : target;
-    if (target === "" || climbs([...componentsOf(parent.path), ...componentsOf(relative)]))
+    if (target === "" || climbs([...splitPath(parent.path), ...splitPath(relative)]))
       throw new RefusedError(`symlink "${path.join("/")}" points outside the image`);
     this.#clear(parent, name);
     symlinkSync(relative, this.#onDisk(parent, name));
@@ -199,7 +199,7 @@ export class Tree {
       }
       if (node?.kind === "symlink") {
         if (++hops > SYMLINK_HOPS) throw new RefusedError(`too many symlinks in the path "${path.join("/")}"`);
-        const target = componentsOf(node.target);
+        const target = splitPath(node.target);
         this.#symlinkSteps += target.length;
         if (this.#symlinkSteps > SYMLINK_STEPS)
           throw new RefusedError(`paths of entries follow symlinks with more than ${SYMLINK_STEPS} path components in total`);
@@ -252,7 +252,7 @@ export class Tree {
   }
 
   #leadsOut(from: Place, link: Symlink, budget: { steps: number }): boolean {
-    const todo = [...componentsOf(from.path), ...componentsOf(link.target)].reverse();
+    const todo = [...splitPath(from.path), ...splitPath(link.target)].reverse();
     const trail: Directory[] = [this.#root];
     let hops = 0;
     for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
@@ -264,7 +264,7 @@ export class Tree {
       }
       const node = trail.at(-1)?.children.get(name);
       if (node?.kind === "directory") trail.push(node);
-      else if (node?.kind === "symlink" && ++hops <= SYMLINK_HOPS) todo.push(...componentsOf(node.target).reverse());
+      else if (node?.kind === "symlink" && ++hops <= SYMLINK_HOPS) todo.push(...splitPath(node.target).reverse());
       else return false;
     }
     return false;
@@ -276,7 +276,7 @@ export class Tree {
 }
 
 /** Splits a path into its components, without empty ones and ".". */
-export function componentsOf(path: string): string[] {
+export function splitPath(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 

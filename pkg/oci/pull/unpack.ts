@@ -1,7 +1,7 @@
 import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { forEachAbortOnError } from "../../async/concurrency.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { ImageContentError, RefusedError, refusalIn } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import {
@@ -94,7 +94,7 @@ async function downloadLayer(image: FoundContent, layer: Descriptor, folder: str
   try {
     await downloadBlob(image.repository, layer, part, limits, signal);
   } catch (err) {
-    throw new Error(`reading blob ${layer.digest}: ${messageOf(err)}`, { cause: err });
+    throw new Error(`reading blob ${layer.digest}: ${getErrorMessage(err)}`, { cause: err });
   }
   await rename(part, path);
 }
@@ -121,7 +121,7 @@ export async function applyLayers(
       await applyLayer(path, { tree, filter, limits, usage }, signal);
     } catch (err) {
       signal.throwIfAborted();
-      const text = `error applying layer[${index}]: ${messageOf(err)}`;
+      const text = `error applying layer[${index}]: ${getErrorMessage(err)}`;
       throw refusalIn(err) ? new RefusedError(text, { cause: err }) : new Error(text, { cause: err });
     }
     if (layers.findLastIndex((other) => other.digest === layer.digest) === index) await rm(path);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import cases from "../../../test/cases/oci/credentials.json" with { type: "json" };
 import { parseReference } from "../reference.ts";
-import { credentialsFor, loginsOf, mergedEntries, type RegistryCredentials, readAuthFile, readPullSecret } from "./authFile.ts";
+import { credentialsFor, mergedEntries, type RegistryCredentials, readAuthFile, readLogins, readPullSecret } from "./authFile.ts";
 
 interface Case {
   name: string;
@@ -61,12 +61,12 @@ test("a missing file means anonymous access", async () => {
 test("a file that a command specifies must exist; by default the files of podman and docker are read", async () => {
   const home = await mkdtemp(join(dir, "home-"));
   const file = join(home, ".docker", "config.json");
-  await expect(loginsOf(file, {}, home).entries()).rejects.toThrow(`reading JSON file "${file}": ENOENT`);
-  expect((await loginsOf(undefined, {}, home).entries()).size).toBe(0);
+  await expect(readLogins(file, {}, home).entries()).rejects.toThrow(`reading JSON file "${file}": ENOENT`);
+  expect((await readLogins(undefined, {}, home).entries()).size).toBe(0);
   await mkdir(join(home, ".docker"));
   await writeFile(file, '{"auths": {"quay.io": {}}}');
-  expect([...(await loginsOf(undefined, {}, home).entries()).keys()]).toEqual(["quay.io"]);
-  expect([...(await loginsOf(file, {}, "").entries()).keys()]).toEqual(["quay.io"]);
+  expect([...(await readLogins(undefined, {}, home).entries()).keys()]).toEqual(["quay.io"]);
+  expect([...(await readLogins(file, {}, "").entries()).keys()]).toEqual(["quay.io"]);
 });
 
 test.for(['{"auths": {"quay.io": {"auth": "c2VjcmV0', '{"auths": {"quay.io": "c2VjcmV0"}}', "c2VjcmV0"])(

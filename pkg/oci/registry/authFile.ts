@@ -144,7 +144,7 @@ export const NO_LOGINS: Logins = { entries: () => Promise.resolve(new Map()) };
  * of docker and podman.
  * @throws Error from `entries`: `reading JSON file "…": …`, without its content
  */
-export function loginsOf(authFile: string | undefined, env: NodeJS.ProcessEnv, home: string): Logins {
+export function readLogins(authFile: string | undefined, env: NodeJS.ProcessEnv, home: string): Logins {
   return { entries: () => (authFile === undefined ? usualEntries(env, home) : readAuthFile(authFile, { required: true })) };
 }
 

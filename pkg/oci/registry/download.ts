@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { Verifier } from "../digest.ts";
 import type { Descriptor } from "../manifest.ts";
 import type { BlobSource } from "./imageSource.ts";
@@ -152,7 +152,7 @@ export async function* blobBytes(
       failures = position > before ? 1 : failures + 1;
       const isLeft = from.hasAlternative === true && isSilence(err);
       if (isLeft || !isTransient(err) || failures >= limits.attempts)
-        throw new FetchError(`fetching blob: ${messageOf(err)}`, { cause: err });
+        throw new FetchError(`fetching blob: ${getErrorMessage(err)}`, { cause: err });
       await sleep(limits.backoffMs * 2 ** (failures - 1), undefined, { signal });
     }
   }

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { ImageContentError, RejectedError } from "../imageErrors.ts";
-import { formatReference, nameOf, type Reference } from "../reference.ts";
+import { formatReference, formatRepository, type Reference } from "../reference.ts";
 import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./authFile.ts";
 import { certificateDir, readCertificates } from "./certificates.ts";
 import { isSilence } from "./networkError.ts";
@@ -128,7 +128,8 @@ export class ImageSource {
   /** Returns the locations in order. */
   async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<Place[]> {
     const sources = await this.#sources(ref);
-    const isStart = (source: PullSource): boolean => start !== undefined && nameOf(start.repository.ref) === nameOf(source.ref);
+    const isStart = (source: PullSource): boolean =>
+      start !== undefined && formatRepository(start.repository.ref) === formatRepository(source.ref);
     const others = sources
       .filter((source) => !isStart(source))
       .map((source): Place => {
@@ -181,7 +182,7 @@ export class ImageSource {
       return mergedEntries([await readAuthFile(authFile), (await credentials?.entries(signal)) ?? new Map()]);
     } catch (err) {
       signal.throwIfAborted();
-      throw new Error(`getting username and password: ${messageOf(err)}`, { cause: err });
+      throw new Error(`getting username and password: ${getErrorMessage(err)}`, { cause: err });
     }
   }
 }
@@ -210,7 +211,7 @@ interface Failure {
 function combineFailures(failures: readonly Failure[]): Error {
   const last = failures.at(-1);
   if (!last) return new Error("no location to pull from");
-  const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${messageOf(err)}]`);
+  const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${getErrorMessage(err)}]`);
   const others = mirrors.length === 0 ? "" : `(Mirrors also failed: ${mirrors.join("\n")}): ${last.ref}: `;
-  return new Error(`${last.doing}${others}${messageOf(last.err)}`, { cause: last.err });
+  return new Error(`${last.doing}${others}${getErrorMessage(last.err)}`, { cause: last.err });
 }

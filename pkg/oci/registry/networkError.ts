@@ -67,7 +67,7 @@ export function isSilence(err: unknown): boolean {
  * proxyconnect tcp: …`.
  * @param proxy of the request.
  */
-export function failureOf(method: string, url: URL, err: unknown, proxy?: URL): Error {
+export function createRequestError(method: string, url: URL, err: unknown, proxy?: URL): Error {
   const shown = new URL(url);
   shown.username = "";
   shown.password = "";

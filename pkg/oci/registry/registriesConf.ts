@@ -5,7 +5,7 @@ import { parse as parseToml, TomlError } from "smol-toml";
 import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { formatReference, nameOf, parse, type Reference } from "../reference.ts";
+import { formatReference, formatRepository, parse, type Reference } from "../reference.ts";
 
 const Mirror = z.looseObject({
   location: z.string().default(""),
@@ -210,7 +210,7 @@ export interface PullSource {
  * @throws Error if a rewritten reference is invalid
  */
 export function pullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
-  const entry = entryFor(conf, nameOf(ref));
+  const entry = entryFor(conf, formatRepository(ref));
   if (!entry) return [{ ref, insecure: false }];
   const byDigest = ref.digest !== undefined;
   const mirrors = entry.mirror.filter((mirror) => {
@@ -219,7 +219,7 @@ export function pullSources(conf: RegistriesConf, ref: Reference): PullSource[] 
   });
   return [...mirrors, entry].map((endpoint): PullSource => {
     const rewritten = rewrite(ref, entry.prefix, endpoint.location);
-    const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, nameOf(rewritten));
+    const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, formatRepository(rewritten));
     const blocked = by?.blocked ? `registry ${by.prefix} is blocked in ${conf.origin}` : undefined;
     return { ref: rewritten, insecure: endpoint.insecure, blocked };
   });

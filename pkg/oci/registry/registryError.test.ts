@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RegistryError, registryWaitOf } from "./registryError.ts";
+import { getRegistryWaitMs, RegistryError } from "./registryError.ts";
 
 test.for([
   ["the requested delay", new RegistryError("busy", 429, 2_000), 2_000],
@@ -8,5 +8,5 @@ test.for([
   ["the default delay without a requested one", new RegistryError("no", 404), undefined],
   ["the default delay for another error", new Error("broken"), undefined],
 ] as const)("the retry delay of a registry is %s", ([, error, want]) => {
-  expect(registryWaitOf(error)).toBe(want);
+  expect(getRegistryWaitMs(error)).toBe(want);
 });

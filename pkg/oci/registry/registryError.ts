@@ -50,7 +50,7 @@ const WAIT_LIMIT_MS = 60 * 60_000;
  * Returns the delay that the registry requested in the response that caused `err`, in milliseconds,
  * at most an hour; undefined if it requested none.
  */
-export function registryWaitOf(err: unknown): number | undefined {
+export function getRegistryWaitMs(err: unknown): number | undefined {
   for (let e = err; e instanceof Error; e = e.cause)
     if (e instanceof RegistryError && e.retryAfterMs !== undefined) return Math.min(e.retryAfterMs, WAIT_LIMIT_MS);
   return undefined;

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { digestOf, readBounded } from "../digest.ts";
+import { computeDigest, readBounded } from "../digest.ts";
 import { ImageContentError } from "../imageErrors.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor, MediaType, parseManifest } from "../manifest.ts";
-import { nameOf, type Reference } from "../reference.ts";
+import { formatRepository, type Reference } from "../reference.ts";
 import type { RegistryCredentials } from "./authFile.ts";
 import { RegistryError, registryError } from "./registryError.ts";
 import { type Challenge, formatBasicAuth, parseChallenges, type RegistryTokens } from "./tokens.ts";
@@ -73,14 +73,14 @@ export class Repository {
    * `limit` bytes
    */
   async manifest(tagOrDigest: string, limit: number, signal: AbortSignal): Promise<FetchedManifest> {
-    const doing = `reading manifest ${tagOrDigest} in ${nameOf(this.ref)}`;
+    const doing = `reading manifest ${tagOrDigest} in ${formatRepository(this.ref)}`;
     const headers = { accept: ACCEPTED_MANIFESTS.join(", ") };
     const response = await this.request({ method: "GET", path: `manifests/${tagOrDigest}`, headers, signal });
     if (response.status !== 200) throw await createPrefixedError(doing, response);
     const bytes = await readBounded(response.body, limit);
     const announced = response.headers["docker-content-digest"];
     const want = tagOrDigest.includes(":") ? tagOrDigest : undefined;
-    const digest = digestOf(bytes, want);
+    const digest = computeDigest(bytes, want);
     const expected = want ?? (typeof announced === "string" && announced.startsWith("sha256:") ? announced : digest);
     if (digest !== expected) throw new Error(`${doing}: Digest did not match, expected ${expected}, got ${digest}`);
     const type = response.headers["content-type"];
@@ -260,7 +260,7 @@ const UNKNOWN = new Set([400, 404, 405, 406]);
  * @throws ImageContentError if the list is invalid; RegistryError or Error if the registry fails
  * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers
  */
-export async function referrersOf(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
+export async function listReferrers(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
   const bytes = (await requestReferrers(repository, digest, limit, signal)) ?? (await readReferrersTag(repository, digest, limit, signal));
   return bytes ? referrersIn(bytes) : [];
 }

@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../../http/types.ts";
 import type { RegistryTlsMaterial } from "./certificates.ts";
-import { failureOf, isSilence, isTransient } from "./networkError.ts";
+import { createRequestError, isSilence, isTransient } from "./networkError.ts";
 import { proxyFor } from "./proxy.ts";
 
 /** Addresses of this machine or of its local link, such as the metadata services of cloud providers. */
@@ -160,7 +160,8 @@ export class RegistryTransport {
       } catch (err) {
         ask.signal.throwIfAborted();
         const isLeft = ask.leavesSilent === true && isSilence(err);
-        if (attempt >= attempts || isLeft || !isTransient(err)) throw failureOf(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
+        if (attempt >= attempts || isLeft || !isTransient(err))
+          throw createRequestError(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
         this.#log.debug({ url: ask.url.href, err, wait }, "retrying registry request");
       }
       await sleep(wait, undefined, { signal: ask.signal });

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { gzip, zstdCompress } from "node:zlib";
 import { pack } from "tar-stream";
-import { componentsOf } from "../pull/tree.ts";
+import { splitPath } from "../pull/tree.ts";
 
 export type LayerCompression = "gzip" | "zstd" | "none";
 
@@ -27,17 +27,17 @@ export interface ArchivedFile {
  * @param files by relative slash path
  * @throws Error for a path that is absolute, empty or contains ".."
  */
-export async function tarOf(files: ReadonlyMap<string, Uint8Array>): Promise<Buffer> {
+export async function createTar(files: ReadonlyMap<string, Uint8Array>): Promise<Buffer> {
   const archived = [...files].map(([path, bytes]) => ({ path, size: bytes.byteLength, open: () => Readable.from([bytes]) }));
   return await buffer(tarStream(archived));
 }
 
-/** Like `tarOf`, but as a stream of one file after another. @throws Error as `tarOf`, synchronously. */
+/** Like `createTar`, but as a stream of one file after another. @throws Error as `createTar`, synchronously. */
 export function tarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Array> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const directories = new Set<string>();
   for (const path of byPath.keys()) {
-    const parts = componentsOf(path);
+    const parts = splitPath(path);
     if (path.startsWith("/") || parts.length === 0 || parts.includes("..") || parts.join("/") !== path)
       throw new Error(`${JSON.stringify(path)} is not a relative file path`);
     for (let depth = 1; depth < parts.length; depth++) directories.add(parts.slice(0, depth).join("/"));

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { extract } from "tar-stream";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { formatImagePlace, type LayoutPlace } from "../imagePlace.ts";
@@ -53,7 +53,7 @@ async function readingFault(archive: string, err: unknown): Promise<string> {
   const { code } = err as NodeJS.ErrnoException;
   if (code === "ENOENT") return "the file does not exist";
   if (code === "EISDIR") return "it is a folder: use oci:PATH for a layout in a folder";
-  return (await isCompressed(archive)) ? "it is compressed: decompress it with gunzip, zstd -d or xz -d first" : messageOf(err);
+  return (await isCompressed(archive)) ? "it is compressed: decompress it with gunzip, zstd -d or xz -d first" : getErrorMessage(err);
 }
 
 async function isCompressed(path: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatImagePlace, isDigest, type LayoutPlace } from "../imagePlace.ts";
 import type { Limits } from "../limits.ts";
-import { type Descriptor, platformOf } from "../manifest.ts";
+import { type Descriptor, getPlatform } from "../manifest.ts";
 import type { SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { ImageCache, removeTree } from "../pull/cache.ts";
 import { atOrBelow, type ImageFilter } from "../pull/imageFilter.ts";
@@ -77,7 +77,7 @@ export class LayoutImages {
   ): Promise<PulledImage> {
     const found = await this.#found(place, signal);
     const { digest } = found.manifest;
-    const image = await describeImage(found, platformOf(process.arch), limits, signal);
+    const image = await describeImage(found, getPlatform(process.arch), limits, signal);
     const part = atOrBelow(filter(image.config, { text: formatImagePlace(place), isPinned: true }).root);
     const draft = await this.#cache.begin(owner);
     try {

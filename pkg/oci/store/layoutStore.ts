@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { findDigestError } from "../../api/imageName.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
-import { messageOf, undefinedIfMissing } from "../../errors/errors.ts";
+import { getErrorMessage, ignoreMissingFile } from "../../errors/errors.ts";
 import { readBounded, Verifier } from "../digest.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
@@ -23,7 +23,7 @@ import { INDEX_LIMITS, type LayoutEntry, layoutIndexText, nameIn, namesText, par
  */
 async function openLayoutFile(dir: string, path: string): Promise<FileHandle | undefined> {
   const requestedPath = join(dir, path);
-  const [root, real] = await Promise.all([realpath(dir), realpath(requestedPath)].map((found) => found.catch(undefinedIfMissing)));
+  const [root, real] = await Promise.all([realpath(dir), realpath(requestedPath)].map((found) => found.catch(ignoreMissingFile)));
   if (root === undefined || real === undefined) return undefined;
   if (!real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
     throw new RefusedError(`${requestedPath} is outside the layout: it is a link to ${real}`);
@@ -51,7 +51,7 @@ class PartFile {
    * removing the file
    */
   async fill(blob: Descriptor, bytes: BlobBytes, signal: AbortSignal): Promise<void> {
-    const held = (await stat(this.path).catch(undefinedIfMissing))?.size ?? 0;
+    const held = (await stat(this.path).catch(ignoreMissingFile))?.size ?? 0;
     if (held > 0 && held <= blob.size && (await this.#fillFrom(held, blob, bytes, signal)) === undefined) return;
     if (held > 0) await rm(this.path, { force: true });
     const wrong = await this.#fillFrom(0, blob, bytes, signal);
@@ -122,7 +122,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     await mkdir(join(this.dir, "blobs", "sha256"), { recursive: true });
     await writeFile(join(this.dir, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
     await this.#lock.run("index", NEVER, async () => {
-      if (!(await stat(join(this.dir, "index.json")).catch(undefinedIfMissing))) await this.#writeIndex([]);
+      if (!(await stat(join(this.dir, "index.json")).catch(ignoreMissingFile))) await this.#writeIndex([]);
     });
   }
 
@@ -160,7 +160,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
   /** Resumes a partly written blob. */
   async putBlob(blob: Descriptor, bytes: BlobBytes, { signal }: { signal: AbortSignal }): Promise<BlobFate> {
     const file = this.#blobFile(blob.digest);
-    const there = await stat(file).catch(undefinedIfMissing);
+    const there = await stat(file).catch(ignoreMissingFile);
     if (there?.size === blob.size) return "present";
     const part = new PartFile(join(this.dir, "blobs", `part-${blob.digest.replace(":", "-")}`));
     await part.fill(blob, bytes, signal);
@@ -205,7 +205,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
       this.#index = { key, entries };
       return entries;
     } catch (err) {
-      throw new ImageContentError(`${this.name}: ${messageOf(err)}`, { cause: err });
+      throw new ImageContentError(`${this.name}: ${getErrorMessage(err)}`, { cause: err });
     } finally {
       await file.close();
     }
@@ -275,7 +275,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
   }
 
   #damaged(digest: string, err: unknown): ImageContentError {
-    return new ImageContentError(`${this.name}: blob ${digest} is damaged: ${messageOf(err)}`, { cause: err });
+    return new ImageContentError(`${this.name}: blob ${digest} is damaged: ${getErrorMessage(err)}`, { cause: err });
   }
 
   #blobFile(digest: string): string {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Descriptor } from "../manifest.ts";
-import { nameOf, type Reference } from "../reference.ts";
+import { formatRepository, type Reference } from "../reference.ts";
 import { blobBytes, type DownloadLimits } from "../registry/download.ts";
 import { isFetchFailure, isTransient } from "../registry/networkError.ts";
 import { RegistryError, registryError } from "../registry/registryError.ts";
-import { type FetchedManifest, type Referrer, type Repository, referrersOf } from "../registry/repository.ts";
+import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import type { RegistryResponse } from "../registry/transport.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 
@@ -23,7 +23,7 @@ const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
 
 /** Returns the error of a push: the operation and its target, the registry's message, and advice. */
 function pushFailure(doing: string, ref: Reference, err: unknown): Error {
-  const text = `${doing} ${nameOf(ref)}: ${messageOf(err)}`;
+  const text = `${doing} ${formatRepository(ref)}: ${getErrorMessage(err)}`;
   if (!(err instanceof RegistryError))
     return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; use --insecure to allow that` : text, { cause: err });
   const wait = err.retryAfterMs === undefined ? "" : `, and requests a delay of ${Math.ceil(err.retryAfterMs / 1000)} s`;
@@ -176,7 +176,7 @@ export class RegistryStore implements ImageReader, ImageWriter {
   readonly #limits: StoreLimits;
 
   constructor(repository: Repository, limits: StoreLimits) {
-    this.name = nameOf(repository.ref);
+    this.name = formatRepository(repository.ref);
     this.#repository = repository;
     this.#limits = limits;
   }
@@ -212,9 +212,9 @@ export class RegistryStore implements ImageReader, ImageWriter {
     return uploadBlob(this.#repository, blob, bytes, { mountFrom, limits: this.#limits, signal });
   }
 
-  /** Returns the referrers of a manifest, in the registry's order. @throws as `referrersOf` */
+  /** Returns the referrers of a manifest, in the registry's order. @throws as `listReferrers` */
   referrers(digest: string, signal: AbortSignal): Promise<Referrer[]> {
-    return referrersOf(this.#repository, digest, this.#limits.manifestBytes, signal);
+    return listReferrers(this.#repository, digest, this.#limits.manifestBytes, signal);
   }
 
   async putManifest(manifest: FetchedManifest, tag: string | undefined, signal: AbortSignal): Promise<void> {

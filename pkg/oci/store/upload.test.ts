@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { refuse } from "../../../test/support/loopbackRegistry.ts";
 import { loopbackRegistry } from "../../../test/support/pulling.ts";
 import { repository, signal } from "../../../test/support/stores.ts";
-import { digestOf } from "../digest.ts";
+import { computeDigest } from "../digest.ts";
 import type { BlobBytes } from "./imageStore.ts";
 
 const LARGE = randomBytes(3 * 1024 * 1024);
@@ -11,7 +11,7 @@ const SMALL = Buffer.from("small");
 
 function blobOf(bytes: Buffer): { blob: { mediaType: string; digest: string; size: number }; open: BlobBytes } {
   return {
-    blob: { mediaType: "application/octet-stream", digest: digestOf(bytes), size: bytes.byteLength },
+    blob: { mediaType: "application/octet-stream", digest: computeDigest(bytes), size: bytes.byteLength },
     // oxlint-disable-next-line require-await -- bytes as sent by a registry
     open: async function* (offset) {
       for (let at = offset; at < bytes.byteLength; at += 16_384) yield bytes.subarray(at, at + 16_384);

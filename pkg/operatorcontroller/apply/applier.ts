@@ -1,8 +1,8 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
-import { groupOf, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { newProblem, type Problem, toProblemObject } from "../../api/problems.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import { messageOf, problemsIn, RetryableError } from "../../errors/errors.ts";
+import { getErrorMessage, getProblems, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import {
   isConflict,
@@ -40,13 +40,13 @@ export async function applyWithPorts(
   } catch (err) {
     const { dryRun = false, fieldManager, signal } = options;
     const during = signal ? { signal } : {};
-    const live = isAboutPorts(err) ? await client.get(refOf(object), during) : undefined;
+    const live = isAboutPorts(err) ? await client.get(toObjectRef(object), during) : undefined;
     const supplanted = live && findRenumberedPorts(object, live);
     if (!supplanted) throw err;
     if (dryRun) return supplanted.after;
     const { resourceVersion } = live.metadata;
     const metadata = { managedFields: supplanted.managedFields, resourceVersion };
-    await client.patch(refOf(object), { metadata }, { type: "merge", fieldManager, ...during });
+    await client.patch(toObjectRef(object), { metadata }, { type: "merge", fieldManager, ...during });
     return client.apply(object, options);
   }
 }
@@ -69,7 +69,7 @@ const RECREATED_KINDS: ReadonlySet<string> = new Set([
 ]);
 /** Reports whether an object may be deleted and recreated to change an immutable field. */
 export function isRecreatable({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
-  return RECREATED_KINDS.has(`${groupOf(apiVersion)}/${kind}`);
+  return RECREATED_KINDS.has(`${getGroup(apiVersion)}/${kind}`);
 }
 
 /** Reports whether two objects have an owner in common. */
@@ -112,19 +112,19 @@ export async function collectFailures<T extends KubeObject | ObjectRef>(
 /** Returns the object of a failure with the reason, and in `next` what to do, if that is known. */
 export function describeFailure({ item, err }: Failure): { message: string; next?: string } {
   const next = getAdvice(item, err);
-  return { message: `${describeObject(item)}: ${messageOf(err)}`, ...(next === undefined ? {} : { next }) };
+  return { message: `${describeObject(item)}: ${getErrorMessage(err)}`, ...(next === undefined ? {} : { next }) };
 }
 
 /** Converts a failed request to entries of `status.problems`. */
 export function toFailureProblems(failure: Failure): readonly Problem[] {
   const { item, err } = failure;
   const { message, next } = describeFailure(failure);
-  const own = problemsIn(err);
+  const own = getProblems(err);
   if (own.length > 0) return own;
   if (isNamespaceMissing(err)) return [newProblem("NamespaceNotFound", { message, next, details: [String(err.details?.["name"])] })];
   if (isQuotaExceeded(err)) return [newProblem("QuotaExceeded", { message, next })];
   if (isRbacDenied(err)) return [newProblem("MissingPermissions", { message, next })];
-  return [newProblem("ObjectRejected", { message, next, details: [toProblemObject("metadata" in item ? refOf(item) : item)] })];
+  return [newProblem("ObjectRejected", { message, next, details: [toProblemObject("metadata" in item ? toObjectRef(item) : item)] })];
 }
 
 /** Formats one failure as a sentence, and several in Helm's form ("N errors occurred:"). @param doing start of each failure. */
@@ -292,7 +292,7 @@ export class Applier {
       try {
         this.#addRemoval(
           object,
-          await this.#client.delete(refOf(object), { ...preconditions, propagationPolicy: "Background", signal: this.#signal }),
+          await this.#client.delete(toObjectRef(object), { ...preconditions, propagationPolicy: "Background", signal: this.#signal }),
         );
       } catch (err) {
         if (!isConflict(err)) throw err;
@@ -304,7 +304,7 @@ export class Applier {
   }
 
   async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
-    const ref = refOf(object);
+    const ref = toObjectRef(object);
     const before = live.get(objectKey(ref));
     const { after, recreated } = await this.#applyOrRecreate(object);
     this.#outcomes.set(objectKey(ref), { before, after });
@@ -325,10 +325,10 @@ export class Applier {
       return { after: await applyWithPorts(this.#client, object, options), recreated: false };
     } catch (err) {
       if (!isImmutableField(err) || !isRecreatable(object)) throw err;
-      const ref = refOf(object);
+      const ref = toObjectRef(object);
       const live = await this.#client.get(ref, { signal: this.#signal, metadataOnly: true });
       if (live && !haveCommonOwner(live, object)) throw err;
-      this.#log.info({ target: describeObject(ref), reason: messageOf(err) }, "object is recreated");
+      this.#log.info({ target: describeObject(ref), reason: getErrorMessage(err) }, "object is recreated");
       const { uid } = live?.metadata ?? {};
       await this.#client.delete(ref, { ...(uid ? { uid } : {}), propagationPolicy: "Background", signal: this.#signal });
       return { after: await this.#client.apply(object, options), recreated: true };
@@ -337,7 +337,7 @@ export class Applier {
 
   /** Skips an object that has another owner since it was read; reads it again if only something else changed. */
   async #remove(object: KubeObject, propagationPolicy: "Background" | "Foreground"): Promise<void> {
-    const ref = refOf(object);
+    const ref = toObjectRef(object);
     const { uid } = object.metadata;
     let { resourceVersion } = object.metadata;
     for (let tries = 1; ; tries++) {
@@ -358,7 +358,7 @@ export class Applier {
   }
 
   #addRemoval(object: KubeObject, found: boolean): void {
-    const ref = refOf(object);
+    const ref = toObjectRef(object);
     this.#actions.push({ verb: found ? "deleted" : "absent", ref });
     if (found) this.#log.info({ verb: "deleted", target: describeObject(ref), apiVersion: ref.apiVersion }, "object deleted");
   }

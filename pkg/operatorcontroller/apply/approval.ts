@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Plan } from "../../api/clusterExtensionStatus.ts";
 import { ANNOTATION_APPROVE, PLAN_FIELDS_MAX, PLAN_OBJECTS_MAX, Reason } from "../../api/constants.ts";
-import { groupOf } from "../../api/k8s.ts";
+import { getGroup } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { widensPermissions } from "../../rbac/ruleSets.ts";
@@ -66,7 +66,7 @@ function newApprovalError({ metadata: { name } }: Readonly<ClusterExtension>, pl
 }
 
 function toObjectStatus({ action, ref, changes, widens }: PlannedObject): NonNullable<Plan["objects"]>[number] {
-  const group = groupOf(ref.apiVersion);
+  const group = getGroup(ref.apiVersion);
   return {
     action,
     ...(group === "" ? {} : { group }),

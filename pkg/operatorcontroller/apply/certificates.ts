@@ -1,20 +1,20 @@
 import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
-import { type CaTarget, canTrust, getCaBundles, losesConversion, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
-import { servedNames } from "../../certificates/providers.ts";
+import { type CaTarget, canTrust, getCaBundles, isConversionLost, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
+import { listServedNames } from "../../certificates/providers.ts";
 import {
   assessCertificates,
   type CertificateTimes,
+  chooseNextAction,
   dropEndedAuthorities,
   type NewCertificate,
-  nextAction,
   promotePrepared,
   storeIssued,
   storePrepared,
 } from "../../certificates/rotation.ts";
 import {
-  bundleOf,
+  joinCertificates,
   parseCertificates,
   readStoredCertificates,
   type StoredCertificates,
@@ -96,7 +96,7 @@ export class CertificateKeeper {
     for (let i = 0; i < ACTIONS_MAX; i++) {
       if (await maintenance.spread()) trustedSince.set(key, now());
       const state = assessCertificates(maintenance.stored, wanted.dnsNames);
-      const action = nextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
+      const action = chooseNextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
       if (action.kind === "rest") return action.at;
       if (action.kind === "issue") await maintenance.issue(action.because);
       if (action.kind === "prepare") await maintenance.prepare(action.because);
@@ -180,7 +180,7 @@ class CertificateMaintenance {
 
   async #trust(authorities: readonly string[]): Promise<boolean> {
     const { client, signal, log } = this.#options;
-    const bundle = bundleOf(authorities);
+    const bundle = joinCertificates(authorities);
     if (bundle === "") return false;
     let changed = false;
     for (const entry of this.#targets) {
@@ -250,7 +250,7 @@ export class ExtensionCertificates {
   async withdraw(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
     for (const object of objects) {
       const found = live.get(objectKey(object));
-      if (!losesConversion(object, found)) continue;
+      if (!isConversionLost(object, found)) continue;
       const { signal, log } = this.#context;
       await this.#phase.client.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
       log.info({ target: describeObject(object) }, "CA withdrawn");
@@ -291,6 +291,11 @@ export class ExtensionCertificates {
 
 /** Returns the keys of the Secrets with the certificates of a release's Deployments, from any provider. */
 function listReplacedSecrets(objects: readonly KubeObject[]): Set<string> {
-  const refs = servedNames(objects).map(({ namespace, certificateName: name }) => ({ apiVersion: "v1", kind: "Secret", namespace, name }));
+  const refs = listServedNames(objects).map(({ namespace, certificateName: name }) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    namespace,
+    name,
+  }));
   return new Set(refs.map(objectKey));
 }

@@ -1,5 +1,5 @@
 import { Reason } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { isMigrated } from "../../api/migration.ts";
 import { newProblem, type ProblemObject, toProblemObject } from "../../api/problems.ts";
 import { RetryableError } from "../../errors/errors.ts";
@@ -9,7 +9,7 @@ import { detectsConcurrentChange } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { getWatchIdentity } from "../permissions/identity.ts";
 import { findWatchPermissions, type MayWatchAll } from "../permissions/ownRules.ts";
-import { reconcileRequestOf } from "../state/extensionSpec.ts";
+import { readReconcileRequest } from "../state/extensionSpec.ts";
 import { formatActions, formatFirst, type LiveObjects, selectChanges } from "../state/objectActions.ts";
 import { type Compared, createMark } from "../watches/followedObjects.ts";
 import { formatUnwatched } from "../watches/objectWatches.ts";
@@ -57,7 +57,7 @@ function findDueObjects(
     return sinceMs < 0 || sinceMs >= ms;
   };
   const isIntervalUp = isUp(checkedAt, driftIntervalMs);
-  const request = reconcileRequestOf(extension);
+  const request = readReconcileRequest(extension);
   const isRequested = request !== undefined && request !== extension.status?.lastHandledReconcileAt;
   if (!watches) return { isFull: isRequested || isIntervalUp, isIntervalUp, keys: new Set(reported) };
   const isUnknown = !watches.isFollowing(name, uid, getWatchIdentity(extension, scoped).key);
@@ -136,8 +136,8 @@ class DriftReport {
 function findDrift(outcome: Outcome | undefined, policy: DriftPolicy["policy"]): Drift | undefined {
   if (!outcome) return undefined;
   const { before, after } = outcome;
-  if (!before) return { ref: refOf(after), kind: "deleted", fields: [] };
-  const ref = refOf(before);
+  if (!before) return { ref: toObjectRef(after), kind: "deleted", fields: [] };
+  const ref = toObjectRef(before);
   const fields = findDriftedFields(before, after);
   if (fields.length > 0) return { ref, kind: "changed", fields };
   if (policy === "Warn") return undefined;
@@ -215,7 +215,7 @@ export function followRelease({ deps, phase, scoped, applier }: ApplyContext, ma
   remembered.drifted.clear();
   if (extension.spec.drift?.policy === "Ignore") return deps.watches?.forget(name);
   const compared = [...applier.outcomes.values()].map(
-    ({ after }): Compared => ({ ref: refOf(after), mark: createMark(after.metadata), outcome: "same" }),
+    ({ after }): Compared => ({ ref: toObjectRef(after), mark: createMark(after.metadata), outcome: "same" }),
   );
   return deps.watches?.follow(name, uid, getWatchIdentity(extension, scoped, mayWatchAll), compared);
 }
@@ -224,7 +224,7 @@ export function followRelease({ deps, phase, scoped, applier }: ApplyContext, ma
 function compare(context: ApplyContext, objects: readonly KubeObject[], policy: ActivePolicy): Promise<void> {
   const { applier, phase } = context;
   return context.withLocks(objects, async () => {
-    const read = await applier.read(objects.map(refOf));
+    const read = await applier.read(objects.map(toObjectRef));
     const { found, lost } = await takeBackObjects(context, objects, read, policy);
     const live = policy === "Warn" ? found : await context.adoptFields(found);
     const ours = objects.filter((object) => !lost.has(objectKey(object)));
@@ -274,7 +274,7 @@ function resumeWatches(
 }
 
 function toCompared(object: KubeObject, outcome: Outcome | undefined, policy: ActivePolicy): Compared {
-  const ref = refOf(object);
+  const ref = toObjectRef(object);
   if (!outcome) return { ref, mark: undefined, outcome: "failed" };
   const drifted = findDrift(outcome, policy) !== undefined;
   if (policy === "Warn") return { ref, mark: outcome.before && createMark(outcome.before.metadata), outcome: drifted ? "drifted" : "same" };

@@ -1,5 +1,5 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { isDenied, isImmutableField, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { compareText } from "../../text/compare.ts";
@@ -92,7 +92,7 @@ export class DryRun {
     const roles = new Set(objects.filter(({ kind }) => kind.endsWith("Role")).map(({ metadata }) => metadata.name));
     const failures = await collectFailures(objects, this.#signal, async (object) => {
       try {
-        const warn = (text: string): void => this.#addWarning(text, refOf(object));
+        const warn = (text: string): void => this.#addWarning(text, toObjectRef(object));
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
         const from = taken.get(objectKey(object));
         after.set(objectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
@@ -124,7 +124,7 @@ export class DryRun {
       annotations: { ...object.metadata.annotations, ...(annotations as object | undefined) },
     };
     const options = { type: "merge", fieldManager: FIELD_MANAGER, dryRun: true, signal: this.#signal } as const;
-    return this.#client.patch(refOf(object), { ...object, metadata }, options);
+    return this.#client.patch(toObjectRef(object), { ...object, metadata }, options);
   }
 
   #addWarning(text: string, ref: ObjectRef): void {

@@ -2,7 +2,7 @@ import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
-import { losesConversion } from "../../certificates/caBundle.ts";
+import { isConversionLost } from "../../certificates/caBundle.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
@@ -26,7 +26,7 @@ export const dryRunCheck: Check = {
     const tried = desired.filter((object) => {
       const key = objectKey(object);
       const isLeftOut = kinds.resourceOf(object) === undefined || refused.has(key) || untried.has(key);
-      return !isLeftOut && !losesConversion(object, live.get(key));
+      return !isLeftOut && !isConversionLost(object, live.get(key));
     });
     const taken = new Map(needs.flatMap(({ object }) => getEntry(live, objectKey(object))));
     const { objects, failures } = await dryRun.run(

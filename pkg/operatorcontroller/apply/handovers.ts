@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_OWNER_UID, CLUSTER_EXTENSION, FIELD_MANAGER, LABEL_OWNER_KIND, LABEL_OWNER_NAME, Reason } from "../../api/constants.ts";
-import { type JsonObject, type KubeObject, refOf } from "../../api/k8s.ts";
+import { type JsonObject, type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
@@ -152,7 +152,7 @@ export class Handovers {
   isWanted(owner: string, object: KubeObject): boolean {
     const key = objectKey(object);
     for (const [name, { keys, deployed }] of this.#targets) if (name !== owner && (keys.has(key) || deployed.has(key))) return true;
-    return refOf(object).namespace === undefined && !this.#isComplete();
+    return toObjectRef(object).namespace === undefined && !this.#isComplete();
   }
 
   /** Reports whether another extension has deployed its target release with that object. */
@@ -232,14 +232,14 @@ export async function takeFrom(
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   for (let writes = 1; ; writes++) {
-    const live = await client.get(refOf(object), { signal });
+    const live = await client.get(toObjectRef(object), { signal });
     const ownership = determineOwnership(live, owner);
     if (!live || ownership.kind === "ours") return live;
     if (ownership.kind === "foreign" && ownership.owner !== from) throw new RetryableError(Reason.Retrying, ownership.message);
     const { uid, resourceVersion } = live.metadata;
     const metadata = { ...buildOwnerMarks(object, live), uid, resourceVersion };
     try {
-      return await client.patch(refOf(object), { metadata }, { type: "merge", fieldManager: FIELD_MANAGER, signal });
+      return await client.patch(toObjectRef(object), { metadata }, { type: "merge", fieldManager: FIELD_MANAGER, signal });
     } catch (err) {
       if (!isConflict(err) || writes === MAX_TAKE_WRITES) throw err;
     }
@@ -283,7 +283,7 @@ export async function takeOver(
     }
     const { resourceVersion } = object.metadata;
     const body = { metadata: { ...metadata, resourceVersion } };
-    taken.push(await client.patch(refOf(object), body, { type: "merge", fieldManager: FIELD_MANAGER, signal }));
+    taken.push(await client.patch(toObjectRef(object), body, { type: "merge", fieldManager: FIELD_MANAGER, signal }));
   }
   return taken;
 }

@@ -1,5 +1,5 @@
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
@@ -122,7 +122,7 @@ export function isKept({ kept }: LeftObject): boolean {
 
 /** Converts a kept definition to the entry in the record of a release. */
 export function toLeftObject({ crd, because }: KeptCrd): LeftObject {
-  return { ...refOf(crd), kept: because };
+  return { ...toObjectRef(crd), kept: because };
 }
 
 /** Formats a kept definition, such as "CustomResourceDefinition things.example.com: custom resources of it exist". */
@@ -153,7 +153,7 @@ export async function recheckKept(
     const [failure] = failures;
     if (failure && (policy === "Delete" || !isForbidden(failure.err))) throwFailures("could not get object: ", failures);
     if (failure) {
-      stays(`it may not be read (${messageOf(failure.err)})`);
+      stays(`it may not be read (${getErrorMessage(failure.err)})`);
       continue;
     }
     const [crd] = filterOwned([asObject(ref)], objects, owner);
@@ -168,7 +168,7 @@ export async function recheckKept(
     } catch (err) {
       const { cause } = err as Error;
       if (policy === "Delete" || !isForbidden(cause)) throw err;
-      stays(`it is unused but may not be deleted (${messageOf(cause)})`);
+      stays(`it is unused but may not be deleted (${getErrorMessage(cause)})`);
     }
   }
   return still;

@@ -1,4 +1,4 @@
-import { type GroupVersionKind, groupOf, type KubeObject } from "../../api/k8s.ts";
+import { type GroupVersionKind, getGroup, type KubeObject } from "../../api/k8s.ts";
 import { newProblem, type ProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd } from "../../release/identity.ts";
@@ -51,7 +51,7 @@ export function denyUnservedKinds(
 }
 
 function toKindDetails({ apiVersion, kind }: UnservedKind): ProblemObject {
-  const group = groupOf(apiVersion);
+  const group = getGroup(apiVersion);
   return { ...(group === "" ? {} : { group }), kind };
 }
 

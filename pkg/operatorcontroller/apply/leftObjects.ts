@@ -4,7 +4,7 @@ import { getCrdPolicy } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
-import { reconcileRequestOf } from "../state/extensionSpec.ts";
+import { readReconcileRequest } from "../state/extensionSpec.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { anyIsOver } from "../state/waiting.ts";
 import type { ApplyContext } from "./applyContext.ts";
@@ -87,7 +87,7 @@ async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContex
 function isRecheckDue(left: readonly LeftObject[], context: ApplyContext): boolean {
   const { phase, deps } = context;
   const { keptCheckedAt } = deps.memory.of(phase.extension);
-  const request = reconcileRequestOf(phase.extension);
+  const request = readReconcileRequest(phase.extension);
   const sinceMs = keptCheckedAt === undefined ? Number.POSITIVE_INFINITY : deps.now() - keptCheckedAt;
   return (
     sinceMs < 0 ||

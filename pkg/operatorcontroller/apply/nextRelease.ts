@@ -6,7 +6,7 @@ import { toReleaseLabels } from "../../release/installedBundle.ts";
 import { findLastDeployed, isTakeOver, type ReleaseRecord } from "../../release/record.ts";
 import { determineState, type ReleaseState } from "../../release/state.ts";
 import type { ReleaseContent } from "../releases/releaseJournal.ts";
-import { sourcedIn } from "../state/hiddenValues.ts";
+import { findSourcedTexts } from "../state/hiddenValues.ts";
 import type { ResolvedBundle, WithReleases } from "../state/phases.ts";
 import type { PreparedObjects, ServedKinds } from "./preparedObjects.ts";
 
@@ -63,7 +63,7 @@ export function buildNextRelease(phase: WithReleases, rendered: RenderedBundle, 
   const base = findLastDeployed(history.current);
   const isTaken = isTakeOver(base, { labels, ...rollback });
   const takenOver = isTaken ? { takenOver: true as const } : {};
-  const sourced = sourcedIn(hidden, objects);
+  const sourced = findSourcedTexts(hidden, objects);
   const origin = {
     ...(sourced.length > 0 ? { sourced } : {}),
     ...(bundle.properties === undefined ? {} : { properties: bundle.properties }),

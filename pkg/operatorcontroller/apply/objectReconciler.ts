@@ -2,7 +2,7 @@ import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constant
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { findProvider } from "../../certificates/providers.ts";
 import type { StepContext } from "../../controller/story.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { preserveDrift } from "../../release/drift.ts";
 import { describeObject } from "../../release/identity.ts";
@@ -13,7 +13,7 @@ import { findWatchPermissions } from "../permissions/ownRules.ts";
 import { formatRbacCommand } from "../permissions/permissions.ts";
 import { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
-import { configOf } from "../state/extensionSpec.ts";
+import { getConfiguration } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { ActingPhase } from "../state/phases.ts";
 import { ApplyContext, type ApplyServices } from "./applyContext.ts";
@@ -141,7 +141,7 @@ export class ObjectReconciler {
     if (failures.some((err) => err instanceof Error && isForbidden(err.cause))) {
       await this.#permissions.warnAfterDenial(() => this.#permissionSubject(deployed)).catch(() => undefined); // the error below reports the failure in any case
     }
-    if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(messageOf).join("\n"), { cause: failures[0] });
+    if (failures.length > 1) throw new RetryableError(Reason.Retrying, failures.map(getErrorMessage).join("\n"), { cause: failures[0] });
     if (failures.length === 1) throw failures[0];
   }
 
@@ -240,7 +240,7 @@ export class ObjectReconciler {
       client,
       discovery: this.#deps.discovery,
       permissions: () => this.#permissions.find({ desired, images, kinds }),
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, configOf(this.#phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, getConfiguration(this.#phase))}`,
       pruning: this.#context.pruneRequest(desired),
       objects: this.#deps.objectChecker,
       signal: step.signal,
@@ -268,7 +268,7 @@ export class ObjectReconciler {
   async #recordFailure(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
     const { actions, applied } = this.#context.applier;
     const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
-    const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${messageOf(err)}`;
+    const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${getErrorMessage(err)}`;
     const release = await this.#journal.markFailed(record, text);
     this.#phase.changes.failed = { release, applied, actions };
     this.#events.record("Warning", "ApplyFailed", text);

@@ -1,5 +1,5 @@
 import { Reason } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { newProblem, toProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
@@ -175,7 +175,7 @@ export const ownershipCheck: Check = {
     // The ServiceAccount may be denied to read the definition, but everyone may read the served kinds.
     const isUndefined: IsOver = async (until) => (await findKindConflicts(client, readable, until)).length === 0;
     const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(({ message }) => message).join("\n")}`, {
-      isOver: last ? isFree(refOf(last)) : isUndefined,
+      isOver: last ? isFree(toObjectRef(last)) : isUndefined,
       everyMs: CONFLICT_RECHECK_MS,
     });
     return { findings, error };
@@ -184,6 +184,6 @@ export const ownershipCheck: Check = {
 
 function newOwnershipFinding({ object, refusal, claim }: ForeignObject): PreflightFinding {
   const next = formatClaim(claim);
-  const details = [{ ...toProblemObject(refOf(object)), owner: next }];
+  const details = [{ ...toProblemObject(toObjectRef(object)), owner: next }];
   return newFinding("ownership", newProblem("ObjectConflict", { message: refusal, next, details }));
 }

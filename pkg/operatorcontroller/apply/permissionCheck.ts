@@ -1,11 +1,11 @@
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Problem } from "../../api/problems.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { findMissingPermissions, type MissingPermissions } from "../permissions/permissions.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { configOf } from "../state/extensionSpec.ts";
+import { getConfiguration } from "../state/extensionSpec.ts";
 import type { ActingPhase } from "../state/phases.ts";
 import { DeniedError, WaitingError } from "../state/waiting.ts";
 import type { ServedKinds } from "./preparedObjects.ts";
@@ -44,7 +44,7 @@ export class PermissionCheck {
     const { phase, events, signal } = this.#options;
     const { extension, releases, client } = phase;
     const pruned = listRemovals({ history: releases.history.current, desired, crdPolicy: getCrdPolicy(extension.spec) });
-    const request = { extension, config: configOf(phase), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
+    const request = { extension, config: getConfiguration(phase), desired, pruned, images, resourceOf: kinds.resourceOf.bind(kinds) };
     const lacking = await findMissingPermissions(client, request, signal);
     if (!lacking?.uncertain) events.permissions(lacking !== undefined);
     return lacking;
@@ -96,7 +96,7 @@ export function newPermissionsError({ text, problem, isOver }: MissingPermission
 
 /** Returns the error for a denied release whose permissions may be missing. */
 export function withMissingPermissions(err: unknown, { text, problem, isOver }: MissingPermissions): WaitingError {
-  const reason = err instanceof DeniedError ? err.apiMessage : messageOf(err);
+  const reason = err instanceof DeniedError ? err.apiMessage : getErrorMessage(err);
   const problems = [{ ...problem, message: `${problem.message}: ${reason}` }];
   return new WaitingError(Reason.Retrying, text, { cause: err, isOver, problems });
 }

@@ -1,11 +1,11 @@
-import { refOf } from "../../api/k8s.ts";
+import { toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
-import { messageOf, problemsIn, ReconcileError } from "../../errors/errors.ts";
+import { getErrorMessage, getProblems, ReconcileError } from "../../errors/errors.ts";
 import { objectKey } from "../../release/identity.ts";
 import { type CrdRefusal, checkCrdUpgrades, type UpgradeRefusal } from "../crds/crdUpgrades.ts";
 import { checkConversions, newConversionRequest } from "../crds/lostConversions.ts";
 import type { MissingPermissions } from "../permissions/permissions.ts";
-import { DeniedError, waitingIn } from "../state/waiting.ts";
+import { DeniedError, findWaitingError } from "../state/waiting.ts";
 import { describeFailure, RequestsFailed, toFailureProblems } from "./applier.ts";
 import { dryRunCheck } from "./dryRunCheck.ts";
 import { kindsCheck } from "./kindsCheck.ts";
@@ -38,7 +38,7 @@ const readCheck: Check = {
   async run({ applier, desired, kinds }, checked) {
     const doing = "could not get object: ";
     const served = desired.filter((object) => kinds.resourceOf(object) !== undefined);
-    const { objects, failures } = await applier.readEach(served.map(refOf));
+    const { objects, failures } = await applier.readEach(served.map(toObjectRef));
     checked.live = objects;
     for (const { item } of failures) checked.refused.add(objectKey(item));
     if (failures.length === 0) return undefined;
@@ -63,7 +63,7 @@ const crdUpgradesCheck: Check = {
       return { findings: [newCrdUpgradeFinding(refusal)], error: refusal.error };
     } catch (err) {
       signal.throwIfAborted();
-      return { findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: messageOf(err) }))], error: err };
+      return { findings: [newFinding("crdUpgrade", newProblem("CRDUpgradeUnsafe", { message: getErrorMessage(err) }))], error: err };
     }
   },
 };
@@ -90,7 +90,7 @@ const conversionsCheck: Check = {
     } catch (err) {
       signal.throwIfAborted();
       if (checked.findings.some(({ kind }) => kind === "read")) return undefined; // that finding has the reason
-      return { findings: [{ kind: "read", message: messageOf(err), problems: problemsIn(err) }], error: err };
+      return { findings: [{ kind: "read", message: getErrorMessage(err), problems: getProblems(err) }], error: err };
     }
   },
 };
@@ -151,7 +151,7 @@ function addProblems(error: unknown, findings: readonly PreflightFinding[]): unk
 /** Adds permissions that may be missing in front of the denial that they may have caused. */
 function addUncertainPermissions({ findings, error }: Refusal, checked: Checked): Refusal {
   const { uncertain } = checked;
-  if (!uncertain || !(error instanceof DeniedError || !waitingIn(error))) return { findings, error };
+  if (!uncertain || !(error instanceof DeniedError || !findWaitingError(error))) return { findings, error };
   checked.uncertain = undefined;
   return { findings: [newPermissionsFinding(uncertain), ...findings], error: withMissingPermissions(error, uncertain) };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { waitingIn } from "../state/waiting.ts";
+import { findWaitingError } from "../state/waiting.ts";
 import { denyUnservedKinds } from "./kindsCheck.ts";
 import { lookUpKinds } from "./preparedObjects.ts";
 
@@ -107,6 +107,6 @@ test("denyUnservedKinds returns an error that is over when the first missing kin
   const kinds = await lookUpKinds(discovery, missing);
   const refusal = denyUnservedKinds(missing, kinds, discovery);
   discovery.lookups.length = 0;
-  expect(await waitingIn(refusal?.error)?.isOver(new AbortController().signal)).toBe(false);
+  expect(await findWaitingError(refusal?.error)?.isOver(new AbortController().signal)).toBe(false);
   expect(discovery.lookups).toEqual(["Issuer"]);
 });

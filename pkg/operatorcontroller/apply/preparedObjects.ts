@@ -12,7 +12,7 @@ import type { ObjectBundle } from "../../release/labels.ts";
 import { sortForInstall } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
-import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
+import { type ConfigInputs, getConfiguration } from "../state/extensionSpec.ts";
 
 /** The API resources for the kinds of a set of objects. */
 export interface ServedKinds {
@@ -75,7 +75,7 @@ export async function renderFor(
   proxy: ProxyVariables | undefined,
 ): Promise<readonly KubeObject[]> {
   const { spec } = inputs.extension;
-  const rendered = await bundle.render({ installNamespace: spec.namespace, config: configOf(inputs), certProvider, proxy });
+  const rendered = await bundle.render({ installNamespace: spec.namespace, config: getConfiguration(inputs), certProvider, proxy });
   return spec.install?.userRoles === "Aggregate" ? [...rendered, ...buildUserRoles(rendered)] : rendered;
 }
 

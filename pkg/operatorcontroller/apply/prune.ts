@@ -1,4 +1,4 @@
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
@@ -37,7 +37,7 @@ export async function listLeavingObjects(applier: Applier, request: PruneRequest
   const { prune: leaving, crds } = buildPlan(request);
   const kept = listKept(request);
   const candidates = [...leaving, ...crds.ifUnused].filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
-  const live = await applier.read(candidates.map(refOf));
+  const live = await applier.read(candidates.map(toObjectRef));
   return filterOwned(candidates, live, request.owner);
 }
 
@@ -52,7 +52,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const all = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
   if (all.length === 0) return { kept: [], left: [] };
   const leaving = all.filter((object) => !before.has(objectKey(object)));
-  const ours = filterOwned(leaving, await applier.read(leaving.map(refOf)), owner);
+  const ours = filterOwned(leaving, await applier.read(leaving.map(toObjectRef)), owner);
   const left = ours.filter(isWanted);
   const toDelete = ours.filter((object) => !left.includes(object));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
@@ -66,7 +66,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
     { policy: crdPolicy, owner, isWanted },
     signal,
   );
-  return { kept, left: [...left.map(refOf), ...kept.map(toLeftObject), ...still.map((one) => one.left)] };
+  return { kept, left: [...left.map(toObjectRef), ...kept.map(toLeftObject), ...still.map((one) => one.left)] };
 }
 
 /**
@@ -81,11 +81,11 @@ export async function listLeavingCrds(
   const all = listUndesired(request).filter(isCrd);
   const leaving = all.filter((crd) => !before.has(objectKey(crd)));
   const earlier = all.filter((crd) => before.has(objectKey(crd)));
-  const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(refOf));
+  const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(toObjectRef));
   // A definition that may no longer be read stays unchanged, see recheckKept.
-  const { objects: readable } = await applier.readEach(earlier.map(refOf));
+  const { objects: readable } = await applier.readEach(earlier.map(toObjectRef));
   const crds = filterOwned(all, new Map([...live, ...readable]), request.owner);
-  return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(refOf)) };
+  return { crds, policy: request.crdPolicy, recorded: request.history.flatMap(({ objects }) => objects.map(toObjectRef)) };
 }
 
 /** Lists the objects of the history that are not desired, regardless of their current owner. */

@@ -1,4 +1,4 @@
-import { groupOf } from "../../api/k8s.ts";
+import { getGroup } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
@@ -53,7 +53,7 @@ function listCreatedObjects({ desired, kinds }: PreflightRequest, { live, refuse
   return desired.flatMap((object) => {
     const resource = kinds.resourceOf(object);
     if (!resource?.namespaced || live.has(objectKey(object)) || refused.has(objectKey(object))) return [];
-    return [{ object, group: groupOf(object.apiVersion), resource: resource.resource }];
+    return [{ object, group: getGroup(object.apiVersion), resource: resource.resource }];
   });
 }
 

@@ -6,10 +6,10 @@ import { overridesProxy } from "../../api/proxy.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
 import { determineOwnership, type ExtensionExists, type Owner } from "../../release/ownership.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { type ConfigInputs, configOf } from "../state/extensionSpec.ts";
+import { type ConfigInputs, getConfiguration } from "../state/extensionSpec.ts";
 import { formatFirst, type LiveObjects, type ObjectAction } from "../state/objectActions.ts";
 import type { WithExtension } from "../state/phases.ts";
-import { proxyChange } from "../state/proxyVariables.ts";
+import { describeProxyChange } from "../state/proxyVariables.ts";
 import { type ApiWarning, formatApiWarnings } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 
@@ -54,8 +54,8 @@ export class ReleaseEvents {
     phase: ConfigInputs & Pick<WithExtension, "clusterProxy">,
   ): void {
     const { clusterProxy: cluster } = phase;
-    const changed = kind === "Upgraded" ? proxyChange(base?.proxy, content.proxy) : undefined;
-    if (changed === undefined || overridesProxy(configOf(phase))) return;
+    const changed = kind === "Upgraded" ? describeProxyChange(base?.proxy, content.proxy) : undefined;
+    if (changed === undefined || overridesProxy(getConfiguration(phase))) return;
     const source = cluster.kind === "known" ? cluster.source : "the cluster has no proxy";
     this.record("Normal", "ProxyChanged", `updated the proxy variables of the Deployments to match the cluster (${source}): ${changed}`);
   }

@@ -8,10 +8,10 @@ import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/concurrency.ts";
 import { type Ask, listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { type BundleSummary, summarizeBundle } from "../../bundle/bundleSummary.ts";
-import { bundleTooLarge, isWithin } from "../../bundle/limits.ts";
+import { createBundleTooLargeError, isWithin } from "../../bundle/limits.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../../bundle/types.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
 
@@ -25,7 +25,7 @@ export interface RenderableBundle extends BundleSummary {
 }
 
 /** Returns the content of a bundle that was loaded in this thread. */
-export function contentOf(bundle: RegistryV1Bundle): RenderableBundle {
+export function toRenderableBundle(bundle: RegistryV1Bundle): RenderableBundle {
   return {
     ...summarizeBundle(bundle),
     // Returns a rejected promise, instead of throwing, for a bundle that cannot be rendered.
@@ -72,7 +72,7 @@ export class BundleThread {
 
   async #load(ask: AskThread, digest: string, files: BundleFiles) {
     const response = await ask({ kind: "load", digest, files }, listMovable(files.values()));
-    if (response.kind !== "loaded") throw errorOf(response);
+    if (response.kind !== "loaded") throw createResponseError(response);
     return response.summary;
   }
 
@@ -84,7 +84,7 @@ export class BundleThread {
         await this.#load(ask, digest, await read());
         response = await ask(request);
       }
-      if (response.kind !== "rendered") throw errorOf(response);
+      if (response.kind !== "rendered") throw createResponseError(response);
       return response.objects;
     });
     return decodeAll(objects);
@@ -95,8 +95,8 @@ export class BundleThread {
       return await this.#thread.run(work);
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
-      if (err.limit === "memory") throw bundleTooLarge(`${messageOf(err)} to load and render`, { cause: err });
-      throw new RetryableError(Reason.Retrying, `cannot load and render the bundle: ${messageOf(err)}`, {
+      if (err.limit === "memory") throw createBundleTooLargeError(`${getErrorMessage(err)} to load and render`, { cause: err });
+      throw new RetryableError(Reason.Retrying, `cannot load and render the bundle: ${getErrorMessage(err)}`, {
         cause: err,
         restMs: THREAD_REST_MS,
       });
@@ -104,7 +104,7 @@ export class BundleThread {
   }
 }
 
-function errorOf(response: BundleResponse): Error {
+function createResponseError(response: BundleResponse): Error {
   if (response.kind !== "failed") return new Error(`the thread that loads bundles responded with ${response.kind}`);
   const { terminal, reason, message, problems } = response;
   return terminal ? new TerminalError(reason, message, { problems }) : new RetryableError(reason, message, { problems });
@@ -188,7 +188,9 @@ export class BundleCache {
       try {
         const files = await read();
         for (const { byteLength } of files.values()) kept.bytes += byteLength;
-        const content = isWithin(files, MAIN_THREAD_LIMITS) ? contentOf(loadBundle(files)) : await this.#thread.load(digest, files, read);
+        const content = isWithin(files, MAIN_THREAD_LIMITS)
+          ? toRenderableBundle(loadBundle(files))
+          : await this.#thread.load(digest, files, read);
         this.#shrink();
         return cacheRenderings(content);
       } catch (err) {

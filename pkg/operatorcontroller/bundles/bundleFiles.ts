@@ -2,9 +2,9 @@ import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ANNOTATIONS_FILE, listFolders } from "../../bundle/annotations.ts";
-import { BUNDLE_LIMITS, bundleTooLarge } from "../../bundle/limits.ts";
+import { BUNDLE_LIMITS, createBundleTooLargeError } from "../../bundle/limits.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
-import { RetryableError, undefinedIfMissing } from "../../errors/errors.ts";
+import { ignoreMissingFile, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { excerpt } from "../../text/truncate.ts";
@@ -66,7 +66,7 @@ class FolderReader {
     this.#bytes += (await stat(onDisk)).size;
     const { files, bytes } = BUNDLE_LIMITS;
     if (this.files.size >= files || this.#bytes > bytes)
-      throw bundleTooLarge(
+      throw createBundleTooLargeError(
         `its image contains more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
       );
     this.files.set(path, await readFile(onDisk));
@@ -85,7 +85,7 @@ class FolderReader {
   }
 
   async #entries(folder: string): Promise<Dirent[]> {
-    const entries = await readdir(this.#onDisk(folder), { withFileTypes: true }).catch(undefinedIfMissing);
+    const entries = await readdir(this.#onDisk(folder), { withFileTypes: true }).catch(ignoreMissingFile);
     return (entries ?? []).sort((a, b) => compareText(a.name, b.name));
   }
 

@@ -1,10 +1,10 @@
 import type { ObjectMeta } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { systemClock } from "../../async/clock.ts";
-import { problemsIn, wrapError } from "../../errors/errors.ts";
+import { getProblems, wrapError } from "../../errors/errors.ts";
 import { bundleRoot } from "../../oci/pull/imageFilter.ts";
 import type { ImageFilter } from "../../oci/pull/puller.ts";
-import { type PullCounts, PullPool, type PullState, targetOf } from "../../oci/pull/pullPool.ts";
+import { type PullCounts, PullPool, type PullState, toPullTarget } from "../../oci/pull/pullPool.ts";
 import { pullProblemType } from "../../oci/pull/pullProblem.ts";
 
 /** A bundle image on disk. */
@@ -82,7 +82,7 @@ export class BundleImages implements BundleImageSource {
       const image = await this.#cached(extension, ref, signal);
       if (image) return { kind: "done", value: { image } };
     }
-    return this.#pool.request(extension, key, targetOf(ref), (pulling) => this.#pull(extension, requested, pulling));
+    return this.#pool.request(extension, key, toPullTarget(ref), (pulling) => this.#pull(extension, requested, pulling));
   }
 
   /** Cancels a pull for an earlier spec, if the current spec needs no image or an unknown one. */
@@ -137,7 +137,7 @@ export class BundleImages implements BundleImageSource {
       return await this.#puller.pull(extension, ref, { signal, filter: bundleRoot });
     } catch (err) {
       signal.throwIfAborted();
-      if (problemsIn(err).length > 0) throw err;
+      if (getProblems(err).length > 0) throw err;
       const failure = wrapError("", err);
       failure.problems = [newProblem(pullProblemType(err), { message: failure.message })];
       throw failure;

@@ -9,7 +9,7 @@ import { summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { certManager } from "../../certificates/providers.ts";
-import { isRetryable, restMsOf } from "../../errors/errors.ts";
+import { getRestMs, isRetryable } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import { BundleCache, BundleThread } from "./bundleCache.ts";
 import { readBundleFiles } from "./bundleFiles.ts";
@@ -98,7 +98,7 @@ describe("BundleThread", () => {
     await eventually(() => expect(thread.isRunning).toBe(true));
     clock.advance(LIMITS.deadlineMs);
     const err = await loading;
-    expect([isRetryable(err), restMsOf(err), String(err)]).toEqual([true, 300_000, expect.stringContaining("it took more than 60 s")]);
+    expect([isRetryable(err), getRestMs(err), String(err)]).toEqual([true, 300_000, expect.stringContaining("it took more than 60 s")]);
   });
 });
 

@@ -6,7 +6,7 @@ import { summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
-import { messageOf, problemsIn, ReconcileError, terminalIn } from "../../errors/errors.ts";
+import { findTerminalError, getErrorMessage, getProblems, ReconcileError } from "../../errors/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import type { BundleRequest, BundleResponse, EncodedObject } from "./bundleCache.ts";
 
@@ -22,8 +22,10 @@ class BundleWorker {
       return request.kind === "load" ? this.#load(request) : this.#render(request);
     } catch (err) {
       const reason = err instanceof ReconcileError ? err.reason : Reason.Retrying;
-      const problems = [...problemsIn(err)];
-      return { response: { kind: "failed", terminal: terminalIn(err) !== undefined, reason, message: messageOf(err), problems } };
+      const problems = [...getProblems(err)];
+      return {
+        response: { kind: "failed", terminal: findTerminalError(err) !== undefined, reason, message: getErrorMessage(err), problems },
+      };
     }
   }
 

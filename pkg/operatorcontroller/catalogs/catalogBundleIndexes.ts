@@ -1,7 +1,7 @@
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { Clock } from "../../async/clock.ts";
-import { untilAborted } from "../../async/concurrency.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { rejectOnAbort } from "../../async/concurrency.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
 import { getServedContent } from "./catalogPackages.ts";
 
@@ -82,10 +82,10 @@ export class CatalogBundleIndexes {
     const state = getServedContent(catalog);
     if (typeof state === "string") return { ...entry, index: undefined, unavailable: state };
     try {
-      return { ...entry, index: (await untilAborted(this.#read(name, state), signal)).index };
+      return { ...entry, index: (await rejectOnAbort(this.#read(name, state), signal)).index };
     } catch (err) {
       signal.throwIfAborted();
-      return { ...entry, index: undefined, unavailable: messageOf(err) };
+      return { ...entry, index: undefined, unavailable: getErrorMessage(err) };
     }
   }
 

@@ -1,11 +1,11 @@
 import { rootCertificates } from "node:tls";
 import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { packageContent } from "../../fbc/content.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
 import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse } from "../../http/types.ts";
-import { failureOf } from "../../oci/registry/networkError.ts";
+import { createRequestError } from "../../oci/registry/networkError.ts";
 import { proxyFor } from "../../oci/registry/proxy.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../resolve/dependencies/bundleIndex.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
@@ -53,7 +53,7 @@ class CatalogConnections {
   /**
    * Sends a GET request for JSON Lines, and returns the response with any status. The caller must consume its body.
    * @param headers sent in addition to `accept`.
-   * @throws the error of `failureOf` if there is no response.
+   * @throws the error of `createRequestError` if there is no response.
    */
   async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
     const proxy = proxyFor(url, this.#env);
@@ -67,7 +67,7 @@ class CatalogConnections {
         bodyTimeoutMs: this.#silenceMs,
       });
     } catch (err) {
-      throw failureOf("GET", url, err, proxy);
+      throw createRequestError("GET", url, err, proxy);
     }
   }
 
@@ -281,7 +281,7 @@ async function withTimeout<T>(signal: AbortSignal, work: (until: AbortSignal) =>
   } catch (err) {
     signal.throwIfAborted();
     if (err instanceof UnexpectedStatus || err instanceof UnexpectedContent) throw err;
-    throw new Error(`error performing request: ${messageOf(err)}`, { cause: err });
+    throw new Error(`error performing request: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

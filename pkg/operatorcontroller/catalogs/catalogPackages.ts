@@ -5,7 +5,7 @@ import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension
 import { findCondition } from "../../api/conditions.ts";
 import { ConditionType, Reason } from "../../api/constants.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { CatalogPackage, Unresolved } from "../../resolve/resolution.ts";
 import { type SelectedCatalogs, selectCatalogs } from "../../resolve/resolve.ts";
@@ -198,7 +198,7 @@ export class CatalogPackages {
       return { ...entry, content: await this.#package(name, state, packageName, signal) };
     } catch (err) {
       signal.throwIfAborted();
-      const text = messageOf(err);
+      const text = getErrorMessage(err);
       const unavailable =
         err instanceof UnexpectedStatus || err instanceof UnexpectedContent
           ? `cache for catalog "${name}" not found; ${text}`

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
 import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { keepNumberTokens } from "../../golang/json.ts";
 import { type ReadRequest, type ReadResponse, type ReadTask, ResponseReader } from "./responseReader.ts";
@@ -77,7 +77,9 @@ export class ResponseThread {
     const response = await this.#thread
       .run((ask) => ask(request, transfer))
       .catch((err: unknown) => {
-        throw err instanceof ThreadLimitExceeded ? new Error(`cannot read the catalog's response: ${messageOf(err)}`, { cause: err }) : err;
+        throw err instanceof ThreadLimitExceeded
+          ? new Error(`cannot read the catalog's response: ${getErrorMessage(err)}`, { cause: err })
+          : err;
       });
     if (response.kind === "failed") throw new Error(response.message);
     if (response.kind === "unknown") throw new Error("the thread that reads catalogs ended early");

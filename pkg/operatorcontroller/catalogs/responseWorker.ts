@@ -1,5 +1,5 @@
 import { serveTasks } from "../../async/taskThread.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { type EncodedMeta, type ReadRequest, type ReadResponse, ResponseReader } from "./responseReader.ts";
 
@@ -23,7 +23,7 @@ function read(request: ReadRequest): ReadResponse {
     return { kind: "read", metas: request.kind === "end" ? reader.end().map(encode) : [] };
   } catch (err) {
     readers.delete(id);
-    return { kind: "failed", message: messageOf(err) };
+    return { kind: "failed", message: getErrorMessage(err) };
   }
 }
 

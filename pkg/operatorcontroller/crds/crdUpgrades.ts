@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
-import { type CrdFinding, findingsText } from "../../crdsafety/crdFindings.ts";
-import { storedVersionsOf } from "../../crdsafety/crdParts.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { type CrdFinding, formatFindings } from "../../crdsafety/crdFindings.ts";
+import { readCrdStoredVersions } from "../../crdsafety/crdParts.ts";
+import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
@@ -63,13 +63,13 @@ async function dropStoredVersions(
   signal: AbortSignal,
 ): Promise<string | UpgradeRefusal> {
   const { name, resourceVersion } = crd.metadata;
-  const storedVersions = storedVersionsOf(crd).filter((version) => !versions.includes(version));
+  const storedVersions = readCrdStoredVersions(crd).filter((version) => !versions.includes(version));
   const body = { metadata: { resourceVersion }, status: { storedVersions } };
   try {
-    await client.patch(refOf(crd), body, { type: "merge", subresource: "status", signal, ...(onlyTries ? { dryRun: true } : {}) });
+    await client.patch(toObjectRef(crd), body, { type: "merge", subresource: "status", signal, ...(onlyTries ? { dryRun: true } : {}) });
   } catch (err) {
     const removed = `stored versions removed : [${versions.join(" ")}]`;
-    const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${messageOf(err)}`;
+    const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${getErrorMessage(err)}`;
     const crds = [{ name, findings: [{ check: "storedVersionRemoval", text: removed } as const], refusals: [doing] }];
     const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
     if (!isForbidden(err)) return { crds, message: text, more: [], error: new RetryableError(Reason.Retrying, text, { cause: err }) };
@@ -129,7 +129,7 @@ export async function checkCrdUpgrades(
     const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
     if (before) upgrades.push(await checkCrdUpgrade(client, before, object, ignored, objects, signal));
   }
-  const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [findingsText(name, found)] : [])).join("\n");
+  const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [formatFindings(name, found)] : [])).join("\n");
   const refusals = upgrades.flatMap((upgrade) => upgrade.refusals);
   const notes = upgrades.flatMap((upgrade) => upgrade.notes);
   if (findings !== "" || refusals.length > 0) {

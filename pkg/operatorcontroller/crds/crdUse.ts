@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { type GroupVersionKind, groupOf, type KubeObject, type ObjectRef, refOf, versionOf } from "../../api/k8s.ts";
-import { versionsOf } from "../../crdsafety/crdParts.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { type GroupVersionKind, getGroup, getVersion, type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
+import { readCrdVersions } from "../../crdsafety/crdParts.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Client } from "../../kube/client.ts";
 import { groupVersionPath } from "../../kube/discovery.ts";
@@ -32,7 +32,7 @@ export async function findOtherServer(
   { apiVersion, kind }: GroupVersionKind,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const name = `${versionOf(apiVersion)}.${groupOf(apiVersion)}`;
+  const name = `${getVersion(apiVersion)}.${getGroup(apiVersion)}`;
   try {
     if (await mayRead(client, name, signal)) {
       const service = getService(await client.get(apiServiceRef(name), { signal }));
@@ -47,8 +47,8 @@ export async function findOtherServer(
     throw cause;
   });
   if (response instanceof Error)
-    return `discovery of ${apiVersion} failed (${messageOf(response)}), and APIService ${name} may not be read`;
-  if (findHash(response, kind) === computeStorageHash(crd, groupOf(apiVersion), kind)) return undefined;
+    return `discovery of ${apiVersion} failed (${getErrorMessage(response)}), and APIService ${name} may not be read`;
+  if (findHash(response, kind) === computeStorageHash(crd, getGroup(apiVersion), kind)) return undefined;
   return `discovery of ${apiVersion} does not show the storage version of the definition, and APIService ${name} may not be read`;
 }
 
@@ -82,7 +82,7 @@ function findHash(resourceList: unknown, kind: string): string | undefined {
  * @see https://github.com/kubernetes/kubernetes/blob/v1.36.0/staging/src/k8s.io/apiserver/pkg/endpoints/discovery/storageversionhash.go
  */
 function computeStorageHash(crd: KubeObject, group: string, kind: string): string | undefined {
-  const version = versionsOf(crd).find(({ storage }) => storage)?.name;
+  const version = readCrdVersions(crd).find(({ storage }) => storage)?.name;
   if (version === undefined) return undefined;
   return createHash("sha256").update(`${group}/${version}/${kind}`).digest().subarray(0, HASH_BYTES).toString("base64");
 }
@@ -131,7 +131,7 @@ export interface CustomResourceKind {
  * @throws KubeError if reading the definition fails.
  */
 export async function checkCrdUse(client: Pick<Client, "get" | "list" | "raw">, crd: KubeObject, signal: AbortSignal): Promise<CrdUse> {
-  const live = await client.get(refOf(crd), { signal });
+  const live = await client.get(toObjectRef(crd), { signal });
   if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
   const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
   if (live.metadata.deletionTimestamp !== undefined || getConditionStatus(live, "Terminating") === "True")
@@ -158,15 +158,18 @@ export async function checkCrdUse(client: Pick<Client, "get" | "list" | "raw">, 
     } catch (err) {
       signal.throwIfAborted();
       if (isForbidden(err))
-        return inUse("ListDenied", `it counts as in use because its custom resources may not be listed (${messageOf(err)})`);
+        return inUse("ListDenied", `it counts as in use because its custom resources may not be listed (${getErrorMessage(err)})`);
       last = err;
     }
   }
   if (elsewhere !== undefined)
     return inUse("ServedElsewhere", `it counts as in use because its custom resources cannot be listed: ${elsewhere}`);
   if (last instanceof KindNotServed)
-    return inUse("NotServed", `it counts as in use because the API server does not serve its custom resources now (${messageOf(last)})`);
-  const text = `it counts as in use because its custom resources could not be listed (${messageOf(last)})`;
+    return inUse(
+      "NotServed",
+      `it counts as in use because the API server does not serve its custom resources now (${getErrorMessage(last)})`,
+    );
+  const text = `it counts as in use because its custom resources could not be listed (${getErrorMessage(last)})`;
   // A failing conversion webhook causes status 500 for as long as its operator is broken.
   const isTransient = isPassing(last) && !(last instanceof KubeError && last.status === 500);
   return { kind: "in use", crd: live, reason: "ListFailed", text, ...(isTransient ? { retry: { cause: last } } : {}) };

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { Clock } from "../../async/clock.ts";
 import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { writeExactJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
@@ -119,7 +119,7 @@ export class ObjectChecker {
       }
       return found;
     } catch (err) {
-      if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: messageOf(err) };
+      if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: getErrorMessage(err) };
       throw err;
     }
   }
@@ -137,7 +137,7 @@ export class ObjectChecker {
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
       const { name } = before.metadata;
-      throw new RetryableError(Reason.Retrying, `cannot compare CRD ${goQuote(name)} with its upgrade: ${messageOf(err)}`, {
+      throw new RetryableError(Reason.Retrying, `cannot compare CRD ${goQuote(name)} with its upgrade: ${getErrorMessage(err)}`, {
         cause: err,
         restMs: REST_MS,
       });
@@ -198,7 +198,7 @@ export class ObjectChecker {
     try {
       return (await this.#thread.run((ask) => ask(task, listMovable([task.page])))) as PageFindings;
     } catch (err) {
-      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${messageOf(err)}` };
+      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${getErrorMessage(err)}` };
       throw err;
     }
   }

@@ -1,9 +1,9 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_DROP_CONVERSION, FIELD_MANAGER, Reason } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
-import { conversionServiceOf, isConvertibleByName, storedVersionsOf } from "../../crdsafety/crdParts.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { isConvertibleByName, readConversionService, readCrdStoredVersions } from "../../crdsafety/crdParts.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, objectKey } from "../../release/identity.ts";
@@ -101,7 +101,7 @@ export async function dropConversions(
   for (const { crd, use } of await findLostConversions(client, request, signal)) {
     const { uid, resourceVersion } = crd.metadata;
     const body = { metadata: { uid, resourceVersion }, spec: { conversion: { strategy: "None", webhook: null } } };
-    await client.patch(refOf(crd), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
+    await client.patch(toObjectRef(crd), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
     const why =
       use.kind === "unused"
         ? "no custom resource of it exists"
@@ -130,12 +130,12 @@ async function findLostConversions(
   const leaving = new Set(recorded.map(objectKey));
   const lost: LostConversion[] = [];
   for (const crd of crds) {
-    const service = conversionServiceOf(crd);
+    const service = readConversionService(crd);
     if (!service || !(leaving.has(objectKey(service)) || (await isAbsent(client, service, signal)))) continue;
     const use = await checkCrdUse(client, crd, signal);
     if (use.kind === "gone" || (use.kind === "in use" && use.reason === "BeingDeleted")) continue;
     const live = use.crd;
-    if (conversionServiceOf(live)) lost.push({ crd: live, use, isSafe: isForced || use.kind === "unused" || isConvertibleByName(live) });
+    if (readConversionService(live)) lost.push({ crd: live, use, isSafe: isForced || use.kind === "unused" || isConvertibleByName(live) });
   }
   return lost;
 }
@@ -152,7 +152,7 @@ async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal:
 
 async function describeLoss(client: Pick<Client, "list">, { crd, use }: LostConversion, signal: AbortSignal): Promise<string> {
   const reason = use.kind === "in use" ? use.text : "custom resources of it may exist";
-  const stored = storedVersionsOf(crd).join(", ");
+  const stored = readCrdStoredVersions(crd).join(", ");
   const head = `${describeObject(crd)} stays because ${reason}, and only the conversion webhook of this extension can convert them (stored versions: ${stored})`;
   const kind = getServedKind(crd);
   if (!kind) return head;
@@ -162,6 +162,6 @@ async function describeLoss(client: Pick<Client, "list">, { crd, use }: LostConv
     return names.length === 0 ? head : `${head}: ${formatFirst(names)}${items.length === READ_MAX ? " or more" : ""}`;
   } catch (err) {
     signal.throwIfAborted();
-    return `${head}; they could not be listed: ${messageOf(err)}`;
+    return `${head}; they could not be listed: ${getErrorMessage(err)}`;
   }
 }

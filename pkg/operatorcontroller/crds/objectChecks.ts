@@ -1,8 +1,13 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
-import { type CrdFinding, crdFindings } from "../../crdsafety/crdFindings.ts";
-import { droppedStoredVersions, type ObjectCheck, objectChecks, removedServedVersions } from "../../crdsafety/existingObjects.ts";
-import { objectFaults } from "../../crdsafety/objectFaults.ts";
+import { type CrdFinding, findCrdChanges } from "../../crdsafety/crdFindings.ts";
+import {
+  listDroppedStoredVersions,
+  listObjectChecks,
+  listRemovedServedVersions,
+  type ObjectCheck,
+} from "../../crdsafety/existingObjects.ts";
+import { findObjectFaults } from "../../crdsafety/objectFaults.ts";
 import { isObject } from "../../golang/members.ts";
 import { formatList } from "../../text/lists.ts";
 import { PatternEvaluator } from "./patternEvaluator.ts";
@@ -70,7 +75,7 @@ export function checkPage({ schema: schemaJson, version, page, maxValues, maxSte
   const checkObjects = (among: readonly KubeObject[]): ObjectFindings => {
     const found: ObjectFindings = { count: 0, invalid: 0, named: [] };
     for (const object of among) {
-      const errors = findErrors(() => objectFaults(schema, object, patterns.matches, spend));
+      const errors = findErrors(() => findObjectFaults(schema, object, patterns.matches, spend));
       if (!errors) break;
       found.count++;
       if (errors.length === 0) continue;
@@ -153,9 +158,9 @@ export function compareCrds({ before: oldJson, after: newJson, ignored }: CrdCom
   const [before, after]: unknown[] = [oldJson, newJson].map((json) => JSON.parse(decoder.decode(json)) as unknown);
   const leftOut = new Set(ignored);
   return {
-    findings: crdFindings(before, after, leftOut),
-    checks: leftOut.has("existingObjects") ? [] : objectChecks(before, after),
-    removed: leftOut.has("servedVersionRemoval") ? [] : removedServedVersions(before, after),
-    stored: droppedStoredVersions(before, after),
+    findings: findCrdChanges(before, after, leftOut),
+    checks: leftOut.has("existingObjects") ? [] : listObjectChecks(before, after),
+    removed: leftOut.has("servedVersionRemoval") ? [] : listRemovedServedVersions(before, after),
+    stored: listDroppedStoredVersions(before, after),
   };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
-import { canBeNamed, dependencyExtension, dependencyNames, parseDependents } from "./dependencyExtensions.ts";
+import { buildDependencyExtension, canBeNamed, listDependencyNames, parseDependents } from "./dependencyExtensions.ts";
 
 const bundle = (packageName: string): SolverBundle => ({
   packageName,
@@ -21,13 +21,13 @@ const bundle = (packageName: string): SolverBundle => ({
 const parent = { ...extensionNamed("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
 const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/);
 
-test("dependencyExtension returns a valid ClusterExtension for every package that can be named", () => {
+test("buildDependencyExtension returns a valid ClusterExtension for every package that can be named", () => {
   const names = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join("."));
   fc.assert(
     fc.property(names, (packageName) => {
       fc.pre(canBeNamed(packageName));
-      for (const name of dependencyNames(packageName)) {
-        const created = dependencyExtension(parent, { bundle: bundle(packageName), version: "" }, name);
+      for (const name of listDependencyNames(packageName)) {
+        const created = buildDependencyExtension(parent, { bundle: bundle(packageName), version: "" }, name);
         expect(ClusterExtension.safeParse(created).error).toBeUndefined();
         expect(name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
       }
@@ -35,21 +35,21 @@ test("dependencyExtension returns a valid ClusterExtension for every package tha
   );
 });
 
-test("dependencyNames returns the package's name if it is short, and a unique one with a hash", () => {
+test("listDependencyNames returns the package's name if it is short, and a unique one with a hash", () => {
   const long = "x".repeat(80);
-  expect(dependencyNames("short")).toEqual(["short", expect.stringMatching(/^short-[0-9a-f]{8}$/)]);
-  expect(dependencyNames(long)).toEqual([expect.stringMatching(/^x{44}-[0-9a-f]{8}$/)]);
-  expect(dependencyNames(`${long}a`)).not.toEqual(dependencyNames(`${long}b`));
+  expect(listDependencyNames("short")).toEqual(["short", expect.stringMatching(/^short-[0-9a-f]{8}$/)]);
+  expect(listDependencyNames(long)).toEqual([expect.stringMatching(/^x{44}-[0-9a-f]{8}$/)]);
+  expect(listDependencyNames(`${long}a`)).not.toEqual(listDependencyNames(`${long}b`));
 });
 
 test.for(["", "Upper", "-a", "a".repeat(254), "a b"])("canBeNamed is false for package %j", (packageName) => {
   expect(canBeNamed(packageName)).toBe(false);
 });
 
-test("dependencyExtension records its dependent, and uses namespace and ServiceAccount of the template", () => {
+test("buildDependencyExtension records its dependent, and uses namespace and ServiceAccount of the template", () => {
   const template = { namespace: "shared", serviceAccount: { name: "installer" } };
   const spec = { ...parent.spec, approval: "Manual" as const, dependencies: { policy: "Install" as const, template } };
-  const created = dependencyExtension({ ...parent, spec }, { bundle: bundle("q"), version: "1.0.0" }, "q");
+  const created = buildDependencyExtension({ ...parent, spec }, { bundle: bundle("q"), version: "1.0.0" }, "q");
   expect(created.spec).toEqual({
     namespace: "shared",
     serviceAccount: { name: "installer" },

@@ -27,7 +27,7 @@ const HASH_LENGTH = 8;
  * Returns names for the extension of a package; the first free one is used: the package's name, then a shortened one
  * with a hash.
  */
-export function dependencyNames(packageName: string): string[] {
+export function listDependencyNames(packageName: string): string[] {
   const hash = createHash("sha256").update(packageName).digest("hex").slice(0, HASH_LENGTH);
   const short = packageName.slice(0, EXTENSION_NAME_MAX - HASH_LENGTH - 1).replace(/[-.]+$/, "");
   return [...(packageName.length <= EXTENSION_NAME_MAX ? [packageName] : []), `${short}-${hash}`];
@@ -42,7 +42,7 @@ export function canBeNamed(packageName: string): boolean {
  * Returns the extension to create for a dependency of `parent`: with its namespace and identity, unless its template
  * overrides them.
  */
-export function dependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
+export function buildDependencyExtension(parent: ClusterExtension, { bundle, version }: DependencyNeed, name: string): ClusterExtension {
   const { namespace, serviceAccount, dependencies, approval } = parent.spec;
   const template = dependencies?.template;
   const account = template?.serviceAccount ?? serviceAccount;
@@ -214,10 +214,13 @@ export class DependencyExtensions {
 
   async #create(parent: ClusterExtension, need: DependencyNeed, signal: AbortSignal): Promise<ClusterExtension> {
     const { packageName, catalog = "" } = need.bundle;
-    for (const name of dependencyNames(packageName)) {
+    for (const name of listDependencyNames(packageName)) {
       if (this.#options.extensions.get(name)) continue;
       try {
-        const created = await this.#options.client.create(dependencyExtension(parent, need, name), { fieldManager: FIELD_MANAGER, signal });
+        const created = await this.#options.client.create(buildDependencyExtension(parent, need, name), {
+          fieldManager: FIELD_MANAGER,
+          signal,
+        });
         const text = `created ClusterExtension ${goQuote(name)} of package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
         this.#options.events.record(parent, "Normal", "DependencyCreated", text);
         return created;

@@ -8,8 +8,8 @@ import { replaceStatus } from "../../controller/statusWriter.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
-import { clusterOperatorStatus, type OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
-import { deploymentConditions, type NewOperatorCondition, readKeptConditions } from "../../openshift/operatorConditions.ts";
+import { buildClusterOperatorStatus, type OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
+import { buildDeploymentConditions, type NewOperatorCondition, readKeptConditions } from "../../openshift/operatorConditions.ts";
 import { relatedObjects } from "../../openshift/relatedObjects.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
@@ -152,7 +152,7 @@ export function buildOperatorStatus(
   const kept = readKeptConditions(before, now);
   const ofDeployments = COMPONENTS.flatMap((component) => {
     const name = `${component}-controller-manager`;
-    return deploymentConditions({ component, name, deployment: deployment(name) }, kept, now);
+    return buildDeploymentConditions({ component, name, deployment: deployment(name) }, kept, now);
   });
   const inputs = {
     conditions: [...ofDeployments, ...conditions],
@@ -161,7 +161,7 @@ export function buildOperatorStatus(
     releaseVersion: settings.releaseVersion,
     relatedObjects: relatedObjects(systemNamespace),
   };
-  return clusterOperatorStatus(before, inputs, now);
+  return buildClusterOperatorStatus(before, inputs, now);
 }
 
 /** The options of ControllerDeployments. */

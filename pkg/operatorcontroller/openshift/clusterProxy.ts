@@ -2,7 +2,7 @@ import type { OperatorProxyMode } from "../../api/flagValues.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { PROXY_NAMES, type ProxyVariables, readProxyVariables } from "../../api/proxy.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 
@@ -14,7 +14,7 @@ export async function readClusterProxy(client: Pick<Client, "get">, settings: Op
     const object = await client.get(CLUSTER_PROXY);
     return toClusterProxy(object ? { kind: "present", object } : { kind: "absent" });
   } catch (err) {
-    return toClusterProxy(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: messageOf(err) });
+    return toClusterProxy(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: getErrorMessage(err) });
   }
 }
 

@@ -5,7 +5,7 @@ import { Controller, type ReconcileContext, type ReconcileOutcome } from "../../
 import type { Informer } from "../../controller/informer.ts";
 import { OptionalObject } from "../../controller/optionalObject.ts";
 import { WorkQueue } from "../../controller/workQueue.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
 import { assessRelease, buildGateDegradedCondition, buildUpgradeableCondition, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
@@ -143,7 +143,7 @@ export class Remedies {
       using deadline = new Deadline(signal, REMEDY_TIMEOUT_MS);
       text = await this.#find(extension, remedy.bundles, deadline.signal);
     } catch (err) {
-      this.#log.debug({ extension, reason: messageOf(err) }, "cannot search for a remedy");
+      this.#log.debug({ extension, reason: getErrorMessage(err) }, "cannot search for a remedy");
       return;
     }
     if (this.#known.get(extension) !== remedy || remedy.text === text) return;

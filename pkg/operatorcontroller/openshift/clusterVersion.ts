@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions, type SettingReader } from "../../controller/optionalObject.ts";
-import { messageOf, wrapError } from "../../errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
@@ -64,7 +64,7 @@ function parseVersion(object: KubeObject): ClusterVersion {
   try {
     return { kind: "known", text, minor: parseMinorVersion(text) };
   } catch (err) {
-    const because = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${messageOf(err)}`;
+    const because = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${getErrorMessage(err)}`;
     return { kind: "unknown", because };
   }
 }

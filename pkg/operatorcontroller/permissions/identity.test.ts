@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { problemsIn } from "../../errors/errors.ts";
+import { getProblems } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import { ServiceAccountTokens } from "../../kube/tokens.ts";
 import { Identities, type ServiceAccountFallback, ServiceAccountMissing } from "./identity.ts";
@@ -68,7 +68,7 @@ test.for<[why: string, responses: Record<string, Answer>, missing: boolean, mess
   const err: unknown = await identities.clientFor(X, signal).catch((thrown: unknown) => thrown);
   expect(err).toMatchObject({ message });
   expect(err instanceof ServiceAccountMissing).toBe(missing);
-  expect(problemsIn(err).map(({ type }) => type)).toEqual(problem === undefined ? [] : [problem]);
+  expect(getProblems(err).map(({ type }) => type)).toEqual(problem === undefined ? [] : [problem]);
 });
 
 test.for([{}, { serviceAccount: undefined }, { serviceAccount: {} }])(

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { newProblem } from "../../api/problems.ts";
-import { untilAborted } from "../../async/concurrency.ts";
-import { messageOf, TerminalError } from "../../errors/errors.ts";
+import { rejectOnAbort } from "../../async/concurrency.ts";
+import { getErrorMessage, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNamespaceMissing, isNotFound, KubeError } from "../../kube/errors.ts";
 import type { ServiceAccountTokens } from "../../kube/tokens.ts";
@@ -62,7 +62,7 @@ export class Identities {
     }
     const source = this.#tokens.tokenFor(namespace, account);
     try {
-      await untilAborted(source(), signal);
+      await rejectOnAbort(source(), signal);
     } catch (err) {
       throw signal.aborted ? err : await this.#explain(err, namespace, account, newTokenCheck(err, source));
     }
@@ -147,10 +147,10 @@ export function getControllerWatchIdentity(client: Client): WatchIdentity {
 function newTokenCheck(before: unknown, source: () => Promise<string>): IsOver {
   return async (signal) => {
     try {
-      await untilAborted(source(), signal);
+      await rejectOnAbort(source(), signal);
       return true;
     } catch (err) {
-      return messageOf(err) !== messageOf(before);
+      return getErrorMessage(err) !== getErrorMessage(before);
     }
   };
 }

@@ -20,7 +20,7 @@ import {
   toRule,
 } from "../../rbac/ruleSets.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
-import { createdTrustedCas } from "../../render/trustedCa.ts";
+import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
 import type { IsOver } from "../state/waiting.ts";
 import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
 
@@ -50,7 +50,7 @@ export function formatRbacCommand(
     ...listWatchedNamespaces(config)
       .slice(0, MAX_OPTIONS)
       .flatMap((namespace) => ["--watch-namespace", namespace]),
-    ...createdTrustedCas(config)
+    ...listCreatedTrustedCas(config)
       .slice(0, MAX_OPTIONS)
       .flatMap((name) => ["--trusted-ca-config-map", name]),
     ...(sources.size > 0 ? ["--values-from", ...sources] : []),

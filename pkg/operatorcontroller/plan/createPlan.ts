@@ -12,7 +12,7 @@ import { newProblem } from "../../api/problems.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { findProvider } from "../../certificates/providers.ts";
 import { Story } from "../../controller/story.ts";
-import { messageOf, wrapError } from "../../errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
@@ -44,7 +44,7 @@ import { preflight } from "../apply/preflight.ts";
 import { type Checked, formatPreflightFinding, type PreflightFinding } from "../apply/preflightRequest.ts";
 import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
 import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
-import { contentOf } from "../bundles/bundleCache.ts";
+import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
 import { loadCelRules } from "../dependencies/constraintCache.ts";
@@ -55,11 +55,11 @@ import { checkRequirements, reportProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
 import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
-import { inputDigest, pullReference } from "../reconcile/unpack.ts";
+import { getPullReference, inputDigest } from "../reconcile/unpack.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
 import { unknownReleases } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { configOf } from "../state/extensionSpec.ts";
+import { getConfiguration } from "../state/extensionSpec.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
 import {
   type Authenticated,
@@ -71,7 +71,7 @@ import {
   type Started,
   type Unpacked,
 } from "../state/phases.ts";
-import { proxyOf } from "../state/proxyVariables.ts";
+import { chooseProxyVariables } from "../state/proxyVariables.ts";
 import type { InstallPlan, InstallPlanObject, InstallPlanWarning, PlanFinding } from "./installPlan.ts";
 import type { ExtensionPreview } from "./previewExtension.ts";
 
@@ -93,7 +93,7 @@ async function compare(
   const images = [installed, bundle].flatMap((one) => (one ? [one.image] : []));
   const findMissing = (identity: Client): Promise<MissingPermissions | undefined> => {
     const resourceOf: ResourceOf = (gvk) => kinds.resourceOf(gvk);
-    const permissions = { extension, desired, pruned: listRemovals(pruning), images, config: configOf(phase), resourceOf };
+    const permissions = { extension, desired, pruned: listRemovals(pruning), images, config: getConfiguration(phase), resourceOf };
     return findMissingPermissions(identity, permissions, signal);
   };
   request.account?.report(await findMissing(request.account.client));
@@ -113,7 +113,7 @@ async function compare(
       client: scoped,
       discovery: client,
       permissions: isServiceAccount ? () => findMissing(scoped) : undefined,
-      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, configOf(phase))}`,
+      advice: `print the exact roles: ${formatRbacCommand(extension, images, findProvider(desired)?.name, getConfiguration(phase))}`,
       pruning,
       onlyTries: true,
       signal,
@@ -125,7 +125,7 @@ async function compare(
   const findings = checked.findings.map(toPlanFinding);
   const leaving = await listLeavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
     signal.throwIfAborted();
-    const text = messageOf(err);
+    const text = getErrorMessage(err);
     if (!findings.some((finding) => finding.text === text)) findings.push({ kind: "read", text });
     return [];
   });
@@ -243,7 +243,7 @@ async function readVersion(client: Client): Promise<ClusterVersion> {
   try {
     return await readClusterVersion(client);
   } catch (err) {
-    return { kind: "unknown", because: messageOf(err) };
+    return { kind: "unknown", because: getErrorMessage(err) };
   }
 }
 
@@ -266,15 +266,15 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
   const { wanted, client, reader, providers } = request;
   const { extension, releases, bundle, hidden, report } = resolved;
   const { installed, history } = releases;
-  const loaded = await reader.bundle(pullReference(bundle)).catch((err: unknown) => {
+  const loaded = await reader.bundle(getPullReference(bundle)).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
   });
-  const content = contentOf(loaded);
+  const content = toRenderableBundle(loaded);
   const phase: Unpacked = { ...resolved, phase: "unpacked", content };
   await reportProxy.run(phase, request);
   const unmet = await findUnmetRequirements(request, phase);
   const base = findLastDeployed(history.current);
-  const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), proxyOf(phase));
+  const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), chooseProxyVariables(phase));
   revealNamespaces(hidden, rendered);
   const prepared = await prepareFor(client, extension, rendered, bundle);
   const inputs = { inputDigest: inputDigest(phase), rendered, base: base?.version ?? 0 };
@@ -283,7 +283,7 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: toReleaseLabels(bundle) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : formatRelabeled(plan);
-  const unused = configNotes(configOf(phase), rendered);
+  const unused = configNotes(getConfiguration(phase), rendered);
   const remarks = [
     ...wanted.notes,
     ...listRemarks(phase, isDeployed),
@@ -325,7 +325,7 @@ async function findUnmetRequirements({ client, log, signal }: PlanRequest, phase
     return [];
   } catch (err) {
     signal.throwIfAborted();
-    return [{ kind: "requirements", text: messageOf(err) }];
+    return [{ kind: "requirements", text: getErrorMessage(err) }];
   }
 }
 

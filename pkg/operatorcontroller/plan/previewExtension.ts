@@ -1,6 +1,6 @@
 import { ClusterExtension } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
-import { messageOf, wrapError } from "../../errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
@@ -36,7 +36,7 @@ export async function previewExtension(client: Client, given: ClusterExtension):
     if (!isForbidden(err)) throw wrapError(`ClusterExtension ${goQuote(name)} would be rejected: `, err);
     const { success, error } = ClusterExtension.safeParse(given);
     if (!success) throw new Error(`ClusterExtension ${goQuote(name)} would be rejected: ${error.message}`, { cause: err });
-    const notes = [`you have no permission to apply the ClusterExtension (${messageOf(err)}); the plan uses the spec from the file`];
+    const notes = [`you have no permission to apply the ClusterExtension (${getErrorMessage(err)}); the plan uses the spec from the file`];
     return { extension: { ...given, ...state, metadata: named }, exists, notes };
   }
 }

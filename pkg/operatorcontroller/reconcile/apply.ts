@@ -1,7 +1,7 @@
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/story.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { isQuotaExceeded } from "../../kube/errors.ts";
 import { isCrd, objectKey } from "../../release/identity.ts";
 import { sortForUninstall } from "../../release/plan.ts";
@@ -13,11 +13,11 @@ import { filterOwned, removeCrds } from "../apply/keptCrds.ts";
 import { ObjectReconciler } from "../apply/objectReconciler.ts";
 import { renderFor } from "../apply/preparedObjects.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
-import { configOf } from "../state/extensionSpec.ts";
+import { getConfiguration } from "../state/extensionSpec.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
 import { selectChanges, summarizeActions } from "../state/objectActions.ts";
 import { type Applied, type Authenticated, hasClient, type Phase, type ReconcileStep, type Unpacked } from "../state/phases.ts";
-import { proxyOf } from "../state/proxyVariables.ts";
+import { chooseProxyVariables } from "../state/proxyVariables.ts";
 import { requireCurrentCrds } from "./check.ts";
 import { applyPinnedRelease, finishRollback, type RollbackServices, undoFailedUpgrade } from "./rollback.ts";
 import type { Services } from "./services.ts";
@@ -47,7 +47,7 @@ async function removeAfterQuotaExceeded(
   const written = sortForUninstall(failed.release.objects.filter((object) => created.has(objectKey(object))));
   let outcome: string;
   try {
-    const live = await applier.read(written.map(refOf));
+    const live = await applier.read(written.map(toObjectRef));
     const ours = filterOwned(written, live, owner);
     await applier.remove(ours.filter((object) => !isCrd(object)));
     const { kept } = await removeCrds(applier, client, ours.filter(isCrd), "DeleteIfUnused", signal);
@@ -55,11 +55,11 @@ async function removeAfterQuotaExceeded(
     outcome = `the controller removed the objects that it had created: ${summarizeActions(selectChanges(applier.actions))}${keptText}`;
   } catch (err) {
     signal.throwIfAborted();
-    outcome = `removing the created objects also failed: ${messageOf(err)}`;
+    outcome = `removing the created objects also failed: ${getErrorMessage(err)}`;
   }
   deps.events.record(extension, "Warning", "InstallRolledBack", `install exceeded a quota; ${outcome}`);
   const advice = "grant the ServiceAccount list on resourcequotas in its namespace to detect this before anything is written";
-  throw new RetryableError("Retrying", `${messageOf(cause)}; ${outcome}; ${advice}`, { cause });
+  throw new RetryableError("Retrying", `${getErrorMessage(cause)}; ${outcome}; ${advice}`, { cause });
 }
 
 /**
@@ -95,7 +95,7 @@ export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, App
 
 async function applyContent(deps: RollbackServices, phase: Unpacked, content: RenderableBundle, context: StepContext): Promise<void> {
   const { bundle, certProvider, inputDigest, flaws, hidden, releases } = phase;
-  const proxy = proxyOf(phase);
+  const proxy = chooseProxyVariables(phase);
   const objects = await renderFor(phase, content, certProvider, proxy);
   revealNamespaces(hidden, objects);
   warnOfConfig(phase, objects);
@@ -112,7 +112,9 @@ async function applyContent(deps: RollbackServices, phase: Unpacked, content: Re
 
 /** Reports configuration that has no effect on the objects. */
 function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
-  phase.report.problems.push(...configNotes(configOf(phase), objects).map((message) => newProblem("ConfigurationWarning", { message })));
+  phase.report.problems.push(
+    ...configNotes(getConfiguration(phase), objects).map((message) => newProblem("ConfigurationWarning", { message })),
+  );
 }
 
 /**
@@ -146,7 +148,7 @@ export function correctDrift(deps: ApplyServices): ReconcileStep<Authenticated> 
       } catch (err) {
         context.signal.throwIfAborted();
         done.began = false;
-        context.log.debug({ reason: messageOf(err) }, "drift not corrected before resolution");
+        context.log.debug({ reason: getErrorMessage(err) }, "drift not corrected before resolution");
       }
       return phase;
     },

@@ -5,13 +5,13 @@ import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { type BundleRequirements, readRequirements } from "../../bundle/requirements.ts";
-import { sampleBundles } from "../../devcluster/sample/sample.ts";
-import { problemsIn } from "../../errors/errors.ts";
+import { buildSampleBundles } from "../../devcluster/sample/sample.ts";
+import { getProblems } from "../../errors/errors.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
-import { contentOf } from "../bundles/bundleCache.ts";
+import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { Phase, ResolvedBundle, Unpacked } from "../state/phases.ts";
-import { waitingIn } from "../state/waiting.ts";
+import { findWaitingError } from "../state/waiting.ts";
 import { checkRequirements } from "./check.ts";
 
 const BUNDLE: ResolvedBundle = { packageName: "p", name: "p.v1.1.0", version: "1.1.0", image: "i", explanation: "" };
@@ -45,13 +45,13 @@ class RequirementsFixture {
     const extension = policy ? { ...base, spec: { ...base.spec, install: { requirements: policy } } } : base;
     let phase = unpacked(extension, BUNDLE, { releases: { installed }, ...parts });
     if (bundle) {
-      const [sample] = sampleBundles();
+      const [sample] = buildSampleBundles();
       const content = loadBundle(sample?.files ?? new Map());
       const { minKubeVersion, definitions = [] } = bundle;
       content.csv.spec.customresourcedefinitions.required = definitions.map((one) => ({ ...one, kind: "Thing" }));
       content.csv.spec.minKubeVersion = minKubeVersion ?? "";
       expect(readRequirements(content)).toEqual(bundle);
-      phase = { ...phase, content: contentOf(content) };
+      phase = { ...phase, content: toRenderableBundle(content) };
     }
     const { releases } = phase;
     if (release) releases.history = { ...releases.history, current: [releaseRecord(1, "deployed", { requirements: release })] };
@@ -99,7 +99,7 @@ test.for<[why: string, given: Given]>([
   expect((error as Error).message).toBe(
     `bundle "p.v1.1.0" is not installed: the cluster does not meet its requirements: ${TOO_OLD}, ${NO_THINGS}`,
   );
-  expect(problemsIn(error)).toMatchObject([
+  expect(getProblems(error)).toMatchObject([
     {
       type: "RequirementsNotMet",
       severity: "Error",
@@ -109,9 +109,9 @@ test.for<[why: string, given: Given]>([
   ]);
   expect([phase.report.problems, world.events.seen, phase.report.awaits]).toEqual([[], [], undefined]);
   const { signal } = new AbortController();
-  expect(await waitingIn(error)?.isOver(signal)).toBe(false);
+  expect(await findWaitingError(error)?.isOver(signal)).toBe(false);
   world.served.push(THING);
-  expect(await waitingIn(error)?.isOver(signal)).toBe(true); // the message changes, although the version is still too low
+  expect(await findWaitingError(error)?.isOver(signal)).toBe(true); // the message changes, although the version is still too low
 });
 
 test("checkRequirements retries under Enforce when the API server does not respond", async () => {

@@ -12,7 +12,7 @@ import {
 import { parseRawProperties } from "../../bundle/properties.ts";
 import { type BundleRequirements, findUnmetRequirements } from "../../bundle/requirements.ts";
 import { fail, stop } from "../../controller/story.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import { formatList } from "../../text/lists.ts";
@@ -27,7 +27,7 @@ import {
   type Unpacked,
   type WithContent,
 } from "../state/phases.ts";
-import { proxyNote } from "../state/proxyVariables.ts";
+import { describeProxyMismatch } from "../state/proxyVariables.ts";
 import { anyIsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
@@ -70,7 +70,7 @@ export function validate({ identities }: Pick<Services, "identities">): Reconcil
         const client = hides ? own.telling((text) => hidden.hide(text)) : own;
         return { ...phase, phase: "authenticated", client, changes: {} };
       } catch (err) {
-        releases.unknownBecause = messageOf(err);
+        releases.unknownBecause = getErrorMessage(err);
         return fail(phase, err);
       }
     },
@@ -158,7 +158,7 @@ function statedMax({ content, releases }: WithContent): MaxVersion {
   try {
     return parseMaxVersion(parseRawProperties(properties));
   } catch (err) {
-    return { kind: "invalid", errors: [messageOf(err)] };
+    return { kind: "invalid", errors: [getErrorMessage(err)] };
   }
 }
 
@@ -189,9 +189,9 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
         unmet = requirements ? await unmetNow(requirements, apis) : [];
       } catch (err) {
         signal.throwIfAborted();
-        const text = `cannot compare the requirements of bundle ${goQuote(bundle.name)} with the cluster: ${messageOf(err)}`;
+        const text = `cannot compare the requirements of bundle ${goQuote(bundle.name)} with the cluster: ${getErrorMessage(err)}`;
         if (isEnforced) throw new RetryableError(Reason.Retrying, text, { cause: err });
-        log.warn({ bundle: bundle.name, reason: messageOf(err) }, "requirements of bundle not checked");
+        log.warn({ bundle: bundle.name, reason: getErrorMessage(err) }, "requirements of bundle not checked");
         return phase;
       }
       if (!requirements || unmet.length === 0) {
@@ -239,7 +239,7 @@ function formatUnmet(unmet: readonly string[]): string {
 export const reportProxy: ReconcileStep<Unpacked> = {
   name: "ReportProxy",
   run(phase) {
-    const note = keepsEarlierRelease(phase) ? undefined : proxyNote(phase);
+    const note = keepsEarlierRelease(phase) ? undefined : describeProxyMismatch(phase);
     if (note !== undefined) phase.report.problems.push(newProblem("ProxyWarning", { message: note }));
     return Promise.resolve(phase);
   },

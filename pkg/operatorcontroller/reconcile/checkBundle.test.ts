@@ -4,7 +4,7 @@ import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
-import { contentOf } from "../bundles/bundleCache.ts";
+import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import { newReleaseHistory } from "../releases/releaseStore.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
@@ -31,11 +31,11 @@ const kept = { releases: { history: { ...newReleaseHistory(), current: [releaseR
 
 // Source: H-02, S0-010, S3-33.
 test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([
-  ["it matches its catalog", { content: contentOf(bundleOf()) }, []],
-  ["it contradicts its catalog", { content: contentOf(bundleOf()), bundle: OTHER }, [WARNING]],
+  ["it matches its catalog", { content: toRenderableBundle(bundleOf()) }, []],
+  ["it contradicts its catalog", { content: toRenderableBundle(bundleOf()), bundle: OTHER }, [WARNING]],
   ["it is installed and the release contains its mistakes", kept, [WARNING]],
-  ["it was pulled, which replaces the mistakes in the release", { ...kept, content: contentOf(bundleOf()) }, []],
-  ["it is on hold", { content: contentOf(bundleOf()), bundle: OTHER, held: { reason: "Retrying", message: "" } }, []],
+  ["it was pulled, which replaces the mistakes in the release", { ...kept, content: toRenderableBundle(bundleOf()) }, []],
+  ["it is on hold", { content: toRenderableBundle(bundleOf()), bundle: OTHER, held: { reason: "Retrying", message: "" } }, []],
 ])("checkBundle reports mistakes of a bundle and accepts it when %s", async ([, given, notes]) => {
   const phase = await new CheckFixture().pass(given);
   expect(phase && problemTexts(phase)).toEqual(notes);
@@ -44,10 +44,10 @@ test.for<[why: string, parts: PhaseParts<Unpacked>, notes: string[]]>([
 
 test("checkBundle records an Event once, and again after the mistakes were fixed", async () => {
   const fixture = new CheckFixture();
-  const flawed = { content: contentOf(bundleOf()), bundle: OTHER };
+  const flawed = { content: toRenderableBundle(bundleOf()), bundle: OTHER };
   for (const parts of [flawed, flawed, kept]) await fixture.pass(parts);
   expect(fixture.events.seen).toEqual([`Warning BundleWarning: ${WARNING}`]);
-  await fixture.pass({ content: contentOf(bundleOf()) });
+  await fixture.pass({ content: toRenderableBundle(bundleOf()) });
   await fixture.pass(flawed);
   expect(fixture.events.seen).toHaveLength(2);
 });

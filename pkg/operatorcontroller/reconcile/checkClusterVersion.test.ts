@@ -5,8 +5,8 @@ import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { loadBundle } from "../../bundle/load.ts";
-import { sampleBundles } from "../../devcluster/sample/sample.ts";
-import { contentOf } from "../bundles/bundleCache.ts";
+import { buildSampleBundles } from "../../devcluster/sample/sample.ts";
+import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import type { ResolvedBundle } from "../state/phases.ts";
 import { checkClusterVersion } from "./check.ts";
 
@@ -30,8 +30,8 @@ async function pass({ policy, cluster, installed, bundle, release }: Given): Pro
   const extension = extensionNamed("x", { packageName: "p", ...(policy ? { clusterVersionPolicy: policy } : {}) });
   let start = unpacked(extension, BUNDLE, { clusterVersion: clusterFrom(cluster), releases: { installed } });
   if (bundle !== undefined) {
-    const [sample] = sampleBundles();
-    const content = { ...contentOf(loadBundle(sample?.files ?? new Map())), annotations: { "olm.properties": bundle } };
+    const [sample] = buildSampleBundles();
+    const content = { ...toRenderableBundle(loadBundle(sample?.files ?? new Map())), annotations: { "olm.properties": bundle } };
     start = { ...start, content };
   }
   const { releases } = start;

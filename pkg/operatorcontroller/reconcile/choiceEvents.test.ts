@@ -6,7 +6,7 @@ import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { Phase, PinnedRevision, ResolvedBundle } from "../state/phases.ts";
-import { choiceEvents } from "./resolve.ts";
+import { createChoiceRecorder } from "./resolve.ts";
 
 const X = extensionNamed("x", { packageName: "p" });
 const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });
@@ -42,9 +42,9 @@ test.for<[why: string, passes: Phase[], want: string[]]>([
   ],
   ["no Event while a release is pinned", [pass(bundle("1.0.0"), chosen("1.1.0"), { pinned: { revision: 1 } as PinnedRevision })], []],
   ["no Event without catalogs", [resolved(X, chosen("1.0.0"))], []],
-])("choiceEvents records %s", ([, passes, want]) => {
+])("createChoiceRecorder records %s", ([, passes, want]) => {
   const events = new RecordedEvents();
-  const record = choiceEvents({ events, memory: new ExtensionCache() });
+  const record = createChoiceRecorder({ events, memory: new ExtensionCache() });
   for (const phase of passes) record(phase);
   expect(events.seen).toEqual(want.map((version) => `Normal Resolved: why ${version}`));
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newProblem } from "../../api/problems.ts";
-import { reportedRemedy } from "./clusterUpgradeCondition.ts";
+import { readRemedy } from "./clusterUpgradeCondition.ts";
 
 const LIFTS = 'version 1.1.0 of catalog "x" lifts the block';
 const blocked = (details: { target?: string; remedy?: string }) => ({
@@ -14,11 +14,11 @@ test.for<[details: { target?: string; remedy?: string }, text: string, isNext: b
   [{ target: "4.19", remedy: LIFTS }, "4.20", true, undefined],
   [{ remedy: LIFTS }, "4.19", true, LIFTS],
   [{ remedy: LIFTS }, "4.20", false, undefined],
-])("reportedRemedy of %j for %s (next: %s) is %j", ([details, text, isNext, want]) => {
-  expect(reportedRemedy(blocked(details), { text, isNext })).toBe(want);
+])("readRemedy of %j for %s (next: %s) is %j", ([details, text, isNext, want]) => {
+  expect(readRemedy(blocked(details), { text, isNext })).toBe(want);
 });
 
-test("reportedRemedy is undefined when the status reports no blocked upgrade", () => {
-  expect(reportedRemedy({ problems: [newProblem("Suspended", { message: "m" })] }, { text: "4.19", isNext: true })).toBeUndefined();
-  expect(reportedRemedy(undefined, { text: "4.19", isNext: true })).toBeUndefined();
+test("readRemedy is undefined when the status reports no blocked upgrade", () => {
+  expect(readRemedy({ problems: [newProblem("Suspended", { message: "m" })] }, { text: "4.19", isNext: true })).toBeUndefined();
+  expect(readRemedy(undefined, { text: "4.19", isNext: true })).toBeUndefined();
 });

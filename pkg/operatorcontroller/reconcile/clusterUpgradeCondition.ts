@@ -30,7 +30,7 @@ type Stated = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
  * | an unknown cluster version    | Unknown / ClusterVersionUnknown      |
  * | a maximum                     | False / Compatible                   |
  */
-export function upgradeVerdict(phase: Phase, active: ActiveReleases): UpgradeVerdict | undefined {
+export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): UpgradeVerdict | undefined {
   const { extension, clusterVersion } = phase;
   const { unreadable } = releasesIn(phase);
   const { name } = extension.metadata;
@@ -101,7 +101,7 @@ function remedyIn(phase: Phase, blocking: readonly string[]): string | undefined
  * @param target.text major and minor version to upgrade to, such as "4.19".
  * @param target.isNext whether this is the cluster's next minor version, which a problem without a target is about.
  */
-export function reportedRemedy(
+export function readRemedy(
   status: Pick<ClusterExtensionStatus, "problems"> | undefined,
   { text, isNext }: { text: string; isNext: boolean },
 ): string | undefined {

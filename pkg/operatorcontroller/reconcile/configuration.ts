@@ -2,12 +2,12 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import type { ObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { findKnownResource } from "../../rbac/resources.ts";
 import { checkConfigSize } from "../../render/configLimits.ts";
-import { mergedConfig, type ReadSource } from "../../render/configSources.ts";
+import { mergeConfig, type ReadSource } from "../../render/configSources.ts";
 import { getWatchIdentity } from "../permissions/identity.ts";
 import { findMissingPermissions } from "../permissions/permissions.ts";
 import type { ReconcileStep, Resolved } from "../state/phases.ts";
@@ -78,14 +78,14 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
       }
       const { namespace, config } = extension.spec;
       const sources = await readSources(client, extension, signal);
-      const merged = mergedConfig(sources.read, namespace, config?.inline);
+      const merged = mergeConfig(sources.read, namespace, config?.inline);
       hidden.add(merged.texts);
-      watches?.follow(name, getWatchIdentity(extension, client), objectsOf(extension, sources));
+      watches?.follow(name, getWatchIdentity(extension, client), listObjects(extension, sources));
       if (sources.failures.length > 0) {
         const explained = isServiceAccount && sources.failures.every(isForbidden);
-        throw explained ? await denied(phase, sources.failures, signal) : failed(sources.failures);
+        throw explained ? await createDeniedError(phase, sources.failures, signal) : createReadError(sources.failures);
       }
-      if (!merged.config) throw faulty(merged, changedSince(client, extension, sources));
+      if (!merged.config) throw createSourcesError(merged, checkChangedSince(client, extension, sources));
       checkConfigSize(merged.config);
       const identities = sources.read.map(({ object }) => object?.metadata.uid ?? "");
       log.debug({ sources: sources.read.length }, "configuration read");
@@ -99,7 +99,7 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
 }
 
 /** Returns the error for sources that cannot be merged. It is over when one of them has changed. */
-function faulty({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: IsOver): Error {
+function createSourcesError({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: IsOver): Error {
   const text = [...invalid, ...missing].join("; ");
   const details = (texts: readonly string[]) => texts.map((message) => ({ path: "valuesFrom", message }));
   const problems = [newProblem("ConfigurationSourceNotFound", { message: text, details: details(missing) })];
@@ -112,12 +112,14 @@ function faulty({ missing, invalid }: { missing: readonly string[]; invalid: rea
   });
 }
 
-function failed(failures: readonly unknown[]): RetryableError {
-  return new RetryableError(Reason.Retrying, `read spec.config.valuesFrom: ${failures.map(messageOf).join("; ")}`, { cause: failures[0] });
+function createReadError(failures: readonly unknown[]): RetryableError {
+  return new RetryableError(Reason.Retrying, `read spec.config.valuesFrom: ${failures.map(getErrorMessage).join("; ")}`, {
+    cause: failures[0],
+  });
 }
 
 /** Returns an error with the missing rules. It is over when they are granted. */
-async function denied(phase: Resolved, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
+async function createDeniedError(phase: Resolved, failures: readonly unknown[], signal: AbortSignal): Promise<Error> {
   const { extension, client, releases, bundle } = phase;
   const [first] = failures;
   const images = [releases.installed?.image, bundle.image].filter((image) => image !== undefined);
@@ -126,19 +128,19 @@ async function denied(phase: Resolved, failures: readonly unknown[], signal: Abo
   if (lacking)
     return new WaitingError(Reason.Retrying, lacking.text, { cause: first, isOver: lacking.isOver, problems: [lacking.problem] });
   const isOver: IsOver = async (until) => !(await readSources(client, extension, until)).failures.some(isForbidden);
-  const { message } = failed(failures);
+  const { message } = createReadError(failures);
   return new WaitingError(Reason.Retrying, message, { cause: first, isOver, problems: [newProblem("MissingPermissions", { message })] });
 }
 
-function objectsOf(extension: Readonly<ClusterExtension>, { read }: Sources): ReadObject[] {
+function listObjects(extension: Readonly<ClusterExtension>, { read }: Sources): ReadObject[] {
   return sourceRefs(extension).map((ref) => {
     const found = read.find(({ source }) => source.kind === ref.kind && source.name === ref.name);
     return { ref, resourceVersion: found?.object?.metadata.resourceVersion };
   });
 }
 
-function changedSince(client: Pick<Client, "get">, extension: Readonly<ClusterExtension>, before: Sources): IsOver {
+function checkChangedSince(client: Pick<Client, "get">, extension: Readonly<ClusterExtension>, before: Sources): IsOver {
   const versionsOf = (sources: Sources): string =>
-    JSON.stringify(objectsOf(extension, sources).map(({ resourceVersion }) => resourceVersion ?? null));
+    JSON.stringify(listObjects(extension, sources).map(({ resourceVersion }) => resourceVersion ?? null));
   return async (signal) => versionsOf(await readSources(client, extension, signal)) !== versionsOf(before);
 }

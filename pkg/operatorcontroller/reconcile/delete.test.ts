@@ -8,13 +8,13 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepResult } from "../../controller/story.ts";
-import { problemsIn, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { getProblems, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { type Phase, releasesIn, type Started } from "../state/phases.ts";
-import { waitingIn } from "../state/waiting.ts";
+import { findWaitingError } from "../state/waiting.ts";
 import { handleDeletion } from "./delete.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 
@@ -176,7 +176,7 @@ test("handleDeletion waits for a missing ServiceAccount unless force-delete leav
   const waiting = await pass({ extension: deleted, releases, noClient });
   expect((waiting.error as Error).message).toBe(noClient.message);
   const next = expect.stringContaining("kubectl annotate clusterextension x olm.operatorframework.io/force-delete=true");
-  expect(problemsIn(waiting.error)).toMatchObject([{ type: "ServiceAccountNotFound", next }]);
+  expect(getProblems(waiting.error)).toMatchObject([{ type: "ServiceAccountNotFound", next }]);
   expect([waiting.patches.bodies, releases.state, waiting.events]).toEqual([[], ["v1 deployed"], []]);
 
   const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
@@ -261,9 +261,9 @@ test("handleDeletion removes nothing while other extensions depend on it, and na
     'not uninstalled: other extensions depend on bundle "x.v1": ClusterExtension "b" (bundle "b.v1.0.0") needs package "x" >=1.0.0, API g.io/v1 Thing',
   );
   const next = expect.stringContaining("kubectl annotate clusterextension x olm.operatorframework.io/force-uninstall=true");
-  expect(problemsIn(error)).toMatchObject([{ type: "RequiredByOthers", details: { dependents: ["b"] }, next }]);
+  expect(getProblems(error)).toMatchObject([{ type: "RequiredByOthers", details: { dependents: ["b"] }, next }]);
   expect([releases.state, asked, patches.bodies]).toEqual([["v1 deployed"], [], []]);
-  const isOver = waitingIn(error)?.isOver;
+  const isOver = findWaitingError(error)?.isOver;
   expect(await isOver?.(new AbortController().signal)).toBe(false);
   given.dependents.pop();
   expect(await isOver?.(new AbortController().signal)).toBe(true);

@@ -8,11 +8,11 @@ import {
   GO_FINALIZERS,
   Reason,
 } from "../../api/constants.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
-import { type Ended, fail, leave, type StepContext, stop } from "../../controller/story.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { type Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/story.ts";
+import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
@@ -155,7 +155,7 @@ export class Uninstaller {
 
   /** Returns the objects that still exist, as text. */
   async #left(objects: readonly KubeObject[]): Promise<string[]> {
-    const left = await this.#applier.read(objects.map(refOf));
+    const left = await this.#applier.read(objects.map(toObjectRef));
     return objects.filter((object) => left.get(objectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
   }
 
@@ -301,7 +301,7 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
   const outcome = await writeFinalizers(deps.client, extension, others, signal);
   if (outcome === "changed") return stop(phase, { requeueAfterMs: CHANGED_MS });
   context.log.info("extension removed");
-  return leave(phase);
+  return stopWithoutStatus(phase);
 }
 
 /**
@@ -358,7 +358,7 @@ async function clientOrReason(deps: DeletionServices, { extension }: Deleting, {
   try {
     return await deps.identities.clientFor(extension, signal);
   } catch (err) {
-    const why = messageOf(err);
+    const why = getErrorMessage(err);
     if (err instanceof TerminalError) return why;
     if (!(err instanceof ServiceAccountMissing)) throw err;
     if (annotations?.[ANNOTATION_FORCE_DELETE] === "true") return why;

@@ -4,9 +4,9 @@ import { type DependencyWorld, dependencyWorld } from "../../../test/support/dep
 import { extensionNamed } from "../../../test/support/extensions.ts";
 import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { loadBundle } from "../../bundle/load.ts";
-import { contentOf } from "../bundles/bundleCache.ts";
+import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import type { Phase } from "../state/phases.ts";
-import { waitingIn } from "../state/waiting.ts";
+import { findWaitingError } from "../state/waiting.ts";
 import { checkDependencies } from "./dependencies.ts";
 
 const RESOLVED = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p", explanation: "" };
@@ -22,7 +22,7 @@ interface Given extends DependencyWorld {
 async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ phase: Phase; error: unknown }> {
   const made = extensionNamed("p", { packageName: "p" });
   const extension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
-  const content = contentOf(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
+  const content = toRenderableBundle(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
   const installed = isInstalled ? RESOLVED : undefined;
   const phase = unpacked(extension, { ...RESOLVED, properties: OWN }, { content, releases: { installed } });
   return runStep(checkDependencies({ choice: dependencyWorld(world).choice }), phase);
@@ -35,7 +35,7 @@ test("checkDependencies rejects a bundle when only its metadata has an unsatisfi
     message:
       'bundle "p.v1.0.0" is not installed: it requires API example.com/v1 Green (stated by its own metadata, not by the catalog); exclude the version with spec.source.catalog.version',
   });
-  expect(waitingIn(error)).toBeDefined();
+  expect(findWaitingError(error)).toBeDefined();
 });
 
 test.for<[string, Given]>([

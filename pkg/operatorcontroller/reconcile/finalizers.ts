@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { COLLECTOR_FINALIZERS, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
-import { leave } from "../../controller/story.ts";
+import { stopWithoutStatus } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { Observed, ReconcileStep, Started } from "../state/phases.ts";
@@ -46,13 +46,13 @@ export function removeCollectorFinalizers({ client, events }: Pick<Services, "cl
       if (deletionTimestamp !== undefined || removed.length === 0) return phase;
       const kept = finalizers.filter((finalizer) => !removed.includes(finalizer));
       const outcome = await writeFinalizers(client, extension, kept, signal);
-      if (outcome === "gone") return leave(phase);
+      if (outcome === "gone") return stopWithoutStatus(phase);
       if (outcome === "written") {
         log.warn({ finalizers: removed }, "finalizers removed from an extension that is not being deleted");
         const text = `finalizer ${removed.join(", ")} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`;
         events.record(extension, "Warning", "FinalizerRemoved", text);
       }
-      return leave(phase, { requeueAfterMs: CHANGED_MS });
+      return stopWithoutStatus(phase, { requeueAfterMs: CHANGED_MS });
     },
   };
 }
@@ -71,7 +71,7 @@ export function ensureFinalizer({ client }: Pick<Services, "client">): Reconcile
       if (desired.length === finalizers.length && finalizers.includes(FINALIZER_UNINSTALL)) return phase;
       const outcome = await writeFinalizers(client, phase.extension, desired, signal);
       if (outcome === "written") return phase;
-      return leave(phase, outcome === "changed" ? { requeueAfterMs: CHANGED_MS } : {});
+      return stopWithoutStatus(phase, outcome === "changed" ? { requeueAfterMs: CHANGED_MS } : {});
     },
   };
 }

@@ -4,7 +4,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { authenticated, observed } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
-import { type GroupVersionKind, type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type GroupVersionKind, type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import { objectKey } from "../../release/identity.ts";
@@ -179,7 +179,7 @@ test("checkHealth names object, Pod and container, and lists Pods only of unheal
     status: "False",
     reason: "Unhealthy",
     message: `Deployment ${NS}/a: ${message}`,
-    unhealthy: [{ ref: refOf(deployment("a", 0)), health: expect.objectContaining({ state: "failed", message }) as unknown }],
+    unhealthy: [{ ref: toObjectRef(deployment("a", 0)), health: expect.objectContaining({ state: "failed", message }) as unknown }],
   });
 });
 

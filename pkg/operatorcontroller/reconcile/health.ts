@@ -1,7 +1,7 @@
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
 import type { StepContext } from "../../controller/story.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import {
@@ -51,7 +51,7 @@ interface HealthReading {
 async function readHealth(objects: readonly KubeObject[], reading: HealthReading): Promise<ObjectHealth[]> {
   const checked = objects.filter(hasHealth);
   const results = await mapInParallel(checked, PARALLEL_READS, (object) => readOne(object, reading));
-  const found = checked.map((object, i) => ({ ref: refOf(object), ...(results[i] as ObjectResult) }));
+  const found = checked.map((object, i) => ({ ref: toObjectRef(object), ...(results[i] as ObjectResult) }));
   const unhealthy = found.filter(({ health: { state } }) => state === "failed" || state === "progressing");
   const explained = unhealthy
     .flatMap(({ live }) => (live && getPodSelector(live) ? [live] : []))
@@ -68,7 +68,7 @@ interface ObjectResult {
 
 async function readOne(object: KubeObject, { client, live, now, signal }: HealthReading): Promise<ObjectResult> {
   try {
-    const found = live.get(objectKey(object)) ?? (await client.get(refOf(object), { signal }));
+    const found = live.get(objectKey(object)) ?? (await client.get(toObjectRef(object), { signal }));
     if (found) return { live: found, health: computeHealth(found, now) };
     return { live: undefined, health: health("failed", "NotFound", "it does not exist") };
   } catch (err) {
@@ -78,9 +78,10 @@ async function readOne(object: KubeObject, { client, live, now, signal }: Health
 }
 
 function toHealth(err: unknown): Health {
-  if (err instanceof KindNotServed) return health("failed", "KindNotServed", `the cluster does not serve its kind (${messageOf(err)})`);
-  if (isForbidden(err)) return health("unknown", "Forbidden", `reading it is forbidden: ${messageOf(err)}`);
-  return health("unknown", "ReadFailed", `cannot read it: ${messageOf(err)}`);
+  if (err instanceof KindNotServed)
+    return health("failed", "KindNotServed", `the cluster does not serve its kind (${getErrorMessage(err)})`);
+  if (isForbidden(err)) return health("unknown", "Forbidden", `reading it is forbidden: ${getErrorMessage(err)}`);
+  return health("unknown", "ReadFailed", `cannot read it: ${getErrorMessage(err)}`);
 }
 
 /**
@@ -183,7 +184,7 @@ async function recordRolledOut(
     log.info({ release: release.version }, "release rolled out");
   } catch (err) {
     signal.throwIfAborted();
-    log.warn({ release: release.version, reason: messageOf(err) }, "release not recorded as rolled out");
+    log.warn({ release: release.version, reason: getErrorMessage(err) }, "release not recorded as rolled out");
   }
 }
 

@@ -3,23 +3,23 @@ import { crdOf } from "../../../test/support/bundleFixture.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { Inventory, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
-import { apiKindsAnnotation } from "../../bundle/apiServices.ts";
-import { inventoryOf, providedApis } from "./status.ts";
+import { buildApiKindsAnnotation } from "../../bundle/apiServices.ts";
+import { buildInventory, collectProvidedApis } from "./status.ts";
 
 const crd = (name: string, spec: JsonObject): KubeObject => crdOf(name, spec) as KubeObject;
 const served = (...names: string[]): JsonObject[] => names.map((name) => ({ name, served: true }));
 const apiService = (version: string, ...kinds: string[]): KubeObject => ({
   apiVersion: "apiregistration.k8s.io/v1",
   kind: "APIService",
-  metadata: { name: `${version}.x.io`, annotations: apiKindsAnnotation(kinds.map((kind) => ({ kind, name: kind.toLowerCase() }))) },
+  metadata: { name: `${version}.x.io`, annotations: buildApiKindsAnnotation(kinds.map((kind) => ({ kind, name: kind.toLowerCase() }))) },
   spec: { group: "x.io", version },
 });
 
 // Source: D-32 (installed objects of an extension, and the APIs that it provides).
 describe("status of a release", () => {
-  test("inventoryOf lists objects in their order, with group and namespace if they have one", () => {
+  test("buildInventory lists objects in their order, with group and namespace if they have one", () => {
     const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r" } };
-    expect(inventoryOf([configMap("a", "ns"), role])).toEqual({
+    expect(buildInventory([configMap("a", "ns"), role])).toEqual({
       count: 2,
       objects: [
         { version: "v1", kind: "ConfigMap", namespace: "ns", name: "a" },
@@ -28,8 +28,8 @@ describe("status of a release", () => {
     });
   });
 
-  test("inventoryOf lists the first hundred objects and their number", () => {
-    const inventory = inventoryOf(Array.from({ length: 250 }, (_, i) => configMap(`c${i}`, "ns")));
+  test("buildInventory lists the first hundred objects and their number", () => {
+    const inventory = buildInventory(Array.from({ length: 250 }, (_, i) => configMap(`c${i}`, "ns")));
     expect([inventory.count, inventory.objects.length]).toEqual([250, 100]);
     expect(Inventory.safeParse(inventory).success).toBe(true);
   });
@@ -65,8 +65,8 @@ describe("status of a release", () => {
       ],
       [{ group: "g", kind: "C", versions: [] }],
     ],
-  ])("providedApis returns %s", ([, objects, wanted]) => {
-    expect(providedApis(objects)).toEqual(wanted);
-    expect(ProvidedApis.safeParse(providedApis(objects)).success).toBe(true);
+  ])("collectProvidedApis returns %s", ([, objects, wanted]) => {
+    expect(collectProvidedApis(objects)).toEqual(wanted);
+    expect(ProvidedApis.safeParse(collectProvidedApis(objects)).success).toBe(true);
   });
 });

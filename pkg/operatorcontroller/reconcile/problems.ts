@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import { newProblem, type Problem, toProblemObject } from "../../api/problems.ts";
 import type { ProblemType } from "../../api/problemTypes.ts";
-import { messageOf, problemsIn, ReconcileError, terminalIn } from "../../errors/errors.ts";
+import { findTerminalError, getErrorMessage, getProblems, ReconcileError } from "../../errors/errors.ts";
 import type { Held } from "../state/clusterChanges.ts";
 import { hasBundle, hasClient, type Phase } from "../state/phases.ts";
 import type { ConditionVerdict } from "./clusterUpgradeCondition.ts";
@@ -22,9 +22,9 @@ const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
  * the conditions.
  * @param error error that ended the reconcile early, if any.
  */
-export function problemsOf(phase: Phase, error: unknown, available: ConditionVerdict): Problem[] {
+export function collectProblems(phase: Phase, error: unknown, available: ConditionVerdict): Problem[] {
   const { availability, overdue, lacking, problems } = phase.report;
-  const held = heldIn(phase);
+  const held = findHold(phase);
   const found: Problem[] = [...errorProblems(error), ...problems, ...(lacking ? [lacking] : [])];
   if (error === undefined && held)
     found.push(newProblem(held.reason === Reason.Retrying ? "RolledBack" : "ProgressDeadlineExceeded", { message: held.message }));
@@ -39,7 +39,7 @@ export function problemsOf(phase: Phase, error: unknown, available: ConditionVer
 }
 
 /** Returns why a bundle that was rolled back now or earlier is skipped. Undefined if it is not. */
-export function heldIn(phase: Phase): Held | undefined {
+export function findHold(phase: Phase): Held | undefined {
   if (!hasClient(phase)) return undefined;
   return phase.changes.held ?? (hasBundle(phase) ? phase.held : undefined);
 }
@@ -47,8 +47,8 @@ export function heldIn(phase: Phase): Held | undefined {
 /** Returns the problems of an error. If it has none: one for its reason, or ReconcileFailed. */
 function errorProblems(error: unknown): readonly Problem[] {
   if (error === undefined) return [];
-  const own = problemsIn(error);
+  const own = getProblems(error);
   if (own.length > 0) return own;
-  const reason = terminalIn(error)?.reason ?? (error instanceof ReconcileError ? error.reason : "");
-  return [newProblem(REASON_TYPES[reason] ?? "ReconcileFailed", { message: messageOf(error) })];
+  const reason = findTerminalError(error)?.reason ?? (error instanceof ReconcileError ? error.reason : "");
+  return [newProblem(REASON_TYPES[reason] ?? "ReconcileFailed", { message: getErrorMessage(error) })];
 }

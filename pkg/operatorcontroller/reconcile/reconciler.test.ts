@@ -5,14 +5,14 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { observed, resolved, started } from "../../../test/support/phases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { Ended, fail, leave, Story, stop } from "../../controller/story.ts";
+import { Ended, fail, Story, stop, stopWithoutStatus } from "../../controller/story.ts";
 import { isRetryable, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Availability } from "../../release/health/availability.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import type { Phase, ReconcileStep, ResolvedBundle, Started } from "../state/phases.ts";
 import { requireSpec } from "./check.ts";
 import { Reconciler } from "./reconciler.ts";
-import { extensionStatusWriter } from "./statusEvents.ts";
+import { createExtensionStatusWriter } from "./statusEvents.ts";
 
 const made = extensionNamed("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };
@@ -57,7 +57,7 @@ async function pass({
     },
   };
   const reconciler = new Reconciler({
-    statuses: extensionStatusWriter(patches, events),
+    statuses: createExtensionStatusWriter(patches, events),
     steps: Story.from<Started, Phase>().step(requireSpec).step(one),
     keepInstalled: () => {
       kept++;
@@ -181,7 +181,7 @@ test("a reconcile writes nothing and maintains nothing when it is aborted", asyn
 });
 
 test("a reconcile writes no status when a step leaves", async () => {
-  const step = (x: ClusterExtension) => leave<Phase>(started(x), { requeueAfterMs: 20 });
+  const step = (x: ClusterExtension) => stopWithoutStatus<Phase>(started(x), { requeueAfterMs: 20 });
   const { result, written } = await pass({ step });
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
 });

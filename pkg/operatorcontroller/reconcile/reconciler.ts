@@ -1,10 +1,10 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { StatusWrite } from "../../controller/statusWriter.ts";
 import type { StepContext, StepResult, Story } from "../../controller/story.ts";
-import { messageOf, ReconcileError, RetryableError, TerminalError, terminalIn, wrapError } from "../../errors/errors.ts";
+import { findTerminalError, getErrorMessage, ReconcileError, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { hideInError, hidingLog } from "../state/hiddenValues.ts";
+import { createHidingLog, hideInError } from "../state/hiddenValues.ts";
 import { hasBundle, newStarted, type Phase, releasesIn, type Started, type Unpacking } from "../state/phases.ts";
 import type { IsOver } from "../state/waiting.ts";
 import { CHANGED_MS } from "./finalizers.ts";
@@ -48,7 +48,7 @@ export class Reconciler {
     const { steps, metrics } = this.#options;
     const started = newStarted(extension, this.#options.clusterVersion(), this.#options.clusterProxy());
     const { hidden, report } = started;
-    const context = { log: hidingLog(log, hidden), signal };
+    const context = { log: createHidingLog(log, hidden), signal };
     const outcome = await steps.run(started, context, (step, seconds, hasFailed) => metrics?.recordStep(step, seconds, hasFailed));
     if (outcome.kind === "failed") signal.throwIfAborted();
     const failure = outcome.kind === "failed" ? await this.#failure(outcome.phase, outcome.error.cause, context) : undefined;
@@ -97,7 +97,7 @@ export class Reconciler {
       return error;
     } catch (err) {
       context.signal.throwIfAborted();
-      return appendLine(error, `error maintaining installed bundle "${installed?.name ?? ""}": ${messageOf(err)}`);
+      return appendLine(error, `error maintaining installed bundle "${installed?.name ?? ""}": ${getErrorMessage(err)}`);
     }
   }
 
@@ -112,8 +112,8 @@ export class Reconciler {
 
 /** Returns `err` with another line in its message, and the same kind and reason. */
 function appendLine(err: unknown, line: string): ReconcileError {
-  const text = `${messageOf(err)}\n${line}`;
-  const terminal = terminalIn(err);
+  const text = `${getErrorMessage(err)}\n${line}`;
+  const terminal = findTerminalError(err);
   if (terminal) return new TerminalError(terminal.reason, text, { cause: err });
   return new RetryableError(err instanceof ReconcileError ? err.reason : "Retrying", text, { cause: err });
 }

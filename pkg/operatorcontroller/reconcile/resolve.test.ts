@@ -8,12 +8,12 @@ import { authenticated, problemTexts, runStep, type StepOutcome } from "../../..
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
-import { problemsIn } from "../../errors/errors.ts";
+import { getProblems } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import type { Resolved } from "../state/phases.ts";
-import { waitingIn } from "../state/waiting.ts";
+import { findWaitingError } from "../state/waiting.ts";
 import { resolveBundle } from "./resolve.ts";
 
 const CONTENT = contentFrom(
@@ -159,7 +159,7 @@ test("resolveBundle truncates a problem to 2,000 characters and names the comman
   const channels = Array.from({ length: 256 }, (_, i) => `${"c".repeat(200)}${i}`);
   const { error } = await pass({ catalog: SERVED, source: { channels } });
   expect(error?.message.startsWith('no bundles found for package "p" in channels [cc')).toBe(true);
-  const [problem] = problemsIn(error);
+  const [problem] = getProblems(error);
   expect(problem?.message.length).toBe(2_000);
   expect(
     problem?.message.endsWith("(truncated; full text: olmv1 resolve x --explain, or /debug/resolution/x of operator-controller)"),
@@ -180,7 +180,7 @@ test.for([undefined, "Require", "Install"] as const)("resolveBundle waits for mi
   expect(error?.message).toContain(
     'bundle "p.v1.0.0" cannot be installed: p 1.0.0 requires package "q" >=1.0.0, which no selected catalog has',
   );
-  expect(waitingIn(error)).toBeDefined();
+  expect(findWaitingError(error)).toBeDefined();
   expect(next).toBeUndefined();
 });
 

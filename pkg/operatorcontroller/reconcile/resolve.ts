@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { Reason } from "../../api/constants.ts";
 import { newProblem, type Problem } from "../../api/problems.ts";
-import { messageOf, RetryableError, TerminalError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { formatKeptProperties } from "../../release/providedBundle.ts";
@@ -107,7 +107,7 @@ export function resolveBundle(services: ResolveServices): ReconcileStep<Authenti
           await findBundle(services, phase, signal);
         } catch (err) {
           signal.throwIfAborted();
-          log.debug({ reason: messageOf(err) }, "no bundle resolved while a release is pinned");
+          log.debug({ reason: getErrorMessage(err) }, "no bundle resolved while a release is pinned");
         }
         return { ...phase, phase: "resolved", bundle: pinned.bundle };
       }
@@ -351,7 +351,7 @@ export function trackUnavailableCatalogs({ memory }: Pick<Services, "memory">): 
  * Returns a function that records an Event when resolution chooses another bundle than before; after a start, another
  * than the installed one. Condition Progressing and its Event report failures.
  */
-export function choiceEvents({ events, memory }: Pick<Services, "events" | "memory">): (phase: Phase) => void {
+export function createChoiceRecorder({ events, memory }: Pick<Services, "events" | "memory">): (phase: Phase) => void {
   return (phase) => {
     const { extension, report } = phase;
     const { filtered } = report.catalogs;

@@ -1,7 +1,7 @@
 import { Reason } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
 import { fail } from "../../controller/story.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { formatMissingRelease } from "../../openshift/upgradeable.ts";
 import { findInstalledBundle } from "../../release/installedBundle.ts";
 import { listActiveReleases } from "../../release/record.ts";
@@ -27,7 +27,7 @@ export async function readReleases(
   try {
     releases.history = await store.history({ name, uid }, { signal });
   } catch (err) {
-    releases.unknownBecause = messageOf(err);
+    releases.unknownBecause = getErrorMessage(err);
     throw err;
   }
   hideSourced(phase);

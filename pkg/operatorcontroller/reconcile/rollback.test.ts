@@ -5,7 +5,7 @@ import { authenticated, problemTexts, resolved, runStep, unpacked } from "../../
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
-import { type KubeObject, type ObjectRef, refOf } from "../../api/k8s.ts";
+import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { objectKey } from "../../release/identity.ts";
 import { readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
@@ -202,7 +202,7 @@ function failedUpgrade(objects: KubeObject[]) {
   world.phase.changes.failed = {
     release: failed,
     applied: new Map(objects.map((object) => [objectKey(object), object])),
-    actions: objects.map((object) => ({ verb: "updated" as const, ref: refOf(object) })),
+    actions: objects.map((object) => ({ verb: "updated" as const, ref: toObjectRef(object) })),
   };
   return world;
 }

@@ -1,8 +1,8 @@
 import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/story.ts";
-import { messageOf, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
@@ -62,7 +62,7 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
     context.log.warn({ release: release.version }, "failed upgrade not undone: one of its Pods may be ready");
     return false;
   }
-  const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: messageOf(cause), before: base.rolledBack });
+  const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: getErrorMessage(cause), before: base.rolledBack });
   const others = history.current.filter(({ version }) => version !== release.version);
   releases.history = { ...history, current: sortNewestFirst([release, ...others]), highest: Math.max(history.highest, release.version) };
   const objects = computeRollbackObjects(base.objects, release.objects, (key) => applied.has(key));
@@ -70,7 +70,7 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
     await applyRollback(deps, phase, context, { target: base, objects, attempt });
   } catch (err) {
     context.signal.throwIfAborted();
-    throw wrapError(`${messageOf(cause)}; restoring bundle "${readInstalledBundle(base).name}" also failed: `, err);
+    throw wrapError(`${getErrorMessage(cause)}; restoring bundle "${readInstalledBundle(base).name}" also failed: `, err);
   }
   return true;
 }
@@ -101,8 +101,8 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
     return true;
   } catch (err) {
     context.signal.throwIfAborted();
-    context.log.warn({ release: release.version, reason: messageOf(err) }, "rollback failed");
-    report.overdue = `${overdue}; rollback failed, retrying: ${messageOf(err)}`;
+    context.log.warn({ release: release.version, reason: getErrorMessage(err) }, "rollback failed");
+    report.overdue = `${overdue}; rollback failed, retrying: ${getErrorMessage(err)}`;
     return false;
   }
 }
@@ -239,7 +239,7 @@ async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { 
   );
   const workloads = failed.release.objects.filter((object) => replacesPods(object) && written.has(objectKey(object)));
   try {
-    return [...(await applier.read(workloads.map(refOf))).values()].some(hasReadyNewPod);
+    return [...(await applier.read(workloads.map(toObjectRef))).values()].some(hasReadyNewPod);
   } catch {
     signal.throwIfAborted();
     return true;
@@ -306,7 +306,7 @@ async function findPinned(
     if (latest?.pinnedTo === revision) return { revision, release: latest };
     requireRevision([...history.current, ...history.older], revision);
   } catch (err) {
-    const message = `annotation ${ANNOTATION_ROLLBACK_TO}: ${messageOf(err)}`;
+    const message = `annotation ${ANNOTATION_ROLLBACK_TO}: ${getErrorMessage(err)}`;
     throw new TerminalError(Reason.Blocked, message, { cause: err, problems: [newProblem("InvalidSpec", { message })] });
   }
   const known = history.current.find(({ version }) => version === revision);

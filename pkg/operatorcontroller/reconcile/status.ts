@@ -2,10 +2,10 @@ import type { ClusterExtension, ClusterExtensionStatus } from "../../api/cluster
 import type { Inventory, KeptCrds, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import { boundMessage, setCondition } from "../../api/conditions.ts";
 import { ConditionType, INVENTORY_MAX, KEPT_CRDS_MAX, PROVIDED_APIS_MAX, Reason } from "../../api/constants.ts";
-import { type Condition, groupOf, type KubeObject, versionOf } from "../../api/k8s.ts";
+import { type Condition, getGroup, getVersion, type KubeObject } from "../../api/k8s.ts";
 import { boundProblems, filterProblems } from "../../api/problems.ts";
 import { type AggregatedApi, listAggregatedApis } from "../../bundle/apiServices.ts";
-import { messageOf, ReconcileError, terminalIn } from "../../errors/errors.ts";
+import { findTerminalError, getErrorMessage, ReconcileError } from "../../errors/errors.ts";
 import { isCrd } from "../../release/identity.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { findLastDeployed, type LeftObject } from "../../release/record.ts";
@@ -16,19 +16,19 @@ import type { FilteredCatalogs } from "../../resolve/resolution.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { compareText } from "../../text/compare.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
-import { findInstalledCatalog, reconcileRequestOf } from "../state/extensionSpec.ts";
+import { findInstalledCatalog, readReconcileRequest } from "../state/extensionSpec.ts";
 import { hasBundle, hasClient, type Phase, releasesIn } from "../state/phases.ts";
 import type { DeprecationStatus } from "../state/report.ts";
-import { type ConditionVerdict, upgradeVerdict } from "./clusterUpgradeCondition.ts";
-import { heldIn, problemsOf } from "./problems.ts";
+import { type ConditionVerdict, computeUpgradeCondition } from "./clusterUpgradeCondition.ts";
+import { collectProblems, findHold } from "./problems.ts";
 
 /** Returns the inventory of a release: its first hundred objects and their total number. */
-export function inventoryOf(objects: readonly KubeObject[]): Inventory {
+export function buildInventory(objects: readonly KubeObject[]): Inventory {
   return {
     count: objects.length,
     objects: objects.slice(0, INVENTORY_MAX).map(({ apiVersion, kind, metadata: { namespace, name } }) => ({
-      ...(groupOf(apiVersion) === "" ? {} : { group: groupOf(apiVersion) }),
-      version: versionOf(apiVersion),
+      ...(getGroup(apiVersion) === "" ? {} : { group: getGroup(apiVersion) }),
+      version: getVersion(apiVersion),
       kind,
       ...(namespace ? { namespace } : {}),
       name,
@@ -40,7 +40,7 @@ export function inventoryOf(objects: readonly KubeObject[]): Inventory {
  * Returns the APIs that the CustomResourceDefinitions and APIServices of a release serve, sorted by group and kind.
  * Skips definitions without group or kind.
  */
-export function providedApis(objects: readonly KubeObject[]): ProvidedApis {
+export function collectProvidedApis(objects: readonly KubeObject[]): ProvidedApis {
   const defined = objects.filter(isCrd).flatMap((crd) => {
     const { group, names, versions } = (crd["spec"] ?? {}) as CrdSpec;
     const served = Array.isArray(versions) ? (versions as { name?: unknown; served?: unknown }[]) : [];
@@ -79,7 +79,7 @@ function updateStatus(phase: Phase): UpdateStatus {
   const { installed } = releasesIn(phase);
   const source = extension.spec?.source?.catalog;
   if (!installed || !source) return {};
-  if (!catalogs) return knownOf(extension, installed);
+  if (!catalogs) return readKnownUpdates(extension, installed);
   const isAsResolved = filtered?.installed === installed;
   const considered = isAsResolved
     ? filtered
@@ -110,7 +110,7 @@ function withLaterFilters(considered: FilteredCatalogs, before: FilteredCatalogs
   return { ...considered, results };
 }
 
-function knownOf({ status }: Readonly<ClusterExtension>, { name, version }: { name: string; version: string }): UpdateStatus {
+function readKnownUpdates({ status }: Readonly<ClusterExtension>, { name, version }: { name: string; version: string }): UpdateStatus {
   const { availableUpdates: updates, blockedUpdate } = status ?? {};
   const bundle = status?.install?.bundle;
   if (!updates || bundle?.name !== name || bundle.version !== version) return {};
@@ -140,7 +140,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
   const verdicts = [...go, ...deprecations, ...(isSuspended ? [] : [available]), readyVerdict(phase, ...go, available)];
   const observedGeneration = extension.metadata.generation ?? 0;
   const { active, installed, unreadable } = releases;
-  const upgrade = active && upgradeVerdict(phase, active);
+  const upgrade = active && computeUpgradeCondition(phase, active);
   if (upgrade) verdicts.push(upgrade.condition);
   const outdated = (type: string): boolean => type === ConditionType.ClusterUpgradeBlocked && active !== undefined && !upgrade;
   let conditions: Condition[] = (extension.status?.conditions ?? []).filter(({ type }) => !outdated(type));
@@ -148,7 +148,7 @@ export function statusFrom(phase: Phase, error: unknown, now: string): ClusterEx
     conditions = setCondition(conditions, { ...verdict, message: boundMessage(hidden.hide(verdict.message)), observedGeneration }, now);
   }
   const upgradeProblems = active ? (upgrade?.problems ?? []) : filterProblems(extension.status, "ClusterUpgradeBlocked");
-  const problems = [...problemsOf(phase, error, available), ...upgradeProblems];
+  const problems = [...collectProblems(phase, error, available), ...upgradeProblems];
   const reported = boundProblems(problems, (text) => hidden.hide(text));
   const status = { conditions, ...reported, ...(report.plan ? { plan: report.plan } : {}), ...handledRequest(phase) };
   if (!installed && unreadable.length > 0) return { ...status, ...installBefore(extension) };
@@ -174,10 +174,10 @@ function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" |
   const { hidden } = phase;
   const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? findLastDeployed(releasesIn(phase).history.current);
   if (!release) return {};
-  const apis = providedApis(release.objects);
+  const apis = collectProvidedApis(release.objects);
   const kept = keptCrds(release.left ?? [], (text) => hidden.hide(text));
   return {
-    inventory: inventoryOf(release.objects),
+    inventory: buildInventory(release.objects),
     ...(apis.length > 0 ? { providedAPIs: apis } : {}),
     ...(kept.length > 0 ? { keptCRDs: kept } : {}),
   };
@@ -188,7 +188,8 @@ function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" |
  * a pull must end first.
  */
 function handledRequest({ phase, extension }: Phase): Pick<ClusterExtensionStatus, "lastHandledReconcileAt"> {
-  const handled = phase === "suspended" || phase === "unpacking" ? extension.status?.lastHandledReconcileAt : reconcileRequestOf(extension);
+  const handled =
+    phase === "suspended" || phase === "unpacking" ? extension.status?.lastHandledReconcileAt : readReconcileRequest(extension);
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
 }
 
@@ -231,7 +232,7 @@ function progressingVerdict(phase: Phase, error: unknown): ConditionVerdict {
 
 function progress(phase: Phase): Omit<ConditionVerdict, "type"> {
   if (phase.phase === "deleting") return { status: "True", reason: Reason.Uninstalling, message: phase.progress };
-  const held = heldIn(phase);
+  const held = findHold(phase);
   if (held) return { status: held.reason === Reason.Retrying ? "True" : "False", ...held };
   const { overdue } = phase.report;
   if (overdue !== undefined) return { status: "False", reason: Reason.ProgressDeadlineExceeded, message: overdue };
@@ -244,8 +245,8 @@ function progress(phase: Phase): Omit<ConditionVerdict, "type"> {
 }
 
 function failure(error: unknown): Omit<ConditionVerdict, "type"> {
-  const terminal = terminalIn(error);
-  const message = messageOf(error);
+  const terminal = findTerminalError(error);
+  const message = getErrorMessage(error);
   if (terminal) return { status: "False", reason: terminal.reason || Reason.Blocked, message };
   if (error instanceof ReconcileError && EXTERNAL_REASONS.has(error.reason)) return { status: "False", reason: error.reason, message };
   return { status: "True", reason: Reason.Retrying, message };

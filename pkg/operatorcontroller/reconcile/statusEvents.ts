@@ -11,7 +11,7 @@ import type { Client } from "../../kube/client.ts";
  * Returns the writer of the status of extensions. If the API server rejects a status because of the bundle's name or
  * version, it writes the status without `install`, so that its conditions are visible.
  */
-export function extensionStatusWriter(client: Pick<Client, "get" | "patch">, events: EventSink): StatusWriter<ClusterExtension> {
+export function createExtensionStatusWriter(client: Pick<Client, "get" | "patch">, events: EventSink): StatusWriter<ClusterExtension> {
   return new StatusWriter({
     client,
     events,

@@ -6,7 +6,7 @@ import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { GroupVersionKind } from "../../api/k8s.ts";
 import { systemClock } from "../../async/clock.ts";
-import { sampleBundles } from "../../devcluster/sample/sample.ts";
+import { buildSampleBundles } from "../../devcluster/sample/sample.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { KindNotServed } from "../../kube/errors.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -105,7 +105,7 @@ interface Given {
 
 async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: string[] }> {
   using folder = new TempFolder();
-  const [sample] = sampleBundles();
+  const [sample] = buildSampleBundles();
   const images = new CannedImages(folder.write("image", Object.fromEntries(sample?.files ?? [])));
   images.failure = given.failure;
   images.gone = given.gone;

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { newProblem } from "../../api/problems.ts";
-import { Ended, fail, leave, type StepContext, stop } from "../../controller/story.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/story.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { ObtainedImage } from "../bundles/bundleImages.ts";
-import { configOf } from "../state/extensionSpec.ts";
+import { getConfiguration } from "../state/extensionSpec.ts";
 import {
   isInstalled,
   keepsEarlierRelease,
@@ -16,7 +16,7 @@ import {
   type ResolvedBundle,
   type Unpacked,
 } from "../state/phases.ts";
-import { type ProxyInputs, proxyOf } from "../state/proxyVariables.ts";
+import { chooseProxyVariables, type ProxyInputs } from "../state/proxyVariables.ts";
 import type { Services } from "./services.ts";
 
 /** Increase it when rendering changes the objects of the same input, so that installed bundles are rendered again. */
@@ -59,11 +59,11 @@ async function pullBundle(
   resolved: Resolved,
   { signal, log }: StepContext,
 ): Promise<Unpacked | Ended<Phase>> {
-  const ref = pullReference(resolved.bundle);
+  const ref = getPullReference(resolved.bundle);
   let phase = resolved;
   try {
     const pull = await images.obtain(phase.extension, { ref, substitute: substituteImage(phase) }, signal);
-    if (pull.kind === "pending" && !pull.isSlow) return leave(phase, { isPending: true });
+    if (pull.kind === "pending" && !pull.isSlow) return stopWithoutStatus(phase, { isPending: true });
     if (pull.kind === "pending" && (pull.lastError === undefined || !isInstalled(phase)))
       return stop({ ...phase, phase: "unpacking", image: ref, lastError: pull.lastError }, { isPending: true });
     if (pull.kind !== "done") throw pull.kind === "failed" ? pull.error : pull.lastError;
@@ -75,8 +75,8 @@ async function pullBundle(
   } catch (err) {
     signal.throwIfAborted();
     if (!isInstalled(resolved)) return fail(phase, err);
-    log.warn({ image: ref, err: messageOf(err) }, "bundle image not available, keeping the installed objects");
-    const message = `cannot pull bundle image ${ref}, so the controller keeps the installed objects: ${messageOf(err)}`;
+    log.warn({ image: ref, err: getErrorMessage(err) }, "bundle image not available, keeping the installed objects");
+    const message = `cannot pull bundle image ${ref}, so the controller keeps the installed objects: ${getErrorMessage(err)}`;
     phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
     return { ...phase, phase: "unpacked" };
   }
@@ -95,14 +95,14 @@ function substituteImage({ bundle, releases }: Resolved): string | undefined {
 function withSubstitute(phase: Resolved, { unavailable }: ObtainedImage): Resolved {
   const { offered, pullFrom, ...others } = phase.bundle;
   if (unavailable === undefined || offered === undefined) return phase;
-  const message = `cannot pull image ${pullFrom ?? others.image}, so the controller adopts bundle "${others.name}" with image ${offered}: ${messageOf(unavailable)}`;
+  const message = `cannot pull image ${pullFrom ?? others.image}, so the controller adopts bundle "${others.name}" with image ${offered}: ${getErrorMessage(unavailable)}`;
   phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
   const adopted: Resolved = { ...phase, bundle: { ...others, image: offered } };
   return { ...adopted, inputDigest: inputDigest(adopted) };
 }
 
 /** Returns the reference to pull for a bundle. */
-export function pullReference({ image, pullFrom }: ResolvedBundle): string {
+export function getPullReference({ image, pullFrom }: ResolvedBundle): string {
   return pullFrom ?? image;
 }
 
@@ -113,7 +113,7 @@ export function pullReference({ image, pullFrom }: ResolvedBundle): string {
  */
 export function inputDigest(inputs: ProxyInputs): string {
   const { extension, bundle, sourcedConfig } = inputs;
-  const proxy = proxyOf(inputs);
+  const proxy = chooseProxyVariables(inputs);
   const { namespace, install } = extension.spec;
   const input = {
     rendering: RENDERING,
@@ -123,7 +123,7 @@ export function inputDigest(inputs: ProxyInputs): string {
     version: bundle.version,
     release: bundle.release ?? null,
     namespace,
-    config: configOf(inputs) ?? null,
+    config: getConfiguration(inputs) ?? null,
     // Plans show this digest. It contains uids that only readers of the sources know, so that values cannot be guessed.
     ...(sourcedConfig ? { sources: sourcedConfig.identities } : {}),
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),

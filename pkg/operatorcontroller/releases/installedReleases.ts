@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer, withoutBulk } from "../../controller/informer.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { canonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
@@ -67,7 +67,7 @@ export class InstalledReleases {
     const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
     const onList = (): void => this.#setRefusal(undefined);
     const onError = (err: unknown, during: "list" | "watch"): void => {
-      if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${messageOf(err)}`);
+      if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${getErrorMessage(err)}`);
     };
     this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, onList, onError }, log);
     this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);

@@ -1,4 +1,4 @@
-import { messageOf, wrapError } from "../../errors/errors.ts";
+import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
 import { hasHealth } from "../../release/health/health.ts";
 import { objectKey } from "../../release/identity.ts";
@@ -111,7 +111,10 @@ export class ReleaseJournal {
       await store.update(failed, owner, this.#calls);
       await this.#trim(failed, this.#hasOtherObjects([record, ...history.current.filter(({ status }) => status === "deployed")]));
     } catch (err) {
-      log.warn({ release: record.version, reason: messageOf(err) }, "cannot record that the release failed; it counts as interrupted");
+      log.warn(
+        { release: record.version, reason: getErrorMessage(err) },
+        "cannot record that the release failed; it counts as interrupted",
+      );
     }
     return failed;
   }
@@ -174,7 +177,7 @@ export class ReleaseJournal {
       if (history.orphaned && known.has(newest.version)) await store.update(newest, owner, this.#calls);
       await this.#trim(newest, () => false);
     } catch (err) {
-      log.warn({ release: newest.version, reason: messageOf(err) }, "cannot update older releases");
+      log.warn({ release: newest.version, reason: getErrorMessage(err) }, "cannot update older releases");
     }
   }
 

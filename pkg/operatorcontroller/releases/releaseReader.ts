@@ -5,7 +5,7 @@ import { Backoff } from "../../async/backoff.ts";
 import { type Clock, Deadline } from "../../async/clock.ts";
 import { MAX_OPENSHIFT_VERSION } from "../../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../../bundle/properties.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { type ProvidedBundle, readProvidedBundle } from "../../release/providedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { formatUnreadable, parseReleaseIndex } from "../../release/storage/decode.ts";
@@ -51,7 +51,7 @@ function keepMaximums(text: string): string {
     kept = `[${members.join(",")}]`;
   } catch (err) {
     if (text.length > MAX_PROPERTIES)
-      throw new Error(`annotation ${ANNOTATION_PROPERTIES} does not decode: ${messageOf(err)}`, { cause: err });
+      throw new Error(`annotation ${ANNOTATION_PROPERTIES} does not decode: ${getErrorMessage(err)}`, { cause: err });
     return text;
   }
   if (kept.length > MAX_PROPERTIES)
@@ -253,7 +253,7 @@ export class ReleaseReader {
       if (release?.kind === "unreadable") return { kind: "unreadable", because: formatUnreadable(release) };
       return release?.kind === "readable" ? { kind: "read", facts: extractReleaseFacts(release.record) } : { kind: "unfinished" };
     } catch (err) {
-      return { kind: "unreadable", because: messageOf(err).slice(0, MAX_CAUSE).toWellFormed() };
+      return { kind: "unreadable", because: getErrorMessage(err).slice(0, MAX_CAUSE).toWellFormed() };
     }
   }
 }

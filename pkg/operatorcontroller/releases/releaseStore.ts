@@ -2,7 +2,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { KubeObject, ObjectMeta } from "../../api/k8s.ts";
 import { Turns } from "../../async/concurrency.ts";
-import { messageOf, RetryableError } from "../../errors/errors.ts";
+import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
@@ -337,7 +337,7 @@ export class StreamingCodec implements ReleaseCodec {
     try {
       return readRelease(found, await this.#inTurn(() => readRecord(found)));
     } catch (err) {
-      return markUnreadable(found.index.key, messageOf(err));
+      return markUnreadable(found.index.key, getErrorMessage(err));
     }
   }
 

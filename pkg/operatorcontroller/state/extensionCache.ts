@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../../api/constants.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import type { Problem, ProblemObject } from "../../api/problems.ts";
 import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Availability } from "../../release/health/availability.ts";
@@ -135,7 +135,7 @@ export class ExtensionCache {
     remembered.newestRecorded = Math.max(remembered.newestRecorded, newest);
     const refs = releases.flatMap(({ objects, left = [] }): LeftObject[] => [
       ...left,
-      ...[...objects, ...listCertificateSecrets(objects)].map(refOf),
+      ...[...objects, ...listCertificateSecrets(objects)].map(toObjectRef),
     ]);
     const all = keep || isNewestGone ? [...remembered.recorded, ...refs] : refs;
     remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];

@@ -20,14 +20,14 @@ export interface ConfigInputs {
 }
 
 /** Returns the configuration of the extension: `spec.config.inline` merged over its sources. */
-export function configOf({ extension, sourcedConfig }: ConfigInputs): JsonObject | undefined {
+export function getConfiguration({ extension, sourcedConfig }: ConfigInputs): JsonObject | undefined {
   return sourcedConfig?.config ?? extension.spec.config?.inline;
 }
 
 /**
  * Returns the value that requests a full comparison, as the status reports it afterwards; undefined without a request.
  */
-export function reconcileRequestOf({ metadata }: Readonly<ClusterExtension>): string | undefined {
+export function readReconcileRequest({ metadata }: Readonly<ClusterExtension>): string | undefined {
   return metadata.annotations?.[ANNOTATION_RECONCILE_REQUESTED_AT]?.slice(0, RECONCILE_REQUEST_MAX);
 }
 

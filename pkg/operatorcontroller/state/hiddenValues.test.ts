@@ -9,7 +9,7 @@ import { HIDDEN, HiddenTexts } from "../../render/redaction.ts";
 import { renderBundle } from "../../render/render.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { ExtensionCache } from "./extensionCache.ts";
-import { hideInError, hideSourced, hidingEvents, hidingLog, sourcedIn } from "./hiddenValues.ts";
+import { createHidingEvents, createHidingLog, findSourcedTexts, hideInError, hideSourced } from "./hiddenValues.ts";
 
 const hidden = new HiddenTexts(["hunter2-hunter2", "7"]);
 
@@ -29,30 +29,30 @@ test("hideInError hides a value in a schema error and its causes, and keeps thei
   expect([message, stack, (cause as Error).message, (cause as Error).stack].join()).not.toContain("hunter2");
 });
 
-test("hidingLog hides values in all fields, also of child loggers", () => {
+test("createHidingLog hides values in all fields, also of child loggers", () => {
   const lines: string[] = [];
   const log = createLogger({ component: "t", level: "debug", destination: { write: (line) => lines.push(line) } });
-  const step = hidingLog(log, hidden).child({ step: "s" });
+  const step = createHidingLog(log, hidden).child({ step: "s" });
   const err = new Error("got hunter2-hunter2", { cause: new Error("of hunter2-hunter2") });
   step.info({ reason: "hunter2-hunter2!", list: ["hunter2-hunter2"], err, count: 8 }, "message");
   expect(lines.join()).not.toContain("hunter2");
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ step: "s", reason: `${HIDDEN}!`, list: [HIDDEN], count: 8, msg: "message" });
 });
 
-test("hidingEvents hides values of the extension in its Events", () => {
+test("createHidingEvents hides values of the extension in its Events", () => {
   const x = extensionNamed("x", { packageName: "p" });
   const [events, memory] = [new RecordedEvents(), new ExtensionCache()];
   memory.of(x).hidden = hidden;
-  const hiding = hidingEvents(events, memory);
+  const hiding = createHidingEvents(events, memory);
   hiding.record(x, "Normal", "Installed", "hunter2-hunter2");
   hiding.record(extensionNamed("other", { packageName: "p" }), "Normal", "Installed", "hunter2-hunter2");
   expect(events.seen).toEqual([`Normal Installed: ${HIDDEN}`, "Normal Installed: hunter2-hunter2"]);
 });
 
-test("sourcedIn returns values in objects, and hideSourced reveals names of the extension and its namespaces", () => {
+test("findSourcedTexts returns values in objects, and hideSourced reveals names of the extension and its namespaces", () => {
   const x = extensionNamed("the-extension", { packageName: "the-package" });
   const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
-  expect(sourcedIn(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);
+  expect(findSourcedTexts(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);
   const phase = observed(x);
   const { history } = phase.releases;
   const release = { sourced: ["hunter2-hunter2", "watched-namespace", "the-package", "the-extension"], objects };

@@ -1,6 +1,6 @@
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { scalarTexts } from "../../render/configSources.ts";
+import { collectScalarTexts } from "../../render/configSources.ts";
 import type { HiddenTexts } from "../../render/redaction.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ExtensionCache } from "./extensionCache.ts";
@@ -29,10 +29,10 @@ export function revealNamespaces(hidden: HiddenTexts, objects: readonly KubeObje
 }
 
 /** Returns the hidden texts that objects contain as values, which the release must record. */
-export function sourcedIn(hidden: HiddenTexts, objects: readonly KubeObject[]): string[] {
+export function findSourcedTexts(hidden: HiddenTexts, objects: readonly KubeObject[]): string[] {
   const texts = hidden.texts;
   if (texts.length === 0) return [];
-  const values = scalarTexts(objects);
+  const values = collectScalarTexts(objects);
   return texts.filter((text) => values.has(text)).sort();
 }
 
@@ -49,7 +49,7 @@ export function hideInError(err: unknown, hidden: HiddenTexts): void {
 }
 
 /** Returns a logger that hides values in all fields, also in those of its child loggers. */
-export function hidingLog(log: Logger, hidden: HiddenTexts): Logger {
+export function createHidingLog(log: Logger, hidden: HiddenTexts): Logger {
   const hiddenIn = (value: unknown): unknown => {
     if (!(value instanceof Error)) return hidden.hideIn(value);
     hideInError(value, hidden);
@@ -67,7 +67,7 @@ export function hidingLog(log: Logger, hidden: HiddenTexts): Logger {
 }
 
 /** Returns an EventSink that hides the values of the extension in its messages. */
-export function hidingEvents(events: EventSink, memory: Pick<ExtensionCache, "hiddenOf">): EventSink {
+export function createHidingEvents(events: EventSink, memory: Pick<ExtensionCache, "hiddenOf">): EventSink {
   return {
     record: (object, type, reason, message) => events.record(object, type, reason, memory.hiddenOf(object)?.hide(message) ?? message),
   };

@@ -9,7 +9,7 @@ import type { ClusterProxy } from "../openshift/clusterProxy.ts";
 import { inputDigest } from "../reconcile/unpack.ts";
 import { newReleaseHistory } from "../releases/releaseStore.ts";
 import type { Resolved, ResolvedBundle } from "./phases.ts";
-import { proxyChange, proxyNote, proxyOf } from "./proxyVariables.ts";
+import { chooseProxyVariables, describeProxyChange, describeProxyMismatch } from "./proxyVariables.ts";
 
 const [OLD, NEW] = [{ HTTP_PROXY: "http://old:1" }, { HTTP_PROXY: "http://new:1", NO_PROXY: ".svc" }];
 const KNOWN: ClusterProxy = { kind: "known", variables: NEW, source: 'Proxy "cluster"' };
@@ -53,11 +53,11 @@ test.for<[why: string, given: Given, variables: object | undefined, note: string
   ],
   ["an adopted release", { proxy: KNOWN, deployed: { ...OURS, takenOver: true } }, undefined, "the next upgrade adds"],
   ["the upgrade of an adopted release", { proxy: KNOWN, deployed: { ...OURS, takenOver: true }, upgrade: true }, NEW, undefined],
-])("proxyOf and proxyNote handle %s", ([, given, variables, note]) => {
+])("chooseProxyVariables and describeProxyMismatch handle %s", ([, given, variables, note]) => {
   const phase = phaseOf(given);
-  expect(proxyOf(phase)).toEqual(variables);
-  if (note === undefined) expect(proxyNote(phase)).toBeUndefined();
-  else expect(proxyNote(phase)).toContain(note);
+  expect(chooseProxyVariables(phase)).toEqual(variables);
+  if (note === undefined) expect(describeProxyMismatch(phase)).toBeUndefined();
+  else expect(describeProxyMismatch(phase)).toContain(note);
 });
 
 test("inputDigest depends on the proxy variables in use only", () => {
@@ -83,6 +83,6 @@ test.for([
   [NEW, undefined, "HTTP_PROXY removed, NO_PROXY removed"],
   [NEW, { ...NEW }, undefined],
   [undefined, undefined, undefined],
-] as const)("proxyChange lists the names of changed variables: %j to %j", ([before, after, text]) => {
-  expect(proxyChange(before, after)).toBe(text);
+] as const)("describeProxyChange lists the names of changed variables: %j to %j", ([before, after, text]) => {
+  expect(describeProxyChange(before, after)).toBe(text);
 });

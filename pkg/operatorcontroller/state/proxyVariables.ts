@@ -1,6 +1,6 @@
 import { overridesProxy, PROXY_NAMES, type ProxyVariables } from "../../api/proxy.ts";
 import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
-import { configOf } from "./extensionSpec.ts";
+import { getConfiguration } from "./extensionSpec.ts";
 import { isInstalled, type WithBundle } from "./phases.ts";
 
 /** Inputs for the proxy variables of an extension. */
@@ -17,17 +17,17 @@ export type ProxyInputs = Pick<WithBundle, "extension" | "sourcedConfig" | "clus
  *
  * An adopted release does not change until it is upgraded, so that its Pods are not replaced only to add a proxy.
  */
-export function proxyOf(inputs: ProxyInputs): ProxyVariables | undefined {
+export function chooseProxyVariables(inputs: ProxyInputs): ProxyVariables | undefined {
   const { clusterProxy } = inputs;
-  if (overridesProxy(configOf(inputs))) return undefined;
+  if (overridesProxy(getConfiguration(inputs))) return undefined;
   if (clusterProxy.kind === "unknown" || isAdopted(inputs)) return findLastDeployed(inputs.releases.history.current)?.proxy;
   return clusterProxy.kind === "known" ? clusterProxy.variables : undefined;
 }
 
 /** Returns why Deployments do not have the proxy of the cluster; undefined if they have it or must not have it. */
-export function proxyNote(inputs: ProxyInputs): string | undefined {
+export function describeProxyMismatch(inputs: ProxyInputs): string | undefined {
   const { clusterProxy } = inputs;
-  if (clusterProxy.kind === "none" || overridesProxy(configOf(inputs))) return undefined;
+  if (clusterProxy.kind === "none" || overridesProxy(getConfiguration(inputs))) return undefined;
   if (clusterProxy.kind === "known")
     return isAdopted(inputs) ? "its adopted Deployments have no proxy variables; the next upgrade adds those of the cluster" : undefined;
   return `the proxy of the cluster is unknown (${clusterProxy.because}): existing Deployments keep their proxy variables, new Deployments get none`;
@@ -40,7 +40,7 @@ function isAdopted(inputs: ProxyInputs): boolean {
 }
 
 /** Lists the variables that differ, without values, which may contain passwords; undefined if none differs. */
-export function proxyChange(before: ProxyVariables = {}, after: ProxyVariables = {}): string | undefined {
+export function describeProxyChange(before: ProxyVariables = {}, after: ProxyVariables = {}): string | undefined {
   const changes = PROXY_NAMES.flatMap((name) => {
     const [from, to] = [before[name], after[name]];
     if (from === to) return [];

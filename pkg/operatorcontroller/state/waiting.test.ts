@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
-import { ConditionPoller, WaitingError, waitingIn } from "./waiting.ts";
+import { ConditionPoller, findWaitingError, WaitingError } from "./waiting.ts";
 
 /** Returns a clock, and a poller with records of its polls and finished waits. */
 function start(intervalMs = 15_000) {
@@ -116,8 +116,8 @@ test("ConditionPoller ignores a result after the end of the wait", async () => {
   expect(over).toEqual([]);
 });
 
-test("waitingIn finds a WaitingError in the causes of an error", () => {
+test("findWaitingError finds a WaitingError in the causes of an error", () => {
   const waiting = new WaitingError("Retrying", "permissions are missing", { isOver: () => Promise.resolve(false) });
-  expect(waitingIn(wrapError("error for resolved bundle: ", waiting))).toBe(waiting);
-  expect(waitingIn(new RetryableError("Retrying", "something else"))).toBeUndefined();
+  expect(findWaitingError(wrapError("error for resolved bundle: ", waiting))).toBe(waiting);
+  expect(findWaitingError(new RetryableError("Retrying", "something else"))).toBeUndefined();
 });

@@ -41,7 +41,7 @@ export class DeniedError extends WaitingError {
 }
 
 /** Returns the first WaitingError in the cause chain. */
-export function waitingIn(err: unknown): WaitingError | undefined {
+export function findWaitingError(err: unknown): WaitingError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof WaitingError) return e;
   return undefined;
 }

@@ -1,10 +1,10 @@
 import { LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../../api/constants.ts";
-import { groupOf, type KubeObject, type ObjectRef } from "../../api/k8s.ts";
+import { getGroup, type KubeObject, type ObjectRef } from "../../api/k8s.ts";
 import { Backoff, type Repeats } from "../../async/backoff.ts";
 import { type Clock, sleep } from "../../async/clock.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { isExpired, isForbidden, retryAfterMsOf } from "../../kube/errors.ts";
+import { getRetryAfterMs, isExpired, isForbidden } from "../../kube/errors.ts";
 import type { Selection } from "../../kube/request.ts";
 import { objectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -70,7 +70,7 @@ function specByLabel({ apiVersion, kind, namespace }: ObjectRef, { extension, is
 }
 
 function isSecret({ apiVersion, kind }: ObjectRef): boolean {
-  return kind === "Secret" && groupOf(apiVersion) === "";
+  return kind === "Secret" && getGroup(apiVersion) === "";
 }
 
 /** Client methods that a stream needs. */
@@ -242,17 +242,17 @@ export class MetadataStream {
     const { clock, log, interruptions } = this.#options;
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
     const refused = this.#refusals > (this.#wasOpen ? IGNORED_REFUSALS : 0);
-    const retryInMs = Math.max((refused ? this.#refusedBackoff : this.#backoff).next(), retryAfterMsOf(err) ?? 0);
+    const retryInMs = Math.max((refused ? this.#refusedBackoff : this.#backoff).next(), getRetryAfterMs(err) ?? 0);
     const first = this.#backoff.attempts === 1;
     if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
     if (refused) this.#wasOpen = false;
     const suppressed = first || refused ? undefined : interruptions.tell("");
     const level = suppressed === undefined ? "debug" : "warn";
     log[level](
-      { reason: messageOf(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, suppressed },
+      { reason: getErrorMessage(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, suppressed },
       "watch of objects interrupted",
     );
-    this.#setState(refused ? { kind: "refused", message: messageOf(err) } : { kind: "broken" });
+    this.#setState(refused ? { kind: "refused", message: getErrorMessage(err) } : { kind: "broken" });
     await sleep(clock, retryInMs, signal);
   }
 

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { WatchedObjects } from "../../../test/support/watchedObjects.ts";
-import { type KubeObject, refOf } from "../../api/k8s.ts";
+import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { createMark } from "./followedObjects.ts";
 import { type ObjectEvent, ObjectWatches } from "./objectWatches.ts";
@@ -49,7 +49,7 @@ function start(options: { maxStreams?: number } = {}, central?: WatchedObjects) 
       extension,
       "u",
       by,
-      objects.map((object) => ({ ref: refOf(object), mark: createMark(object.metadata), outcome: "same" as const })),
+      objects.map((object) => ({ ref: toObjectRef(object), mark: createMark(object.metadata), outcome: "same" as const })),
     );
   const suspects = (extension = "x"): string[] =>
     watches
@@ -72,7 +72,7 @@ test("ObjectWatches requeues an extension when an object is deleted or changed",
   expect(requeued[0]).toBe("x in 50");
   expect(events.map(({ extension, ref, type }) => `${extension} ${ref.name} ${type}`)).toEqual(["x a deleted", "x b changed"]);
   const again = server.put(map("a"));
-  watches.resume("x", [{ ref: refOf(again), mark: createMark(again.metadata), outcome: "corrected" }]);
+  watches.resume("x", [{ ref: toObjectRef(again), mark: createMark(again.metadata), outcome: "corrected" }]);
   expect(suspects()).toEqual(["b"]);
 });
 
@@ -87,7 +87,7 @@ test("ObjectWatches ignores the controller's own writes, before and after the re
   await expect.poll(() => server.open, SOON).toBe(1);
   watches.resume(
     "x",
-    written.map((object) => ({ ref: refOf(object), mark: createMark(object.metadata), outcome: "corrected" })),
+    written.map((object) => ({ ref: toObjectRef(object), mark: createMark(object.metadata), outcome: "corrected" })),
   );
   expect([suspects(), events]).toEqual([[], []]);
   server.put(written[0]!);
@@ -104,7 +104,7 @@ test("ObjectWatches evaluates changes by others during a write when it ends", as
   server.delete(a);
   await expect.poll(() => server.calls.length, SOON).toBe(2);
   expect(suspects()).toEqual([]);
-  watches.resume("x", [{ ref: refOf(ours), mark: createMark(ours.metadata), outcome: "corrected" }]);
+  watches.resume("x", [{ ref: toObjectRef(ours), mark: createMark(ours.metadata), outcome: "corrected" }]);
   await expect.poll(() => suspects(), SOON).toEqual(["a"]);
 });
 
@@ -150,7 +150,7 @@ test("ObjectWatches reports unwatched objects when watches by name are denied, a
   server.refuses = () => true;
   const a = server.put(map("a"));
   follow("x", [a]);
-  await expect.poll(() => watches.unwatched("x"), SOON).toEqual([{ ref: refOf(a), reason: "cannot list ConfigMap metadata.name=a" }]);
+  await expect.poll(() => watches.unwatched("x"), SOON).toEqual([{ ref: toObjectRef(a), reason: "cannot list ConfigMap metadata.name=a" }]);
   expect([watches.covers("x"), requeued]).toEqual([false, ["x in 50"]]);
   server.refuses = () => false;
   await expect.poll(() => (clock.advance(500), watches.states.open), SOON).toBe(1);
@@ -283,7 +283,7 @@ test("ObjectWatches reports unwatched objects when the limit of streams is reach
   const objects = [server.put(map("a", "x", "n1")), server.put(map("b", "x", "n2"))];
   follow("x", objects);
   await isOpen(1);
-  expect(watches.unwatched("x")).toEqual([{ ref: refOf(objects[1]!), reason: "the limit of watched objects is reached" }]);
+  expect(watches.unwatched("x")).toEqual([{ ref: toObjectRef(objects[1]!), reason: "the limit of watched objects is reached" }]);
 });
 
 test("ObjectWatches uses the shared identity for all extensions, except for Secrets and denied kinds", async () => {

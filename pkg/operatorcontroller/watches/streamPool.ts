@@ -1,5 +1,5 @@
 import { Repeats } from "../../async/backoff.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import {
   type MetadataClient,
@@ -104,7 +104,7 @@ export class StreamPool {
       refresh: () => stream.refresh(),
     };
     this.#open.set(key, opened);
-    stream.run().catch((err: unknown) => this.#options.log.error({ reason: messageOf(err) }, "watch of objects ended"));
+    stream.run().catch((err: unknown) => this.#options.log.error({ reason: getErrorMessage(err) }, "watch of objects ended"));
     return opened;
   }
 
@@ -124,7 +124,7 @@ export class StreamPool {
 }
 
 /** Registers a gauge with the number of streams by state. `states` is called at each scrape. */
-export function watchMetrics(metrics: Metrics, states: () => readonly Record<StreamState["kind"], number>[]): void {
+export function registerWatchMetrics(metrics: Metrics, states: () => readonly Record<StreamState["kind"], number>[]): void {
   metrics.gauge({
     name: "object_watches",
     help: "Watches of objects of extensions and of their configuration sources, by state; denied ones are replaced by watches by name or by comparisons",

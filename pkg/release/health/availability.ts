@@ -39,7 +39,7 @@ const ORDER: readonly HealthState[] = ["failed", "progressing", "unknown"];
 export function computeAvailability(objects: readonly ObjectHealth[], { rolledOut }: { rolledOut: boolean }): Availability {
   const ill = ORDER.flatMap((state) => objects.filter(({ health }) => health.state === state));
   const [worst] = ill;
-  if (!worst) return { status: "True", reason: "Healthy", message: healthyText(objects.length) };
+  if (!worst) return { status: "True", reason: "Healthy", message: formatHealthy(objects.length) };
   const others = ill.length - 1;
   const more = others === 0 ? "" : `; ${formatCount(others, "more object")} ${others === 1 ? "is" : "are"} not healthy`;
   const message = `${describeObject(worst.ref)}: ${worst.health.message}${more}`;
@@ -59,7 +59,7 @@ export function withPodProblem(health: Health, problem: PodProblem | undefined):
   };
 }
 
-function healthyText(count: number): string {
+function formatHealthy(count: number): string {
   if (count === 0) return "all objects exist, and none of them has a kind with a health check";
   return count === 1 ? "the only object with a health check is healthy" : `all ${count} objects with a health check are healthy`;
 }

@@ -1,5 +1,5 @@
 import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
-import { type GroupVersionKind, groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
+import { type GroupVersionKind, getGroup, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
 import { HEALTHY, type Health, health, listAt, memberAt, numberAt, readConditions, textAt } from "./healthState.ts";
@@ -18,18 +18,18 @@ function firstShort(rows: readonly Row[]): Health | undefined {
   return health("progressing", reason, `${have} of ${want} replicas are ${words}`);
 }
 
-function pendingTermination(have: number, want: number): Health | undefined {
+function formatPendingTermination(have: number, want: number): Health | undefined {
   if (have <= want) return undefined;
   const extra = have - want;
   return health("progressing", "ExtraPods", `${formatCount(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
 }
 
 /** Deployment: all replicas are updated and available, and no old ones are left. */
-function deploymentHealth(object: KubeObject): Health {
+function computeDeploymentHealth(object: KubeObject): Health {
   const conditions = readConditions(object);
   const find = (wanted: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === wanted);
   const failure = find("ReplicaFailure");
-  if (failure?.status === "True") return health("failed", failure.reason || "ReplicaFailure", cannotCreate(failure.message));
+  if (failure?.status === "True") return health("failed", failure.reason || "ReplicaFailure", explainDeniedCreate(failure.message));
   const progressing = find("Progressing");
   if (progressing?.reason === "ProgressDeadlineExceeded") {
     return health("failed", "ProgressDeadlineExceeded", `its own progress deadline is exceeded: ${progressing.message}`);
@@ -42,7 +42,7 @@ function deploymentHealth(object: KubeObject): Health {
       ["LessReplicas", all, want, "created"],
       ["LessUpdated", updated, want, "updated"],
     ]) ??
-    pendingTermination(all, want) ??
+    formatPendingTermination(all, want) ??
     firstShort([
       ["LessAvailable", available, updated, "available"],
       ["LessReady", ready, want, "ready"],
@@ -56,16 +56,16 @@ function deploymentHealth(object: KubeObject): Health {
 }
 
 /** ReplicaSet: all replicas are labelled, available and ready, and none is excess. */
-function replicaSetHealth(object: KubeObject): Health {
+function computeReplicaSetHealth(object: KubeObject): Health {
   const failure = readConditions(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
-  if (failure) return health("progressing", "ReplicaFailure", cannotCreate(failure.message));
+  if (failure) return health("progressing", "ReplicaFailure", explainDeniedCreate(failure.message));
   const want = numberAt(object, "spec.replicas", 1);
   const short =
     firstShort([
       ["LessLabelled", numberAt(object, "status.fullyLabeledReplicas"), want, "labelled"],
       ["LessAvailable", numberAt(object, "status.availableReplicas"), want, "available"],
       ["LessReady", numberAt(object, "status.readyReplicas"), want, "ready"],
-    ]) ?? pendingTermination(numberAt(object, "status.replicas"), want);
+    ]) ?? formatPendingTermination(numberAt(object, "status.replicas"), want);
   return short ?? HEALTHY;
 }
 
@@ -73,7 +73,7 @@ function replicaSetHealth(object: KubeObject): Health {
  * StatefulSet: all replicas are ready and of one revision, or as many are updated as its partition requires. With update strategy OnDelete, it
  * is always healthy.
  */
-function statefulSetHealth(object: KubeObject): Health {
+function computeStatefulSetHealth(object: KubeObject): Health {
   if (textAt(object, "spec.updateStrategy.type") === "OnDelete") return HEALTHY;
   const want = numberAt(object, "spec.replicas", 1);
   const all = numberAt(object, "status.replicas");
@@ -81,7 +81,7 @@ function statefulSetHealth(object: KubeObject): Health {
     firstShort([
       ["LessReplicas", all, want, "created"],
       ["LessReady", numberAt(object, "status.readyReplicas"), want, "ready"],
-    ]) ?? pendingTermination(all, want);
+    ]) ?? formatPendingTermination(all, want);
   if (short) return short;
   const partition = numberAt(object, "spec.updateStrategy.rollingUpdate.partition", -1);
   if (partition !== -1) {
@@ -96,7 +96,7 @@ function statefulSetHealth(object: KubeObject): Health {
 }
 
 /** DaemonSet: scheduled, updated, available and ready on every desired node. */
-function daemonSetHealth(object: KubeObject): Health {
+function computeDaemonSetHealth(object: KubeObject): Health {
   if (object.metadata.generation === undefined) return health("progressing", "NoGeneration", "it has no generation");
   if (numberAt(object, "status.observedGeneration", -1) === -1)
     return health("progressing", "NoObservedGeneration", "its controller has not seen it yet");
@@ -111,7 +111,7 @@ function daemonSetHealth(object: KubeObject): Health {
   return short ?? HEALTHY;
 }
 
-function cannotCreate(message: string): string {
+function explainDeniedCreate(message: string): string {
   return `its Pods cannot be created: ${message || "its ReplicaSet gives no reason"}`;
 }
 
@@ -125,15 +125,15 @@ const INJECTED_BY: Readonly<Record<string, string>> = {
 
 /** Reports whether the object requests the injection of a CA. */
 function isInjected(object: KubeObject): boolean {
-  return annotationOf(object) !== undefined;
+  return getAnnotation(object) !== undefined;
 }
 
 /**
  * Webhook configuration, CustomResourceDefinition with a conversion webhook, or APIService that waits for its CA: the API server cannot call its
  * server before. Whether the server works is the health of its workload, which is also an object of the bundle.
  */
-function injectionHealth(object: KubeObject): Health {
-  const annotation = annotationOf(object);
+function computeInjectionHealth(object: KubeObject): Health {
+  const annotation = getAnnotation(object);
   if (annotation === undefined) return HEALTHY;
   const waiting = clientConfigs(object).filter(({ config }) => textAt(config, "caBundle") === "");
   const [first] = waiting;
@@ -142,7 +142,7 @@ function injectionHealth(object: KubeObject): Health {
   return health("progressing", "NoCABundle", `${names} has no CA yet; ${INJECTED_BY[annotation]} must inject it`);
 }
 
-function annotationOf({ metadata: { annotations } }: KubeObject): string | undefined {
+function getAnnotation({ metadata: { annotations } }: KubeObject): string | undefined {
   return Object.keys(INJECTED_BY).find((name) => annotations?.[name]);
 }
 
@@ -157,19 +157,19 @@ function clientConfigs(object: KubeObject): { name: string; config: JsonObject }
 }
 
 /** PersistentVolumeClaim: bound. */
-function volumeClaimHealth(object: KubeObject): Health {
+function computeVolumeClaimHealth(object: KubeObject): Health {
   const phase = textAt(object, "status.phase", "unknown");
   return phase === "Bound" ? HEALTHY : health("progressing", "NotBound", `it is not bound, its phase is ${phase}`);
 }
 
 /** Service: ready; one of type LoadBalancer must have an address. */
-function serviceHealth(object: KubeObject): Health {
+function computeServiceHealth(object: KubeObject): Health {
   const waits = textAt(object, "spec.type") === "LoadBalancer" && textAt(object, "spec.clusterIP") === "";
   return waits ? health("progressing", "NoIPAssigned", "it has no cluster IP yet") : HEALTHY;
 }
 
 /** Job: started and not failed; it need not have completed. */
-function jobHealth(object: KubeObject): Health {
+function computeJobHealth(object: KubeObject): Health {
   const isTrue = (wanted: string): boolean => readConditions(object).some(({ type, status }) => type === wanted && status === "True");
   if (isTrue("Failed")) {
     const reason = readConditions(object).find(({ type }) => type === "Failed");
@@ -182,11 +182,11 @@ function jobHealth(object: KubeObject): Health {
 }
 
 /** CustomResourceDefinition: its names are accepted and the kind is served. */
-function crdHealth(object: KubeObject): Health {
+function computeCrdHealth(object: KubeObject): Health {
   for (const { type, status, reason, message } of readConditions(object)) {
     if (type === "NamesAccepted" && status === "False") return health("failed", reason, `its names are not accepted: ${message}`);
     if (type !== "Established") continue;
-    if (status === "True") return injectionHealth(object);
+    if (status === "True") return computeInjectionHealth(object);
     if (status === "False" && reason !== "Installing") return health("failed", reason, `it is not served: ${message}`);
   }
   return health("progressing", "Installing", "it is not served yet");
@@ -196,18 +196,18 @@ type HealthOf = (object: KubeObject, now: number) => Health;
 
 /** Rules for specific kinds, by "group/Kind"; used if the rules for all kinds find nothing. */
 const BY_KIND: Readonly<Record<string, HealthOf>> = {
-  "/PersistentVolumeClaim": volumeClaimHealth,
+  "/PersistentVolumeClaim": computeVolumeClaimHealth,
   "/Pod": computePodHealth,
-  "/Service": serviceHealth,
-  "admissionregistration.k8s.io/MutatingWebhookConfiguration": injectionHealth,
-  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": injectionHealth,
-  "apiextensions.k8s.io/CustomResourceDefinition": crdHealth,
-  "apiregistration.k8s.io/APIService": apiServiceHealth,
-  "apps/DaemonSet": daemonSetHealth,
-  "apps/Deployment": deploymentHealth,
-  "apps/ReplicaSet": replicaSetHealth,
-  "apps/StatefulSet": statefulSetHealth,
-  "batch/Job": jobHealth,
+  "/Service": computeServiceHealth,
+  "admissionregistration.k8s.io/MutatingWebhookConfiguration": computeInjectionHealth,
+  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": computeInjectionHealth,
+  "apiextensions.k8s.io/CustomResourceDefinition": computeCrdHealth,
+  "apiregistration.k8s.io/APIService": computeApiServiceHealth,
+  "apps/DaemonSet": computeDaemonSetHealth,
+  "apps/Deployment": computeDeploymentHealth,
+  "apps/ReplicaSet": computeReplicaSetHealth,
+  "apps/StatefulSet": computeStatefulSetHealth,
+  "batch/Job": computeJobHealth,
   "policy/PodDisruptionBudget": () => HEALTHY,
 };
 
@@ -218,7 +218,7 @@ const BY_KIND: Readonly<Record<string, HealthOf>> = {
  * @see https://github.com/kubernetes-sigs/cli-utils/blob/v0.37.2/pkg/kstatus/README.md
  */
 export function computeHealth(object: KubeObject, now: number): Health {
-  return commonHealth(object) ?? BY_KIND[kindKey(object)]?.(object, now) ?? genericHealth(object);
+  return computeCommonHealth(object) ?? BY_KIND[kindKey(object)]?.(object, now) ?? computeGenericHealth(object);
 }
 
 /**
@@ -234,16 +234,16 @@ export function hasHealth(object: KubeObject): boolean {
 
 /** Reports whether objects of the kind may have a health. */
 export function mayHaveHealth(kind: GroupVersionKind): boolean {
-  const group = groupOf(kind.apiVersion);
+  const group = getGroup(kind.apiVersion);
   return kindKey(kind) in BY_KIND || (group.includes(".") && !group.endsWith(".k8s.io") && !group.endsWith(".openshift.io"));
 }
 
 function kindKey({ apiVersion, kind }: GroupVersionKind): string {
-  return `${groupOf(apiVersion)}/${kind}`;
+  return `${getGroup(apiVersion)}/${kind}`;
 }
 
 /** Applies the rules for all kinds, before the rules of the kind. */
-function commonHealth(object: KubeObject): Health | undefined {
+function computeCommonHealth(object: KubeObject): Health | undefined {
   if (object.metadata.deletionTimestamp) return health("progressing", "Terminating", "it is being deleted");
   const { generation } = object.metadata;
   const observed = numberAt(object, "status.observedGeneration", -1);
@@ -258,14 +258,14 @@ function commonHealth(object: KubeObject): Health | undefined {
 }
 
 /** Returns the health of an unknown kind: healthy unless its condition Ready is not true. */
-function genericHealth(object: KubeObject): Health {
+function computeGenericHealth(object: KubeObject): Health {
   const ready = readConditions(object).find(({ type }) => type === "Ready");
-  if (ready === undefined || ready.status === "True") return injectionHealth(object);
+  if (ready === undefined || ready.status === "True") return computeInjectionHealth(object);
   return health("progressing", ready.reason || "NotReady", said("Ready", ready));
 }
 
 /** Returns the health of a kind whose controller always writes this condition eventually. */
-function conditionHealth(object: KubeObject, type: string): Health {
+function computeConditionHealth(object: KubeObject, type: string): Health {
   const condition = readConditions(object).find((other) => other.type === type);
   if (condition?.status === "True") return HEALTHY;
   if (!condition) return health("progressing", `No${type}`, `it has no condition ${type} yet`);
@@ -273,9 +273,9 @@ function conditionHealth(object: KubeObject, type: string): Health {
 }
 
 /** Without its CA the API server does not call the service, and its condition gives a misleading reason. */
-function apiServiceHealth(object: KubeObject): Health {
-  const injection = injectionHealth(object);
-  return injection === HEALTHY ? conditionHealth(object, "Available") : injection;
+function computeApiServiceHealth(object: KubeObject): Health {
+  const injection = computeInjectionHealth(object);
+  return injection === HEALTHY ? computeConditionHealth(object, "Available") : injection;
 }
 
 function said(type: string, { status, reason, message }: { status: string; reason: string; message: string }): string {

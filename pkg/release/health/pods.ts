@@ -1,4 +1,4 @@
-import { groupOf, type JsonObject, type KubeObject } from "../../api/k8s.ts";
+import { getGroup, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
@@ -24,8 +24,9 @@ export function computePodHealth(object: KubeObject, now: number): Health {
   const conditions = readConditions(object);
   if (phase === "Running") {
     if (conditions.some(({ type, status }) => type === "Ready" && status === "True")) return HEALTHY;
-    const looping = statusesOf(object).filter((status) => waitingReason(status) === "CrashLoopBackOff");
-    if (looping.length > 0) return health("failed", "ContainerCrashLooping", containerProblem(looping[0] ?? {}, "container")?.text ?? "");
+    const looping = listContainerStatuses(object).filter((status) => getWaitingReason(status) === "CrashLoopBackOff");
+    if (looping.length > 0)
+      return health("failed", "ContainerCrashLooping", findContainerProblem(looping[0] ?? {}, "container")?.text ?? "");
     return health("progressing", "PodRunningNotReady", "it is running and not ready");
   }
   if (phase === "") return health("progressing", "PodNotObserved", "no kubelet has reported its status yet");
@@ -46,8 +47,8 @@ export function findPodProblem(pod: KubeObject, now: number): PodProblem | undef
   const whole = computePodHealth(pod, now);
   if (whole.reason === "PodUnschedulable") return { pod: name, text: whole.message, isFailing: true, rank: 2 };
   const problems = [
-    ...listAt(pod, "status.initContainerStatuses").flatMap((status) => containerProblem(status, "init container") ?? []),
-    ...statusesOf(pod).flatMap((status) => containerProblem(status, "container") ?? []),
+    ...listAt(pod, "status.initContainerStatuses").flatMap((status) => findContainerProblem(status, "init container") ?? []),
+    ...listContainerStatuses(pod).flatMap((status) => findContainerProblem(status, "container") ?? []),
   ];
   const worst = problems.toSorted((a, b) => b.rank - a.rank)[0];
   if (worst) return { pod: name, ...worst, text: truncateText(worst.text) };
@@ -69,13 +70,13 @@ export function findWorstPod(pods: readonly KubeObject[], now: number): PodProbl
   return { ...worst, text: `Pod ${worst.pod}: ${worst.text}${more}` };
 }
 
-function containerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
+function findContainerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
   const container = `${what} "${textAt(status, "name")}"`;
   const restarts = numberAt(status, "restartCount");
   const restarted = restarts === 0 ? "" : `, restarted ${formatCount(restarts, "time")}`;
-  const waiting = waitingReason(status);
+  const waiting = getWaitingReason(status);
   if (waiting === "CrashLoopBackOff") {
-    return { text: `${container} is in CrashLoopBackOff${restarted}${lastEnd(status)}`, isFailing: true, rank: 3 };
+    return { text: `${container} is in CrashLoopBackOff${restarted}${formatLastEnd(status)}`, isFailing: true, rank: 3 };
   }
   if (waiting !== "" && !NORMAL_WAITS.includes(waiting)) {
     const message = textAt(status, "state.waiting.message");
@@ -92,18 +93,18 @@ function containerProblem(status: JsonObject, what: string): Omit<PodProblem, "p
   return undefined;
 }
 
-function lastEnd(status: JsonObject): string {
+function formatLastEnd(status: JsonObject): string {
   const exitCode = numberAt(status, "lastState.terminated.exitCode", -1);
   if (exitCode === -1) return "";
   const reason = textAt(status, "lastState.terminated.reason");
   return `, last exit code ${exitCode}${reason && ` (${reason})`}`;
 }
 
-function statusesOf(pod: KubeObject): JsonObject[] {
+function listContainerStatuses(pod: KubeObject): JsonObject[] {
   return listAt(pod, "status.containerStatuses");
 }
 
-function waitingReason(status: JsonObject): string {
+function getWaitingReason(status: JsonObject): string {
   return textAt(status, "state.waiting.reason");
 }
 
@@ -111,7 +112,7 @@ const KINDS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Stateful
 
 /** Reports whether an object replaces its Pods when it changes. */
 export function replacesPods({ apiVersion, kind }: KubeObject): boolean {
-  return groupOf(apiVersion) === "apps" && KINDS.has(kind);
+  return getGroup(apiVersion) === "apps" && KINDS.has(kind);
 }
 
 /**

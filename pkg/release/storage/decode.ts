@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
-import { groupOf, type JsonObject, type KubeObject, type ObjectMeta } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getGroup, type JsonObject, type KubeObject, type ObjectMeta } from "../../api/k8s.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "../record.ts";
 import { MAX_CHUNKS, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
@@ -62,7 +62,9 @@ export function parseReleaseIndex({ name: secret, labels = {}, ownerReferences =
     return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
   const number = Number(version);
   if (releaseKey(name, number) !== secret) return markUnreadable(secret, "its name does not match the release in its labels");
-  const owner = ownerReferences.find(({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && groupOf(apiVersion) === groupOf(API_VERSION));
+  const owner = ownerReferences.find(
+    ({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && getGroup(apiVersion) === getGroup(API_VERSION),
+  );
   return { kind: "index", key: secret, version: number, status: statusFrom(status), uid: owner?.uid };
 }
 
@@ -88,13 +90,13 @@ export function decodeRelease(index: KubeObject, chunks: readonly KubeObject[]):
     reader.add(decompress(found));
     return readRelease(found, reader.end());
   } catch (err) {
-    return markUnreadable(found.index.key, messageOf(err));
+    return markUnreadable(found.index.key, getErrorMessage(err));
   }
 }
 
 /** Returns the release, or unreadable if it contradicts the labels of its Secret. */
 export function readRelease({ index }: CompressedRelease, record: ReleaseRecord): DecodedRelease {
-  const contradiction = contradictionIn(record, index);
+  const contradiction = findContradiction(record, index);
   return contradiction === undefined ? { kind: "readable", record } : markUnreadable(index.key, contradiction);
 }
 
@@ -123,7 +125,7 @@ export function joinChunks(
     }
     return { kind: "compressed", index: labelled, data: Buffer.concat(parts), labels: bundleLabels(index) };
   } catch (err) {
-    return markUnreadable(secret, messageOf(err));
+    return markUnreadable(secret, getErrorMessage(err));
   }
 }
 
@@ -154,7 +156,7 @@ export function formatUnreadable({ secret, because }: UnreadableRelease): string
 }
 
 /** Returns how the payload contradicts the labels of the Secret; a reader that only sees the labels would use another release. */
-function contradictionIn(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
+function findContradiction(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
   if (releaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels name";
   if (record.version !== version) return `its payload has version ${record.version}, but its label has ${version}`;
   return record.status === status ? undefined : `its payload has status ${record.status}, but its label has ${status}`;
@@ -171,7 +173,7 @@ function decompress(found: CompressedRelease): Buffer {
 
 /** Returns the error for data that cannot be decompressed. */
 export function createDecompressionError({ index: { key } }: CompressedRelease, err: unknown): Error {
-  return new Error(`${formatDecodeFailure(key)}: ${messageOf(err)}`, { cause: err });
+  return new Error(`${formatDecodeFailure(key)}: ${getErrorMessage(err)}`, { cause: err });
 }
 
 /** Returns the error for data with more bytes than `PAYLOAD_LIMITS` allow. */

@@ -65,7 +65,7 @@ const PIECE = 3 * 65_536;
  * are serialized twice to save memory.
  * @see helm.sh/helm/v3 v3.21.3 pkg/release/release.go
  */
-function* payloadPieces(record: ReleaseRecord): Generator<string> {
+function* writePayload(record: ReleaseRecord): Generator<string> {
   const files = new Map<string, KubeObject>();
   for (const object of record.objects) {
     files.set(fileName(rendered(object)), object);
@@ -94,7 +94,7 @@ function* payloadPieces(record: ReleaseRecord): Generator<string> {
     comma = ",";
   }
   yield ']},"manifest":"';
-  for (const object of record.objects) yield* escapedPieces(`${goJson(object)}\n`);
+  for (const object of record.objects) yield* escapePieces(`${goJson(object)}\n`);
   const tail = {
     version: record.version,
     namespace: record.namespace,
@@ -149,7 +149,7 @@ function* base64Pieces(content: string): Generator<string> {
 }
 
 /** Yields a well-formed text, escaped for a JSON string, without the quotes. */
-function* escapedPieces(text: string): Generator<string> {
+function* escapePieces(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const piece = text.slice(from, from + PIECE);
     // a lone surrogate cannot be encoded
@@ -212,13 +212,13 @@ export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): Ku
 }
 
 /**
- * Yields the bytes of a payload in the pieces of `payloadPieces`.
+ * Yields the bytes of a payload in the pieces of `writePayload`.
  * @throws TerminalError Blocked if the pieces so far exceed `PAYLOAD_LIMITS`
  */
 export function* encodePayload(record: ReleaseRecord): Generator<Buffer> {
   let bytes = 0;
   let separators = 0;
-  for (const text of payloadPieces(record)) {
+  for (const text of writePayload(record)) {
     const piece = Buffer.from(text, "utf8");
     bytes += piece.byteLength;
     separators += countSeparators(piece);
@@ -247,7 +247,7 @@ export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { syst
       name: key,
       namespace: systemNamespace,
       labels: {
-        createdAt: String(unixSeconds(record.lastDeployed)),
+        createdAt: String(toUnixSeconds(record.lastDeployed)),
         key: getKeyLabel(key),
         name: record.name,
         owner: RELEASE_OWNER,
@@ -296,7 +296,7 @@ function base64Json(value: unknown): string {
   return Buffer.from(JSON.stringify(value), "utf8").toString("base64");
 }
 
-function unixSeconds(time: string): number {
+function toUnixSeconds(time: string): number {
   const ms = Date.parse(time);
   return Number.isNaN(ms) ? 0 : Math.floor(ms / 1_000);
 }

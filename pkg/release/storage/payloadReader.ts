@@ -1,6 +1,6 @@
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { parseExactJson } from "../../golang/json.ts";
 import type { StringSink } from "../../golang/jsonScanner.ts";
 import { jsonFaultIn } from "../../golang/jsonSyntax.ts";
@@ -143,7 +143,7 @@ export function formatDecodeFailure(secret: string): string {
 }
 
 function decodeFault(err: unknown): PayloadFault {
-  return new PayloadFault(`failed to decode release: ${messageOf(err)}`, { cause: err });
+  return new PayloadFault(`failed to decode release: ${getErrorMessage(err)}`, { cause: err });
 }
 
 /** Parses the object of a line. @param i index of the line @throws PayloadFault */
@@ -163,14 +163,14 @@ function parse(json: string, doing: string): JsonObject {
   try {
     value = parseExactJson(json);
   } catch (err) {
-    throw new PayloadFault(`${doing}: ${faultIn(json)}`, { cause: err });
+    throw new PayloadFault(`${doing}: ${findJsonFault(json)}`, { cause: err });
   }
   if (!isObject(value)) throw new PayloadFault(`${doing}: not a JSON object`);
   return value;
 }
 
 /** Describes a JSON error. The engine's message would quote the text, which may contain Secrets. */
-function faultIn(json: string): string {
+function findJsonFault(json: string): string {
   const fault = jsonFaultIn(json);
   return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "not JSON";
 }

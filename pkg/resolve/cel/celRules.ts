@@ -12,7 +12,7 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { LRUCache } from "lru-cache";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { getNumberToken } from "../../golang/json.ts";
 import type { CelCompiler, CelRule } from "../constraint/constraint.ts";
@@ -31,7 +31,7 @@ const MAX_DEPTH = 100;
  * including large integers and numbers that keep their text (see `getNumberToken`).
  * @throws Error for more than 100,000 values, or values nested deeper than 100.
  */
-function inputFrom(properties: readonly Property[]): CelList {
+function toCelInput(properties: readonly Property[]): CelList {
   let count = 0;
   const convert = (value: unknown, depth: number): Value => {
     if (++count > MAX_VALUES || depth > MAX_DEPTH) throw new Error("the properties of the bundle are too large for a rule");
@@ -92,12 +92,12 @@ class CompiledRule {
     const failed = (failure: string): Evaluation => ({ holds: false, steps: Math.ceil(meter.spent), failure });
     try {
       meter.spend(this.#weight);
-      const result = this.#run(variablesFrom(properties, meter));
+      const result = this.#run(createVariables(properties, meter));
       if (meter.exhausted) return failed("it exceeds its step limit");
       if (isCelError(result)) return failed(result.message);
       return typeof result === "boolean" ? { holds: result, steps: Math.ceil(meter.spent) } : failed("it does not return a bool");
     } catch (err) {
-      return failed(messageOf(err));
+      return failed(getErrorMessage(err));
     }
   }
 }
@@ -106,8 +106,8 @@ class CompiledRule {
  * Returns the variables of a rule. The library treats an error thrown by a function as a value and continues; an error thrown by `ALIVE` ends
  * the evaluation.
  */
-function variablesFrom(properties: readonly Property[], meter: Meter): Record<string, CelInput> {
-  const variables = { properties: inputFrom(properties) };
+function createVariables(properties: readonly Property[], meter: Meter): Record<string, CelInput> {
+  const variables = { properties: toCelInput(properties) };
   Object.defineProperty(variables, ALIVE, { get: () => meter.alive });
   // Without a prototype, the variable "constructor" does not exist.
   return Object.setPrototypeOf(variables, null) as Record<string, CelInput>;
@@ -172,7 +172,7 @@ export class CelRules implements CelCompiler {
       const weight = new RuleTree(this.#env.funcs).prepare(parsed.expr);
       return { rule: new CompiledRule(this.#env, parsed, weight, this.#meter) };
     } catch (err) {
-      return { fault: `the rule cannot be compiled: ${messageOf(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
+      return { fault: `the rule cannot be compiled: ${getErrorMessage(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
     }
   }
 }

@@ -93,7 +93,7 @@ export class Meter {
 const TEXT_STEP = 64;
 
 /** Returns the length of a string or of bytes, or the number of values in a list or map; 0 for everything else. */
-function sizeOf(value: CelValue | undefined): number {
+function getSize(value: CelValue | undefined): number {
   if (typeof value === "string" || value instanceof Uint8Array) return value.length;
   return isContainer(value) ? value.size : 0;
 }
@@ -109,7 +109,7 @@ function isContainer(value: unknown): value is CelList | CelMap {
  */
 export function computeDeepCost(value: CelValue, most: number): number {
   let cost = 0;
-  for (const step of costsOf(value)) if ((cost += step) > most) break;
+  for (const step of listCosts(value)) if ((cost += step) > most) break;
   return cost;
 }
 
@@ -118,11 +118,11 @@ export function computeDeepCost(value: CelValue, most: number): number {
  * counted alternately.
  */
 export function computeComparisonCost(left: CelValue, right: CelValue, most: number): number {
-  if (!isContainer(left) || !isContainer(right)) return Math.min(sizeOf(left), sizeOf(right)) / TEXT_STEP;
+  if (!isContainer(left) || !isContainer(right)) return Math.min(getSize(left), getSize(right)) / TEXT_STEP;
   if (isCelList(left) !== isCelList(right) || left.size !== right.size) return 1;
-  const others = costsOf(right);
+  const others = listCosts(right);
   let [cost, otherCost] = [0, 0];
-  for (const step of costsOf(left)) {
+  for (const step of listCosts(left)) {
     const other = others.next();
     cost += step;
     otherCost += other.done ? 0 : other.value;
@@ -132,13 +132,13 @@ export function computeComparisonCost(left: CelValue, right: CelValue, most: num
 }
 
 /** Yields the cost of each value inside `root`, itself included. */
-function* costsOf(root: CelValue): Generator<number, void> {
+function* listCosts(root: CelValue): Generator<number, void> {
   const open: Iterator<CelValue>[] = [[root].values()];
   for (let last = open.at(-1); last; last = open.at(-1)) {
     const { done, value } = last.next();
     if (done === true) open.pop();
     else {
-      yield 1 + (isContainer(value) ? 0 : sizeOf(value) / TEXT_STEP);
+      yield 1 + (isContainer(value) ? 0 : getSize(value) / TEXT_STEP);
       if (isContainer(value)) open.push(isCelList(value) ? value[Symbol.iterator]() : value.values());
     }
   }
@@ -181,26 +181,26 @@ const LEFT_OUT = /^(timestamp|duration|get[A-Z]\w*)$/;
 type Cost = (values: readonly CelValue[], meter: Meter) => number;
 /** By name. Functions that are not listed take constant time. */
 const COSTS: Readonly<Record<string, Cost>> = {
-  "_==_": equalityCost,
-  "_!=_": equalityCost,
-  "_<_": textCost,
-  "_<=_": textCost,
-  "_>_": textCost,
-  "_>=_": textCost,
-  "_+_": textCost,
+  "_==_": computeEqualityCost,
+  "_!=_": computeEqualityCost,
+  "_<_": computeTextCost,
+  "_<=_": computeTextCost,
+  "_>_": computeTextCost,
+  "_>=_": computeTextCost,
+  "_+_": computeTextCost,
   size: ([value]) => (typeof value === "string" ? value.length / 8 : 0),
-  "@in": membershipCost,
+  "@in": computeMembershipCost,
   // A search may compare every position with every character of the searched part.
-  contains: ([text, part]) => (sizeOf(text) * sizeOf(part)) / TEXT_STEP,
-  startsWith: ([, part]) => sizeOf(part) / TEXT_STEP,
-  endsWith: ([, part]) => sizeOf(part) / TEXT_STEP,
-  matches: matchCost,
-  int: numberCost,
-  uint: numberCost,
-  double: numberCost,
-  bool: numberCost,
-  bytes: textCost,
-  string: textCost,
+  contains: ([text, part]) => (getSize(text) * getSize(part)) / TEXT_STEP,
+  startsWith: ([, part]) => getSize(part) / TEXT_STEP,
+  endsWith: ([, part]) => getSize(part) / TEXT_STEP,
+  matches: computeMatchCost,
+  int: computeNumberCost,
+  uint: computeNumberCost,
+  double: computeNumberCost,
+  bool: computeNumberCost,
+  bytes: computeTextCost,
+  string: computeTextCost,
 };
 
 /**
@@ -212,18 +212,18 @@ export function createMeteredFunctions(meter: Meter): CelFunc[] {
   const wrapped = standard.filter(({ name }) => Object.hasOwn(COSTS, name)).map((func) => metered(func, COSTS[func.name] as Cost, meter));
   return [
     ...wrapped,
-    celFunc("_+_", [LIST, LIST], LIST, concatenation(meter)),
+    celFunc("_+_", [LIST, LIST], LIST, createConcatenation(meter)),
     celFunc(RANGE, [DYN, INT], DYN, (values, weight) => {
-      meter.spend(sizeOf(values) * Number(weight));
+      meter.spend(getSize(values) * Number(weight));
       return values;
     }),
     celFunc(INDEXED, [DYN], DYN, (values) => {
-      meter.spend(sizeOf(values) / COPY_STEP);
+      meter.spend(getSize(values) / COPY_STEP);
       return values;
     }),
     celFunc("semver_compare", [DYN, DYN], INT, (a, b) => {
       meter.spend(20);
-      return BigInt(compareVersions(tolerantVersion(a), tolerantVersion(b)));
+      return BigInt(compareVersions(parseTolerantVersion(a), parseTolerantVersion(b)));
     }),
   ];
 }
@@ -250,7 +250,7 @@ function metered(func: CelFunc, cost: Cost, meter: Meter): CelFunc {
  * Returns a function that joins lists into a flat list. The library's own result keeps its parts, so walking a list that grew one by one takes
  * quadratic time.
  */
-function concatenation(meter: Meter): (left: CelList, right: CelList) => CelList {
+function createConcatenation(meter: Meter): (left: CelList, right: CelList) => CelList {
   const arrays = new WeakMap<CelList, readonly CelValue[]>();
   const arrayOf = (list: CelList): readonly CelValue[] => {
     let array = arrays.get(list);
@@ -266,31 +266,31 @@ function concatenation(meter: Meter): (left: CelList, right: CelList) => CelList
   };
 }
 
-function textCost(values: readonly CelValue[]): number {
-  return values.reduce<number>((cost, value) => cost + sizeOf(value), 0) / TEXT_STEP;
+function computeTextCost(values: readonly CelValue[]): number {
+  return values.reduce<number>((cost, value) => cost + getSize(value), 0) / TEXT_STEP;
 }
 
-function equalityCost([left, right]: readonly CelValue[], meter: Meter): number {
+function computeEqualityCost([left, right]: readonly CelValue[], meter: Meter): number {
   return left === undefined || right === undefined ? 0 : computeComparisonCost(left, right, meter.left);
 }
 
-function membershipCost([value, among]: readonly CelValue[], meter: Meter): number {
-  return isContainer(value) && among !== undefined ? computeDeepCost(among, meter.left) : sizeOf(among);
+function computeMembershipCost([value, among]: readonly CelValue[], meter: Meter): number {
+  return isContainer(value) && among !== undefined ? computeDeepCost(among, meter.left) : getSize(among);
 }
 
-function matchCost([text, pattern]: readonly CelValue[]): number {
+function computeMatchCost([text, pattern]: readonly CelValue[]): number {
   const size = typeof pattern === "string" ? estimatePatternSize(pattern) : 0;
-  return 2 * size + (sizeOf(text) * size) / 8;
+  return 2 * size + (getSize(text) * size) / 8;
 }
 
-function numberCost([text]: readonly CelValue[]): number {
+function computeNumberCost([text]: readonly CelValue[]): number {
   if (typeof text === "string" && text.length > MAX_NUMBER)
     throw new Error(`a string of ${text.length} characters is too long for a number`);
   return 0;
 }
 
 /** Parses an argument as OLM v0's `semver_compare` does: strings and numbers, with or without a leading v, of one to three parts. */
-function tolerantVersion(value: CelValue): Version {
+function parseTolerantVersion(value: CelValue): Version {
   const text = typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : "";
   if (text.length > MAX_VERSION) throw new Error(`a string of ${text.length} characters is not a version`);
   return parseVersion(parseOperatorVersion(text));

@@ -50,7 +50,7 @@ function described(constraint: BundleConstraint, room: number): string {
   if (constraint.kind === "gvk") return `API ${formatGvk(constraint.gvk)}`;
   if (constraint.kind === "cel") return `a bundle with ${goQuote(truncate(constraint.rule.replace(/\s+/g, " ").trim(), MAX_RULE))}`;
   if (constraint.kind === "package")
-    return `package ${goQuote(truncate(constraint.packageName.trim(), MAX_NAME))} ${shownRange(constraint.range.text)}`;
+    return `package ${goQuote(truncate(constraint.packageName.trim(), MAX_NAME))} ${formatRange(constraint.range.text)}`;
   let text = "";
   for (const member of constraint.constraints) {
     if (text.length > room) break;
@@ -65,7 +65,7 @@ export function formatGvk({ group, version, kind }: Gvk): string {
 }
 
 /** Formats a range as written; quoted only if it contains characters that ranges do not need. */
-function shownRange(text: string): string {
+function formatRange(text: string): string {
   const short = truncate(text.replace(/\s+/g, " ").trim(), MAX_NAME);
   return /^[-+.0-9A-Za-z<>=!| *\u2026]+$/.test(short) ? short : goQuote(short);
 }

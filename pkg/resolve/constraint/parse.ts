@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { messageOf } from "../../errors/errors.ts";
+import { getErrorMessage } from "../../errors/errors.ts";
 import { describeKind, wrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { findGvkFaults } from "../../fbc/validate/propertyCheck.ts";
@@ -126,7 +126,7 @@ function packageFrom(members: Members, path: string): Omit<PackageConstraint, "f
   try {
     return { kind: "package", packageName, range: { text, versions: parseRange(text) } };
   } catch (err) {
-    throw new ReadFault(path, `${goQuote(excerpt(text))} is not a version range: ${messageOf(err)}`, { cause: err });
+    throw new ReadFault(path, `${goQuote(excerpt(text))} is not a version range: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
@@ -210,7 +210,7 @@ class ConstraintReader {
     try {
       return { kind: "cel", rule, holds: this.#cel.compile(rule) };
     } catch (err) {
-      throw new ReadFault(at, messageOf(err), { cause: err });
+      throw new ReadFault(at, getErrorMessage(err), { cause: err });
     }
   }
 
@@ -282,10 +282,10 @@ const MAX_APIS = 1_024;
 
 /** Returns the parts of a bundle that constraints refer to. Malformed `olm.gvk` properties are ignored, because they cannot be required. */
 export function toProvider(bundle: Pick<FbcBundle, "package" | "name" | "properties">): Provider {
-  return { packageName: bundle.package, version: findBundleVersion(bundle), apis: providedApis(bundle), properties: bundle.properties };
+  return { packageName: bundle.package, version: findBundleVersion(bundle), apis: listProvidedApis(bundle), properties: bundle.properties };
 }
 
-function providedApis({ properties }: Pick<FbcBundle, "properties">): Gvk[] {
+function listProvidedApis({ properties }: Pick<FbcBundle, "properties">): Gvk[] {
   const apis = new Map<string, Gvk>();
   for (const { type, value } of properties) {
     const gvk = type === "olm.gvk" ? gvkOrNone(value) : undefined;

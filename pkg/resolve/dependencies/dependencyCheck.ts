@@ -58,14 +58,14 @@ export function findDependencyConflict({ provider, declared }: CheckedBundle, co
   const others = context.peers.map((peer) => peer.provider);
   const after = [...others, provider];
   const missing = declared.constraints.filter((constraint) => !holds(constraint, after, served));
-  if (missing.length > 0) return { kind: "unmet", constraints: missing, because: unmetTexts(missing, after, served) };
+  if (missing.length > 0) return { kind: "unmet", constraints: missing, because: formatUnmetConstraints(missing, after, served) };
   const own = context.own?.provider;
   const before = own ? [...others, own] : others;
   const dependents = context.peers.flatMap((peer) => {
     const broken = peer.declared.constraints.filter(
       (constraint) => isConcerned(constraint, own, provider) && holds(constraint, before, served) && !holds(constraint, after, served),
     );
-    return broken.length > 0 ? [dependentOf(peer, unmetTexts(broken, after, served))] : [];
+    return broken.length > 0 ? [toDependent(peer, formatUnmetConstraints(broken, after, served))] : [];
   });
   return dependents.length > 0 ? { kind: "breaks", dependents } : undefined;
 }
@@ -76,11 +76,15 @@ function isConcerned(constraint: BundleConstraint, before: Provider | undefined,
   return (before !== undefined && meets(before, constraint)) !== meets(after, constraint);
 }
 
-function dependentOf({ extension, bundle }: InstalledPeer, requires: readonly string[]): BrokenDependent {
+function toDependent({ extension, bundle }: InstalledPeer, requires: readonly string[]): BrokenDependent {
   return { extension, bundle, requires };
 }
 
-function unmetTexts(constraints: readonly BundleConstraint[], providers: readonly Provider[], served: readonly Gvk[]): string[] {
+function formatUnmetConstraints(
+  constraints: readonly BundleConstraint[],
+  providers: readonly Provider[],
+  served: readonly Gvk[],
+): string[] {
   const all = constraints.flatMap((constraint) => findUnmet(constraint, providers, served).map(formatUnmetConstraint));
   return [...new Set(all)];
 }

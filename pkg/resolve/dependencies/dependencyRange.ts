@@ -29,17 +29,17 @@ const MAX_RANGE = 64;
  */
 export function computeDependencyRange(request: DependencyRequest): string {
   const { bundle, constraints } = request;
-  const asked = constraints.flatMap((constraint) => rangesOf(constraint, bundle));
+  const asked = constraints.flatMap((constraint) => listRanges(constraint, bundle));
   const converted = [...new Set(asked)].map(toMastermindsRange);
   const isPlain = converted.every((range) => range !== undefined && (converted.length === 1 || !range.includes("||")));
   const text = isPlain ? converted.join(", ") : undefined;
-  if (text !== undefined && text.length <= MAX_RANGE && wouldDo(text, request)) return text;
+  if (text !== undefined && text.length <= MAX_RANGE && satisfiesDependents(text, request)) return text;
   return bundle.version ? formatVersion(bundle.version.version) : "";
 }
 
 /** Returns the required ranges of the package that contain the bundle, as written. */
-function rangesOf(constraint: BundleConstraint, bundle: SolverBundle): string[] {
-  if (constraint.kind === "all" || constraint.kind === "any") return constraint.constraints.flatMap((member) => rangesOf(member, bundle));
+function listRanges(constraint: BundleConstraint, bundle: SolverBundle): string[] {
+  if (constraint.kind === "all" || constraint.kind === "any") return constraint.constraints.flatMap((member) => listRanges(member, bundle));
   return constraint.kind === "package" && isMetBy(constraint, bundle) ? [constraint.range.text] : [];
 }
 
@@ -48,7 +48,7 @@ function isMetBy({ packageName, range }: PackageConstraint, { packageName: name,
 }
 
 /** Reports whether the bundle that the range resolves to in the bundle's catalog satisfies all dependents. */
-function wouldDo(version: string, { bundle, others, served, constraints, content }: DependencyRequest): boolean {
+function satisfiesDependents(version: string, { bundle, others, served, constraints, content }: DependencyRequest): boolean {
   const { packageName, catalog = "", priority } = bundle;
   const resolution = resolve({ source: { packageName, version }, catalogs: [{ name: catalog, priority, labels: {}, content }] });
   if (resolution.kind === "unresolved") return false;

@@ -44,7 +44,7 @@ export function* findReachablePackages(
   let frontier = [...constraints];
   while (frontier.length > 0) {
     const names = new Set<string>();
-    for (const constraint of frontier) for (const name of yield* packagesFor(constraint, { catalogs, seen, budget })) names.add(name);
+    for (const constraint of frontier) for (const name of yield* findPackages(constraint, { catalogs, seen, budget })) names.add(name);
     frontier = [];
     for (const name of [...names].sort()) {
       if (packages.has(name) || settled.has(name)) continue;
@@ -72,26 +72,26 @@ interface Asking {
 }
 
 /** Yields the packages with a bundle that may meet a part of the constraint, without those that a `not` excludes. */
-function* packagesFor(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
+function* findPackages(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
   if (constraint.kind === "package") return [constraint.packageName];
   if (constraint.kind === "gvk") return asking.catalogs.flatMap(({ index }) => index.packagesProviding(constraint.gvk));
-  if (constraint.kind === "cel") return yield* packagesRuledIn(constraint, asking);
+  if (constraint.kind === "cel") return yield* findPackagesByRule(constraint, asking);
   const found: string[] = [];
-  const members = constraint.kind === "not" ? packagesExcluded : packagesFor;
+  const members = constraint.kind === "not" ? findExcludingPackages : findPackages;
   for (const member of constraint.constraints) found.push(...(yield* members(member, asking)));
   return found;
 }
 
 /** Inside a `not`, only another `not` requires something. */
-function* packagesExcluded(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
+function* findExcludingPackages(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
   if (!("constraints" in constraint)) return [];
   const found: string[] = [];
-  const members = constraint.kind === "not" ? packagesFor : packagesExcluded;
+  const members = constraint.kind === "not" ? findPackages : findExcludingPackages;
   for (const member of constraint.constraints) found.push(...(yield* members(member, asking)));
   return found;
 }
 
-function* packagesRuledIn({ rule, holds }: CelConstraint, { catalogs, seen, budget }: Asking): Generator<void, string[]> {
+function* findPackagesByRule({ rule, holds }: CelConstraint, { catalogs, seen, budget }: Asking): Generator<void, string[]> {
   if (seen.has(rule)) return [];
   seen.add(rule);
   const found: string[] = [];

@@ -82,12 +82,12 @@ export function findHint(
   const wanted = { packageName: bundle.packageName, candidates: [bundle] };
   const problem = buildProblem(wanted, context, packages, index);
   const solution = solve(problem, { maxSteps: MAX_STEPS });
-  if (solution.kind === "solved") return { kind: "offered", bundles: addedIn(problem, solution.chosen) };
+  if (solution.kind === "solved") return { kind: "offered", bundles: listAddedBundles(problem, solution.chosen) };
   return movesFor(bundle, context, packages, index) ?? failed(solution);
 }
 
 /** Returns the chosen bundles of packages that are neither wanted nor installed, by name of package. */
-function addedIn({ units }: SolverProblem, chosen: ReadonlyMap<string, SolverBundle>): SolverBundle[] {
+function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, SolverBundle>): SolverBundle[] {
   const offered = new Set(units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName));
   return [...chosen.values()]
     .filter(({ packageName }) => offered.has(packageName))

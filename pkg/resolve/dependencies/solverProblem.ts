@@ -42,7 +42,7 @@ export function buildProblem(
   const taken = new Set([wanted.packageName]);
   for (const peer of context.peers) {
     const { packageName } = peer.provider;
-    const apis = unclaimed(peer.provider.apis, claimed);
+    const apis = claimApis(peer.provider.apis, claimed);
     if (taken.has(packageName)) {
       served.push(...apis.map((gvk) => ({ gvk, owner: peer.extension })));
       continue;
@@ -126,7 +126,7 @@ function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: re
 }
 
 /** Returns those of `apis` that are not yet claimed, and claims them. */
-function unclaimed(apis: readonly Gvk[], claimed: Set<string>): Gvk[] {
+function claimApis(apis: readonly Gvk[], claimed: Set<string>): Gvk[] {
   return apis.filter((gvk) => {
     const key = gvkKey(gvk);
     if (claimed.has(key)) return false;

@@ -35,7 +35,7 @@ export function formatBundleVersion({ version, name }: SolverBundle): string {
   return truncate(version ? formatVersionRelease(version) : goQuote(name), MAX_NAME);
 }
 
-function versionsInOrder(bundles: readonly SolverBundle[]): string[] {
+function sortVersions(bundles: readonly SolverBundle[]): string[] {
   return [...new Set(bundles.toSorted(compareBundles).map(formatBundleVersion))];
 }
 
@@ -47,10 +47,10 @@ export function formatBundleVersions(
   all: readonly SolverBundle[],
   conjunction: "and" | "or" = "and",
 ): string {
-  const told = new Set(versionsInOrder(bundles));
+  const told = new Set(sortVersions(bundles));
   const runs: string[][] = [];
   let isOpen = false;
-  for (const version of versionsInOrder(all)) {
+  for (const version of sortVersions(all)) {
     if (told.has(version) && isOpen) runs.at(-1)?.push(version);
     else if (told.has(version)) runs.push([version]);
     isOpen = told.has(version);

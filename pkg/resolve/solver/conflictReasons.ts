@@ -60,11 +60,11 @@ export type Fact =
 /** Splits a constraint into the parts that must all be true. */
 export function* splitRequirements(constraint: BundleConstraint, above: readonly string[] = []): Generator<Requirement> {
   if (constraint.kind !== "all") yield { constraint, above };
-  else for (const member of constraint.constraints) yield* splitRequirements(member, withMessage(above, constraint));
+  else for (const member of constraint.constraints) yield* splitRequirements(member, addMessage(above, constraint));
 }
 
 /** Adds the constraint's message to `messages`, without duplicates. */
-function withMessage(messages: readonly string[], { failureMessage }: BundleConstraint): readonly string[] {
+function addMessage(messages: readonly string[], { failureMessage }: BundleConstraint): readonly string[] {
   return failureMessage === undefined || messages.includes(failureMessage) ? messages : [...messages, failureMessage];
 }
 
@@ -77,7 +77,7 @@ export interface PlacedLeaf {
 
 /** Yields the leaves of a requirement, in the author's order. */
 export function* listLeaves({ constraint, above }: Requirement, side: Side = "holds"): Generator<PlacedLeaf> {
-  const messages = withMessage(above, constraint);
+  const messages = addMessage(above, constraint);
   if (!isCompound(constraint)) yield { leaf: constraint, side, messages };
   else
     for (const member of constraint.constraints)
@@ -90,7 +90,7 @@ export function sentenceKey(fact: Fact): string {
   if (fact.kind === "offer") return offerKey(fact.leaf);
   if (fact.kind !== "requirement") return `${fact.kind} ${gvkKey(fact.gvk)}`;
   const { constraint, above } = fact.requirement;
-  return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), withMessage(above, constraint)])}`;
+  return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), addMessage(above, constraint)])}`;
 }
 
 /** Returns the key of the fact that a wanted or installed package must be present. */

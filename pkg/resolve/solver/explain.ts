@@ -31,7 +31,7 @@ type FactGroup = readonly Fact[];
  * @param bundles bundles whose constraints, together with the units, leave no solution
  * @returns the groups by the key of their sentence
  */
-function conflictingFacts(
+function findConflictingFacts(
   problem: SolverProblem,
   offer: Offer,
   bundles: readonly SolverBundle[],
@@ -52,11 +52,11 @@ function conflictingFacts(
       return (isKnown ? labels.get(sentenceKey(fact)) : undefined) ?? never;
     };
     new ClauseEncoding(offer, search, labelOf).requireUnits(problem.units);
-    left = narrowed(left, search) ?? left;
+    left = narrowLabels(left, search) ?? left;
     for (const key of [...left.keys()].reverse()) {
       if (!left.has(key)) continue;
       search.spend(left.size * STEPS_OF_LABEL);
-      left = narrowed(new Map([...left].filter(([other]) => other !== key)), search) ?? left;
+      left = narrowLabels(new Map([...left].filter(([other]) => other !== key)), search) ?? left;
     }
   } catch (err) {
     if (!(err instanceof OutOfSteps)) throw err;
@@ -65,7 +65,7 @@ function conflictingFacts(
 }
 
 /** Returns the labels that cannot be true together; undefined if all can. */
-function narrowed(labels: ReadonlyMap<string, Literal>, search: Search): Map<string, Literal> | undefined {
+function narrowLabels(labels: ReadonlyMap<string, Literal>, search: Search): Map<string, Literal> | undefined {
   const conflict = search.conflictOf([...labels.values()]);
   const needed = new Set(conflict);
   return conflict && new Map([...labels].filter(([, label]) => needed.has(label)));
@@ -86,7 +86,7 @@ class FactText {
   constructor(offer: Offer, groups: ReadonlyMap<string, FactGroup>) {
     this.#offer = offer;
     this.#groups = groups;
-    this.#packages = new Set([...groups.values()].flat().flatMap((fact) => packagesIn(fact, offer)));
+    this.#packages = new Set([...groups.values()].flat().flatMap((fact) => listFactPackages(fact, offer)));
   }
 
   /** @param facts a group of one kind */
@@ -201,14 +201,14 @@ class FactText {
 }
 
 /** Returns the packages that a fact is about. */
-function packagesIn(fact: Fact, offer: Offer): string[] {
+function listFactPackages(fact: Fact, offer: Offer): string[] {
   if (fact.kind === "unit") return [fact.unit.packageName];
   if (fact.kind === "requirement") return [fact.bundle.packageName];
   return fact.kind === "offer" ? offer.meeting(fact.leaf).map(({ packageName }) => packageName) : [];
 }
 
 /** Returns the leaf of a requirement that consists of a single leaf. */
-function leafRequired(fact: Fact | undefined): LeafConstraint | undefined {
+function getRequiredLeaf(fact: Fact | undefined): LeafConstraint | undefined {
   if (fact?.kind !== "requirement" || "constraints" in fact.requirement.constraint) return undefined;
   return fact.requirement.constraint;
 }
@@ -230,7 +230,7 @@ const MAX_LENGTH = 400;
  * @param maxSteps limit of the effort; if it is too low, a sentence may be redundant
  */
 export function explain(problem: SolverProblem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Sentence[] {
-  const groups = conflictingFacts(problem, offer, bundles, maxSteps);
+  const groups = findConflictingFacts(problem, offer, bundles, maxSteps);
   offer.spend = () => {};
   return new Explanation(problem, offer, groups).told();
 }
@@ -292,7 +292,7 @@ class Explanation {
   #visit(packageName: string): string[] {
     const standing = this.#take(unitKey(packageName));
     const keys = this.#requirements.get(packageName)?.filter((key) => this.#left.has(key)) ?? [];
-    const carrier = keys.find((key) => isOfAll(this.#left.get(key) ?? [], this.#offer.units.get(packageName)));
+    const carrier = keys.find((key) => coversUnit(this.#left.get(key) ?? [], this.#offer.units.get(packageName)));
     const [first] = standing;
     if (carrier === undefined && first?.kind === "unit")
       this.#tell(this.#text.unit(first.unit), [...standing, ...this.#take(packageOfferKey(packageName))]);
@@ -304,7 +304,7 @@ class Explanation {
     const [first] = facts;
     if (first?.kind !== "requirement") return [];
     const text = this.#text.requirement(facts);
-    const leaf = leafRequired(first);
+    const leaf = getRequiredLeaf(first);
     const key = leaf ? offerKey(leaf) : "";
     const lack = leaf && this.#left.has(key) && this.#uses.get(key) === 1 ? this.#text.lack(leaf) : undefined;
     if (lack === undefined) this.#tell(text, [...standing, ...facts]);
@@ -324,6 +324,6 @@ class Explanation {
 }
 
 /** Reports whether the group is about all candidates of a wanted package, or about an installed package that cannot change. */
-function isOfAll(facts: FactGroup, unit: Unit | undefined): boolean {
+function coversUnit(facts: FactGroup, unit: Unit | undefined): boolean {
   return unit !== undefined && facts.length === unit.candidates.length && (unit.kind === "wanted" || facts.length === 1);
 }

@@ -1,7 +1,7 @@
 import { type Antecedent, type Clause, getVariable, isPositive, type Literal, negate, Propagation, Trail } from "./trail.ts";
 
 /** Yields the true literals that together made `implied` true. */
-function* causesOf(implied: Literal, reason: Antecedent): Generator<Literal> {
+function* listCauses(implied: Literal, reason: Antecedent): Generator<Literal> {
   if (typeof reason === "number") yield reason;
   else for (const literal of reason.literals) if (literal !== implied) yield negate(literal);
 }
@@ -11,7 +11,7 @@ function* causesOf(implied: Literal, reason: Antecedent): Generator<Literal> {
  * them second. It follows from all clauses; after backtracking to the second literal's level it makes the first one true.
  * @param conflict a clause whose literals are all false, at least two of them at the current level
  */
-function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
+function learnClause(conflict: Clause, trail: Trail): Literal[] {
   const seen = new Set<number>();
   const earlier: Literal[] = [];
   let open = 0;
@@ -30,7 +30,7 @@ function learnedFrom(conflict: Clause, trail: Trail): Literal[] {
     if (trail.levelOf(literal) !== trail.level || !seen.has(getVariable(literal))) continue;
     const reason = trail.reasonOf(literal);
     if (--open === 0 || reason === undefined) return ordered(negate(literal), shortened(earlier, seen, trail), trail);
-    for (const cause of causesOf(literal, reason)) note(cause);
+    for (const cause of listCauses(literal, reason)) note(cause);
   }
 }
 
@@ -39,7 +39,7 @@ function shortened(literals: readonly Literal[], seen: ReadonlySet<number>, trai
   return literals.filter((literal) => {
     const reason = trail.reasonOf(literal);
     if (reason === undefined) return true;
-    for (const cause of causesOf(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(getVariable(cause))) return true;
+    for (const cause of listCauses(negate(literal), reason)) if (trail.levelOf(cause) > 0 && !seen.has(getVariable(cause))) return true;
     return false;
   });
 }
@@ -54,7 +54,7 @@ function ordered(first: Literal, others: Literal[], trail: Trail): Literal[] {
 }
 
 /** Returns the decisions that made `literal` true, including itself if it was decided. */
-function decisionsBehind(literal: Literal, trail: Trail): Set<Literal> {
+function findDecisions(literal: Literal, trail: Trail): Set<Literal> {
   const seen = new Set([getVariable(literal)]);
   const decisions = new Set<Literal>();
   if (trail.levelOf(literal) === 0) return decisions;
@@ -63,7 +63,7 @@ function decisionsBehind(literal: Literal, trail: Trail): Set<Literal> {
     if (!seen.has(getVariable(implied)) || trail.levelOf(implied) === 0) continue;
     const reason = trail.reasonOf(implied);
     if (reason === undefined) decisions.add(implied);
-    else for (const cause of causesOf(implied, reason)) seen.add(getVariable(cause));
+    else for (const cause of listCauses(implied, reason)) seen.add(getVariable(cause));
   }
   return decisions;
 }
@@ -204,7 +204,7 @@ export class Search {
   excludes(literal: Literal, decisions: ReadonlySet<Literal>): boolean {
     if (!this.#trail.isFalse(literal)) return false;
     this.#spent += this.#trail.literals.length >> SCAN;
-    return [...decisionsBehind(negate(literal), this.#trail)].every((decision) => decisions.has(decision));
+    return [...findDecisions(negate(literal), this.#trail)].every((decision) => decisions.has(decision));
   }
 
   /** Explains one more true variable. @returns false if all are explained */
@@ -249,7 +249,7 @@ export class Search {
 
   #behind(assumption: Literal): Literal[] {
     if (this.#trail.levelOf(assumption) > 0) this.#spent += this.#trail.literals.length >> SCAN;
-    return [assumption, ...decisionsBehind(negate(assumption), this.#trail)];
+    return [assumption, ...findDecisions(negate(assumption), this.#trail)];
   }
 
   /**
@@ -264,7 +264,7 @@ export class Search {
       return;
     }
     this.#backTo(latest);
-    const literals = learnedFrom(conflict, trail);
+    const literals = learnClause(conflict, trail);
     this.spend(literals.length);
     this.#learned.push(this.#require(literals, latest - 1));
     if (this.#learned.length > this.#mostLearned) this.#forget();

@@ -88,7 +88,7 @@ class Choice {
  * one meets that constraint too; bundles that only need each other are removed together.
  * @param chosen a solution, in the order in which it was chosen @throws OutOfSteps
  */
-function pruned({ units, served }: SolverProblem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
+function pruneChosen({ units, served }: SolverProblem, chosen: readonly SolverBundle[], maxSteps: number): SolverBundle[] {
   const byPackage = new Map(chosen.map((bundle) => [bundle.packageName, bundle]));
   const kinds = new Map(units.map(({ packageName, kind }) => [packageName, kind]));
   const isOffered = ({ packageName }: SolverBundle): boolean => kinds.get(packageName) === "offered";
@@ -121,7 +121,7 @@ const MAX_STEPS = 50_000_000;
 
 /**
  * Finds the best set of bundles that contains everything wanted and installed, and in which all constraints of all bundles are met. See `Choice`
- * and `pruned` for the meaning of "best".
+ * and `pruneChosen` for the meaning of "best".
  * The result does not depend on the order of offered units, offered candidates and installed units. Unrelated units change nothing and cost
  * almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to tolerate it, omit it from the problem.
  */
@@ -133,7 +133,7 @@ export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOpt
     encoding.requireUnits(problem.units);
     const chosen = new Choice(offer, encoding, search).make(problem);
     if (!chosen) return { kind: "unsolvable", sentences: formatSentences(explain(problem, offer, encoding.written, maxSteps)) };
-    const needed = pruned(problem, chosen, maxSteps);
+    const needed = pruneChosen(problem, chosen, maxSteps);
     return { kind: "solved", chosen: new Map(needed.map((bundle) => [bundle.packageName, bundle])) };
   } catch (err) {
     if (err instanceof OutOfSteps) return { kind: "undecided", steps: err.steps };

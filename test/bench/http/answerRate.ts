@@ -1,6 +1,6 @@
 import { type FigureId, GOALS } from "../goals.ts";
 import type { BenchContext, Figure } from "../measurement.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 import { digits } from "../units.ts";
 import { type LoadResult, load } from "./load.ts";
 
@@ -27,7 +27,7 @@ export interface Question {
 }
 
 /** Sends requests for `context.seconds` in each run, on all connections concurrently. */
-export async function answerRate(
+export async function measureResponseRate(
   { id, path, headers = {}, connections }: Question,
   target: Target,
   context: BenchContext,
@@ -35,11 +35,11 @@ export async function answerRate(
   const runs = context.runs ?? RUNS;
   const results: LoadResult[] = [];
   const url = `${target.base}/${path}`;
-  const before = await processUse(target.pid);
+  const before = await readProcessUse(target.pid);
   for (let run = 1; run <= runs; run++) {
     results.push(await load({ url, headers, connections, seconds: context.seconds, warmUpSeconds: WARM_UP_SECONDS, ca: target.ca }));
   }
-  const after = await processUse(target.pid);
+  const after = await readProcessUse(target.pid);
   context.say(`${GOALS[id].work.trim()}: ${runs} runs`);
   const serverShare = (after.cpuSeconds - before.cpuSeconds) / (runs * (context.seconds + WARM_UP_SECONDS));
   return { id, samples: results.map(rate), note: noteOn(results, serverShare) };

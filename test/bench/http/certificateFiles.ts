@@ -10,7 +10,7 @@ export interface CertificateFiles {
 }
 
 /** Writes a certificate with an elliptic curve key to `folder`. */
-export async function certificateFiles(folder: string): Promise<CertificateFiles> {
+export async function writeCertificateFiles(folder: string): Promise<CertificateFiles> {
   const { cert, key } = await serverCertificate("127.0.0.1");
   const [certFile, keyFile] = [join(folder, "catalogd.crt"), join(folder, "catalogd.key")];
   await writeFile(certFile, cert);

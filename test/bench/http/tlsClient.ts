@@ -20,7 +20,7 @@ export async function get(url: string, ca: string, headers: Readonly<Record<stri
 }
 
 /** Returns the headers of the response to one GET, without reading the body. */
-export async function headersOf(url: string, ca: string, headers: Readonly<Record<string, string>>): Promise<Answer["headers"]> {
+export async function getHeaders(url: string, ca: string, headers: Readonly<Record<string, string>>): Promise<Answer["headers"]> {
   const agent = new Agent({ connect: { ca } });
   try {
     const response = await request(url, { dispatcher: agent, headers });

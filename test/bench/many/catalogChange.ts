@@ -3,7 +3,7 @@ import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { AuditEvent } from "../../support/cluster.ts";
 import type { World } from "../../support/world.ts";
 import type { BenchCluster } from "../benchCluster.ts";
-import { requestsSince, untilQuiet } from "./quiet.ts";
+import { requestsSince, waitUntilQuiet } from "./quiet.ts";
 import { TINY_CATALOG, type TinyWorld } from "./tinyWorld.ts";
 
 /** Effect of a new edition of the catalog. */
@@ -27,7 +27,7 @@ export async function changeCatalog(tiny: TinyWorld, cluster: BenchCluster, worl
   };
   const since = new Date();
   await cluster.client.patch(REF, { spec: { source: { image: { ref } } } }, { type: "merge" });
-  const busy = await untilQuiet([controller.pid, catalogd.pid], TIMEOUT_MS, isServed);
+  const busy = await waitUntilQuiet([controller.pid, catalogd.pid], TIMEOUT_MS, isServed);
   const requests = await requestsSince(cluster.auditLog, since);
   const last = requests.reduce((latest, { requestReceivedTimestamp: at }) => Math.max(latest, new Date(at).getTime()), since.getTime());
   return { seconds: Math.max(busy.seconds, (last - since.getTime()) / 1_000), cpuSeconds: busy.cpuSeconds[0] ?? 0, requests };

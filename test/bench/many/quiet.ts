@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AuditEvent } from "../../support/cluster.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 
 /** Activity of processes. */
 export interface Busy {
@@ -21,12 +21,12 @@ const QUIET_SAMPLES = 10;
  * @param isDone whether their work is done; idle time before that does not count.
  * @throws Error after a timeout.
  */
-export async function untilQuiet(
+export async function waitUntilQuiet(
   pids: readonly (number | undefined)[],
   timeoutMs: number,
   isDone: () => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<Busy> {
-  const read = async (): Promise<number[]> => Promise.all(pids.map(async (pid) => (await processUse(pid)).cpuSeconds));
+  const read = async (): Promise<number[]> => Promise.all(pids.map(async (pid) => (await readProcessUse(pid)).cpuSeconds));
   const started = performance.now();
   const first = await read();
   let before = first;
@@ -59,7 +59,7 @@ export async function requestsSince(auditLog: string, since: Date): Promise<Audi
 const SETTLE_MS = 10_000;
 
 /** Waits until no new watch has started for some seconds. @returns the number of watches. */
-export async function untilWatched(auditLog: string): Promise<number> {
+export async function waitUntilWatched(auditLog: string): Promise<number> {
   let [before, now] = [-1, 0];
   while (before !== now) {
     await sleep(SETTLE_MS);

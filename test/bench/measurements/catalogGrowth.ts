@@ -1,10 +1,10 @@
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { generatedCatalog } from "../generatedCatalog.ts";
+import { generateCatalog } from "../generatedCatalog.ts";
 import type { Measurement } from "../measurement.ts";
 import { clusterCatalog, isServing } from "../objectState.ts";
 import { Observer } from "../observer.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 
 const RUNS = 2;
 const TIMEOUT_MS = 300_000;
@@ -22,7 +22,7 @@ export const catalogGrowthMeasurement: Measurement = {
   async *run(context) {
     await using cluster = await BenchCluster.start(context);
     for (const packages of SIZES) {
-      const catalog = generatedCatalog(packages);
+      const catalog = generateCatalog(packages);
       const perPackage: number[] = [];
       const peaks: number[] = [];
       const totals: string[] = [];
@@ -33,7 +33,7 @@ export const catalogGrowthMeasurement: Measurement = {
         const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
         const seconds = await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS);
         perPackage.push(seconds / packages);
-        peaks.push((await processUse(world.installation.servers.catalogd.pid)).peakRssBytes);
+        peaks.push((await readProcessUse(world.installation.servers.catalogd.pid)).peakRssBytes);
         totals.push(seconds.toFixed(2));
         context.say(`${packages} packages, run ${run}: ${seconds.toFixed(2)} s`);
         await world.removed("ClusterCatalog", NAME);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { crdFindings } from "../../../pkg/crdsafety/crdFindings.ts";
+import { findCrdChanges } from "../../../pkg/crdsafety/crdFindings.ts";
 import { caseFilesUnder, casesIn } from "../../cases/readCases.ts";
 import { type CrdUpgradeCase, crdUpgradeTopic } from "../../cases/topics/crdUpgrade.ts";
 import type { Measurement } from "../measurement.ts";
@@ -41,6 +41,6 @@ async function upgradesIn(folder: string): Promise<CrdUpgradeCase[]> {
 function pass(upgrades: readonly CrdUpgradeCase[]): { seconds: number; findings: number } {
   const started = performance.now();
   let findings = 0;
-  for (const { old, new: after } of upgrades) findings += crdFindings(old, after).length;
+  for (const { old, new: after } of upgrades) findings += findCrdChanges(old, after).length;
   return { seconds: (performance.now() - started) / 1_000, findings };
 }

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { answerRate, GZIP, type Question, type Target } from "../http/answerRate.ts";
-import { certificateFiles } from "../http/certificateFiles.ts";
+import { GZIP, measureResponseRate, type Question, type Target } from "../http/answerRate.ts";
+import { writeCertificateFiles } from "../http/certificateFiles.ts";
 import { get } from "../http/tlsClient.ts";
 import type { Measurement } from "../measurement.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
@@ -19,14 +19,14 @@ export const httpMeasurement: Measurement = {
   figures: ["http.all", "http.all-gzip", "http.package", "http.schema", "http.schema-gzip", "http.not-modified"],
   async *run(context) {
     const files = await catalogInMemory(join(dataFolder(context), "fbc/certified-v4.14"));
-    const { certFile, keyFile, cert } = await certificateFiles(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
+    const { certFile, keyFile, cert } = await writeCertificateFiles(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers({ catalogd: ["--tls-cert", certFile, "--tls-key", keyFile] });
     await world.serve(NAME, await world.pushCatalog("bench/certified", "v1", files));
     const { catalogs, servers } = world.installation;
     const base = `${catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
     const target = { base, ca: cert, pid: servers.catalogd.pid };
-    for (const question of await questions(target)) yield await answerRate(question, target, context);
+    for (const question of await questions(target)) yield await measureResponseRate(question, target, context);
   },
 };
 

@@ -2,15 +2,15 @@ import { join } from "node:path";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { EXTENSION, sampleObjects } from "../../../pkg/devcluster/devSample.ts";
-import { sampleImages } from "../../../pkg/devcluster/sample/sample.ts";
+import { buildSampleObjects, EXTENSION } from "../../../pkg/devcluster/devSample.ts";
+import { buildSampleImages } from "../../../pkg/devcluster/sample/sample.ts";
 import { pushImage } from "../../../pkg/oci/publish/push.ts";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import type { BenchContext, Measurement } from "../measurement.ts";
 import { isInstalled } from "../objectState.ts";
 import { Observer } from "../observer.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 import { catalogInMemory } from "../realData.ts";
 
 const RUNS = 7;
@@ -38,7 +38,7 @@ export const installMeasurement: Measurement = {
     for (let run = 1; run <= runs; run++) {
       installs.push(await extensions.secondsUntil(() => world.apply(extension), reaches(firstVersion), TIMEOUT_MS));
       upgrades.push(await extensions.secondsUntil(() => unpin(world), reaches(lastVersion), TIMEOUT_MS));
-      memory.push((await processUse(world.installation.servers["operator-controller"].pid)).rssBytes);
+      memory.push((await readProcessUse(world.installation.servers["operator-controller"].pid)).rssBytes);
       context.say(`run ${run} of ${runs}: installed in ${installs.at(-1)?.toFixed(2)} s, upgraded in ${upgrades.at(-1)?.toFixed(2)} s`);
       await world.removed("ClusterExtension", NAME);
     }
@@ -54,9 +54,9 @@ export const installMeasurement: Measurement = {
 
 /** Pushes and applies everything except the extension. @returns the extension. */
 async function prepare(world: World): Promise<KubeObject> {
-  for (const { repository, tag, files, labels } of sampleImages(HOST))
+  for (const { repository, tag, files, labels } of buildSampleImages(HOST))
     await pushImage(world.cluster.registry, repository, tag, { files, labels });
-  const { installer, catalog, extension } = sampleObjects(HOST);
+  const { installer, catalog, extension } = buildSampleObjects(HOST);
   for (const object of [...installer, catalog]) await world.apply(object);
   await world.condition("ClusterCatalog", catalog.metadata.name, (condition) => condition("Serving")?.status === "True");
   return extension;

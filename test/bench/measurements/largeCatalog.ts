@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { answerRate } from "../http/answerRate.ts";
-import { certificateFiles } from "../http/certificateFiles.ts";
-import { headersOf } from "../http/tlsClient.ts";
+import { measureResponseRate } from "../http/answerRate.ts";
+import { writeCertificateFiles } from "../http/certificateFiles.ts";
+import { getHeaders } from "../http/tlsClient.ts";
 import { LARGE_BYTES, type LargeCatalog, largeCatalog } from "../largeCatalog.ts";
 import type { Measurement } from "../measurement.ts";
 import { clusterCatalog, isServing } from "../objectState.ts";
 import { Observer } from "../observer.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 import { dataFolder } from "../realData.ts";
 
 const ANSWER_BYTES = 1_500_000;
@@ -28,7 +28,7 @@ export const largeCatalogMeasurement: Measurement = {
     const folder = join(dataFolder(context), "fbc");
     context.say("creating the catalog");
     const catalog = await largeCatalog([join(folder, "certified-v4.14"), join(folder, "community-v4.19")], LARGE_BYTES);
-    const { certFile, keyFile, cert } = await certificateFiles(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
+    const { certFile, keyFile, cert } = await writeCertificateFiles(await mkdtemp(join(tmpdir(), "olmv1-tls-")));
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers({ catalogd: ["--tls-cert", certFile, "--tls-key", keyFile] });
     const ref = await world.pushCatalog("bench/large", "v1", catalog.files);
@@ -38,7 +38,7 @@ export const largeCatalogMeasurement: Measurement = {
     const { pid } = world.installation.servers.catalogd;
     const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
     const seconds = await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS);
-    const { cpuSeconds, peakRssBytes } = await processUse(pid);
+    const { cpuSeconds, peakRssBytes } = await readProcessUse(pid);
     context.say(`Serving after ${seconds.toFixed(1)} s`);
     const note = [
       `${catalog.bytes.toLocaleString("en")} bytes in ${catalog.files.size} files, ${catalog.packages.size} packages, ${catalog.bundles} bundles`,
@@ -52,10 +52,10 @@ export const largeCatalogMeasurement: Measurement = {
       cert,
     );
     yield { id: "unpack-large.compressed", samples: [seconds + compressed], note: "from ClusterCatalog applied on" };
-    yield { id: "unpack-large.compressed-peak", samples: [(await processUse(pid)).peakRssBytes] };
+    yield { id: "unpack-large.compressed-peak", samples: [(await readProcessUse(pid)).peakRssBytes] };
     const base = `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
     const path = `metas?package=${encodeURIComponent(packageOfSize(catalog, ANSWER_BYTES))}`;
-    yield await answerRate({ id: "http.package-large", path, connections: 8 }, { base, ca: cert, pid }, context);
+    yield await measureResponseRate({ id: "http.package-large", path, connections: 8 }, { base, ca: cert, pid }, context);
   },
 };
 
@@ -74,7 +74,7 @@ async function secondsUntilCompressed(all: string, ca: string): Promise<number> 
   for (const coding of ["gzip", "zstd"]) {
     await eventually(
       async () => {
-        const headers = await headersOf(all, ca, { "accept-encoding": coding });
+        const headers = await getHeaders(all, ca, { "accept-encoding": coding });
         if (headers["content-encoding"] !== coding) throw new Error(`the ${coding} catalog is not available yet`);
       },
       { timeoutMs: TIMEOUT_MS },

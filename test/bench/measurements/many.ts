@@ -1,10 +1,10 @@
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { type CatalogChange, changeCatalog } from "../many/catalogChange.ts";
-import { untilQuiet } from "../many/quiet.ts";
+import { waitUntilQuiet } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { Figure, Measurement } from "../measurement.ts";
-import { type ProcessUse, processUse } from "../processUse.ts";
+import { type ProcessUse, readProcessUse } from "../processUse.ts";
 
 const EXTENSIONS = 100;
 const CHANGES = 3;
@@ -51,7 +51,7 @@ async function* changes(
 ): AsyncGenerator<Figure> {
   const { catalogd, "operator-controller": controller } = world.installation.servers;
   say("waiting for the servers to come to rest");
-  await untilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
+  await waitUntilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
   const changes: CatalogChange[] = [];
   for (let edition = 1; edition <= runs; edition++) {
     const change = await changeCatalog(tiny, cluster, world, edition);
@@ -64,5 +64,5 @@ async function* changes(
 }
 
 function controllerUse(world: World): Promise<ProcessUse> {
-  return processUse(world.installation.servers["operator-controller"].pid);
+  return readProcessUse(world.installation.servers["operator-controller"].pid);
 }

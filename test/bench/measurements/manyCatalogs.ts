@@ -2,11 +2,11 @@ import { join } from "node:path";
 import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { LARGE_BYTES, largeCatalog } from "../largeCatalog.ts";
-import { untilQuiet, untilWatched } from "../many/quiet.ts";
+import { waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { BenchContext, Measurement } from "../measurement.ts";
 import { clusterCatalog } from "../objectState.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
 
 const EXTENSIONS = 100;
@@ -23,10 +23,10 @@ export const manyCatalogsMeasurement: Measurement = {
     const bytes = await serveReal(world, context);
     const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
     const seconds = await tiny.install();
-    const streams = await untilWatched(cluster.auditLog);
+    const streams = await waitUntilWatched(cluster.auditLog);
     const { pid } = world.installation.servers["operator-controller"];
-    await untilQuiet([pid], TIMEOUT_MS);
-    const { rssBytes, peakRssBytes } = await processUse(pid);
+    await waitUntilQuiet([pid], TIMEOUT_MS);
+    const { rssBytes, peakRssBytes } = await readProcessUse(pid);
     const catalogs = bytes.map((size) => `${Math.round(size / 1e6)} MB`).join(", ");
     const note = `${tiny.packages.length} extensions, ${streams} streams; other catalogs: ${catalogs}; peak ${Math.round(peakRssBytes / 1e6)} MB`;
     context.say(`installed in ${seconds.toFixed(1)} s`);

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
-import { supportedInstallModes } from "../../../pkg/bundle/validate.ts";
+import { listSupportedInstallModes } from "../../../pkg/bundle/validate.ts";
 import { certManager } from "../../../pkg/certificates/providers.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { bundleFiles } from "../../cases/topics/render.ts";
@@ -78,7 +78,7 @@ function pass(bundles: readonly string[]): Pass {
 function objectsOf(folder: string): number | undefined {
   try {
     const bundle = loadBundle(bundleFiles(folder));
-    const config = supportedInstallModes(bundle.csv).has("AllNamespaces") ? undefined : { watchNamespace: NAMESPACE };
+    const config = listSupportedInstallModes(bundle.csv).has("AllNamespaces") ? undefined : { watchNamespace: NAMESPACE };
     return renderBundle(bundle, { installNamespace: NAMESPACE, config, certProvider: certManager }).length;
   } catch {
     return undefined;

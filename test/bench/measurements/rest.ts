@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { untilQuiet } from "../many/quiet.ts";
+import { waitUntilQuiet } from "../many/quiet.ts";
 import type { Figure, Measurement } from "../measurement.ts";
 import { clusterCatalog, isServing } from "../objectState.ts";
 import { Observer } from "../observer.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
 
 const RUNS = 3;
@@ -33,7 +33,7 @@ export const restMeasurement: Measurement = {
       const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
       await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS);
       const { catalogd, "operator-controller": controller } = world.installation.servers;
-      await untilQuiet([catalogd.pid, controller.pid], TIMEOUT_MS);
+      await waitUntilQuiet([catalogd.pid, controller.pid], TIMEOUT_MS);
       await sleep(REST_MS);
       samples.catalogd.push(await memoryOf(catalogd.pid));
       samples["operator-controller"].push(await memoryOf(controller.pid));
@@ -54,7 +54,7 @@ interface MemorySample {
 }
 
 async function memoryOf(pid: number | undefined): Promise<MemorySample> {
-  const { rssBytes } = await processUse(pid);
+  const { rssBytes } = await readProcessUse(pid);
   const kibibytes = /^RssAnon:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
   return { rssBytes, anonymousBytes: Number(kibibytes) * 1_024 };
 }

@@ -2,7 +2,7 @@ import type { Solution, SolverBundle, SolverProblem } from "../../../pkg/resolve
 import { solve } from "../../../pkg/resolve/solver/solve.ts";
 import { parseRange } from "../../../pkg/version/blang.ts";
 import type { Figure, Measurement } from "../measurement.ts";
-import { type RandomCatalog, randomProblem } from "../randomProblem.ts";
+import { generateProblem, type RandomCatalog } from "../randomProblem.ts";
 
 const RUNS = 7;
 const CATALOG: RandomCatalog = { packages: 200, versions: 50, dependencies: 4, wanted: 5, seed: 1 };
@@ -20,13 +20,13 @@ export const solverMeasurement: Measurement = {
   figures: [...SIZES.map((size) => `solver.${size}` as const), "solver.unsolvable", "solver.offered"],
   async *run(context) {
     const runs = context.runs ?? RUNS;
-    solve(randomProblem({ ...CATALOG, packages: 50 }));
+    solve(generateProblem({ ...CATALOG, packages: 50 }));
     for (const packages of SIZES) {
       context.say(`${runs} catalogs of ${packages} packages of ${CATALOG.versions} bundles`);
-      yield await figure(`solver.${packages}`, runs, (seed) => randomProblem({ ...CATALOG, packages, seed }));
+      yield await figure(`solver.${packages}`, runs, (seed) => generateProblem({ ...CATALOG, packages, seed }));
     }
-    yield await figure("solver.unsolvable", runs, (seed) => contradiction(randomProblem({ ...CATALOG, seed })));
-    yield await figure("solver.offered", runs, (seed) => requiring(randomProblem({ ...LARGE, seed }), ["package1", "package2"]));
+    yield await figure("solver.unsolvable", runs, (seed) => contradiction(generateProblem({ ...CATALOG, seed })));
+    yield await figure("solver.offered", runs, (seed) => requiring(generateProblem({ ...LARGE, seed }), ["package1", "package2"]));
   },
 };
 

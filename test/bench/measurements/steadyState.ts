@@ -4,10 +4,10 @@ import type { World } from "../../support/world.ts";
 import { BenchCluster } from "../benchCluster.ts";
 import { changeCatalog } from "../many/catalogChange.ts";
 import { readCounters } from "../many/counters.ts";
-import { requestsSince, untilQuiet, untilWatched } from "../many/quiet.ts";
+import { requestsSince, waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { BenchContext, Figure, Measurement } from "../measurement.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 
 const EXTENSIONS = 300;
 const CHANGES = 3;
@@ -26,9 +26,9 @@ export const steadyStateMeasurement: Measurement = {
     await using world = await cluster.startServers();
     const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
     const seconds = await tiny.install();
-    const streams = await untilWatched(cluster.auditLog);
+    const streams = await waitUntilWatched(cluster.auditLog);
     const { pid } = world.installation.servers["operator-controller"];
-    await untilQuiet([pid], QUIET_TIMEOUT_MS);
+    await waitUntilQuiet([pid], QUIET_TIMEOUT_MS);
     context.say(`installed in ${seconds.toFixed(1)} s, ${streams} streams; resting for ${context.settleSeconds} s`);
     await sleep(context.settleSeconds * 1_000);
     yield* rest(cluster, pid, context, `${tiny.packages.length} extensions, ${streams} streams`);
@@ -43,9 +43,9 @@ async function* rest(
   what: string,
 ): AsyncGenerator<Figure> {
   say(`measuring ${restSeconds} s of rest`);
-  const [before, since] = [await processUse(pid), new Date()];
+  const [before, since] = [await readProcessUse(pid), new Date()];
   await sleep(restSeconds * 1_000);
-  const after = await processUse(pid);
+  const after = await readProcessUse(pid);
   const requests = await requestsSince(cluster.auditLog, since);
   yield { id: "steady.memory", samples: [after.rssBytes], note: `${what}; peak ${Math.round(after.peakRssBytes / 1e6)} MB` };
   yield { id: "steady.cpu", samples: [(after.cpuSeconds - before.cpuSeconds) / restSeconds], note: `${restSeconds} s` };

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BenchCluster } from "../benchCluster.ts";
 import { changeCatalog } from "../many/catalogChange.ts";
-import { untilQuiet } from "../many/quiet.ts";
+import { waitUntilQuiet } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { BenchContext, Measurement } from "../measurement.ts";
-import { type ProcessUse, processUse } from "../processUse.ts";
+import { type ProcessUse, readProcessUse } from "../processUse.ts";
 
 const FEW = 100;
 const MANY = 1_000;
@@ -34,7 +34,7 @@ export const thousandMeasurement: Measurement = {
     await using world = await cluster.startServers();
     const tiny = await TinyWorld.start(cluster, world, count, context.say);
     const { catalogd, "operator-controller": controller } = world.installation.servers;
-    const use = (): Promise<ProcessUse> => processUse(controller.pid);
+    const use = (): Promise<ProcessUse> => readProcessUse(controller.pid);
     const before = await use();
     const seconds = await tiny.install();
     const each = ((await use()).cpuSeconds - before.cpuSeconds) / count;
@@ -47,7 +47,7 @@ export const thousandMeasurement: Measurement = {
     yield { id: "thousand.cpu", samples: [each] };
     yield { id: "thousand.few-cpu", samples: [few] };
     yield { id: "thousand.ratio", samples: [each / few] };
-    await untilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
+    await waitUntilQuiet([controller.pid, catalogd.pid], QUIET_TIMEOUT_MS);
     await sleep(SETTLE_SECONDS * 1_000);
     const quiet = await use();
     await sleep(REST_SECONDS * 1_000);
@@ -67,8 +67,8 @@ async function cpuForEach(context: BenchContext, count: number): Promise<number>
   await using world = await cluster.startServers();
   const tiny = await TinyWorld.start(cluster, world, count, context.say);
   const { pid } = world.installation.servers["operator-controller"];
-  const before = await processUse(pid);
+  const before = await readProcessUse(pid);
   const seconds = await tiny.install();
   context.say(`${count} extensions installed in ${seconds.toFixed(1)} s`);
-  return ((await processUse(pid)).cpuSeconds - before.cpuSeconds) / count;
+  return ((await readProcessUse(pid)).cpuSeconds - before.cpuSeconds) / count;
 }

@@ -4,7 +4,7 @@ import { BenchCluster } from "../benchCluster.ts";
 import type { Measurement } from "../measurement.ts";
 import { clusterCatalog, isServing } from "../objectState.ts";
 import { Observer } from "../observer.ts";
-import { processUse } from "../processUse.ts";
+import { readProcessUse } from "../processUse.ts";
 import { catalogInMemory, dataFolder } from "../realData.ts";
 
 const RUNS = 3;
@@ -33,10 +33,10 @@ export const unpackMeasurement: Measurement = {
       const ref = await world.pushCatalog(REPOSITORY, "v1", files);
       await using catalogs = await Observer.start<ClusterCatalog>(cluster.client, "ClusterCatalog");
       const { pid } = world.installation.servers.catalogd;
-      const before = await processUse(pid);
+      const before = await readProcessUse(pid);
       const apply = (): Promise<unknown> => world.apply(clusterCatalog(NAME, ref));
       times.push(await catalogs.secondsUntil(apply, () => isServing(catalogs.get(NAME)), TIMEOUT_MS));
-      const after = await processUse(pid);
+      const after = await readProcessUse(pid);
       peaks.push(after.peakRssBytes);
       cpu.push(after.cpuSeconds - before.cpuSeconds);
       context.say(`run ${run} of ${runs}: ${times.at(-1)?.toFixed(2)} s`);

@@ -3,10 +3,10 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../../pkg/api/constants.ts";
 import { mapInParallel } from "../../../pkg/async/concurrency.ts";
 import { eventually } from "../../support/eventually.ts";
 import { BenchCluster } from "../benchCluster.ts";
-import { requestsSince, untilQuiet, untilWatched } from "../many/quiet.ts";
+import { requestsSince, waitUntilQuiet, waitUntilWatched } from "../many/quiet.ts";
 import { TinyWorld } from "../many/tinyWorld.ts";
 import type { Figure, Measurement } from "../measurement.ts";
-import { type ProcessUse, processUse } from "../processUse.ts";
+import { type ProcessUse, readProcessUse } from "../processUse.ts";
 
 const EXTENSIONS = 100;
 const REST_MS = 60_000;
@@ -25,16 +25,16 @@ export const watchesMeasurement: Measurement = {
     const tiny = await TinyWorld.start(cluster, world, context.extensions ?? EXTENSIONS, context.say);
     await tiny.install({ drift: { policy: "Ignore" } });
     const { pid } = world.installation.servers["operator-controller"];
-    await untilQuiet([pid], QUIET_TIMEOUT_MS);
-    const unwatched = await processUse(pid);
+    await waitUntilQuiet([pid], QUIET_TIMEOUT_MS);
+    const unwatched = await readProcessUse(pid);
     context.say("starting to watch");
     const started = performance.now();
     await mapInParallel(tiny.packages, AT_ONCE, async ({ name }) => {
       const ref = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
       await cluster.client.patch(ref, { spec: { drift: { policy: "Correct" } } }, { type: "merge" });
     });
-    const streams = await untilWatched(cluster.auditLog);
-    await untilQuiet([pid], QUIET_TIMEOUT_MS);
+    const streams = await waitUntilWatched(cluster.auditLog);
+    await waitUntilQuiet([pid], QUIET_TIMEOUT_MS);
     context.say(`watching after ${((performance.now() - started) / 1_000).toFixed(1)} s, resting for ${REST_MS / 1_000} s`);
     yield* rest(cluster, pid, unwatched, { extensions: tiny.packages.length, streams });
     yield { id: "watches.repair", samples: await repairs(cluster, tiny) };
@@ -47,9 +47,9 @@ async function* rest(
   unwatched: ProcessUse,
   { extensions, streams }: { extensions: number; streams: number },
 ): AsyncGenerator<Figure> {
-  const [before, since] = [await processUse(pid), new Date()];
+  const [before, since] = [await readProcessUse(pid), new Date()];
   await sleep(REST_MS);
-  const after = await processUse(pid);
+  const after = await readProcessUse(pid);
   const requests = await requestsSince(cluster.auditLog, since);
   const each = Math.round((after.rssBytes - unwatched.rssBytes) / streams / 1_024);
   const note = `${extensions} extensions; ${Math.round(unwatched.rssBytes / 1e6)} MB before watching, ${each} KiB more a stream; peak ${Math.round(after.peakRssBytes / 1e6)} MB`;

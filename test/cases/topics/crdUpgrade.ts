@@ -1,5 +1,5 @@
 import { UNHANDLED } from "../../../pkg/crdsafety/compareSchemas.ts";
-import { crdFindings, findingsText } from "../../../pkg/crdsafety/crdFindings.ts";
+import { findCrdChanges, formatFindings } from "../../../pkg/crdsafety/crdFindings.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 
 /** An upgrade of a CRD, and what the Go operator-controller says against it; an error that is absent, null or empty is none. */
@@ -29,8 +29,8 @@ export const crdUpgradeTopic: Topic<CrdUpgradeCase> = {
 
 /** What differs from the expected findings, a line each; nothing when all are there and no others. */
 export function compareCrdUpgrade(value: CrdUpgradeCase): string[] {
-  const findings = crdFindings(value.old, value.new);
-  const start = findingsText(nameOf(value), []);
+  const findings = findCrdChanges(value.old, value.new);
+  const start = formatFindings(nameOf(value), []);
   if (value.error && !value.error.startsWith(start)) return [`want error: ${value.error}`, `got  error: ${start}…`];
   const wanted = new Set(value.error ? value.error.slice(start.length).split("\n").map(comparable) : []);
   const got = new Set(findings.flatMap(({ text }) => text.split("\n").map(comparable)));

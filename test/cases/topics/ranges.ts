@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { messageOf } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import { parseRange } from "../../../pkg/version/blang.ts";
 import { parseConstraint } from "../../../pkg/version/masterminds.ts";
 import { parseVersion } from "../../../pkg/version/version.ts";
@@ -32,7 +32,9 @@ export const rangesTopic: Topic<RangeCase> = {
       const range = parse(value.range);
       matches = versions.filter(({ version }) => range.contains(version)).map(({ text }) => text);
     } catch (err) {
-      return value.error === undefined ? { lines: [`want matches ${list(value.matches)}`, `got error: ${messageOf(err)}`] } : undefined;
+      return value.error === undefined
+        ? { lines: [`want matches ${list(value.matches)}`, `got error: ${getErrorMessage(err)}`] }
+        : undefined;
     }
     if (value.error !== undefined) return { lines: [`want error: ${value.error}`, `got matches ${list(matches)}`] };
     const wanted = new Set(value.matches);

@@ -5,7 +5,7 @@ import type { JsonObject, KubeObject } from "../../../pkg/api/k8s.ts";
 import { loadBundle } from "../../../pkg/bundle/load.ts";
 import type { BundleFiles } from "../../../pkg/bundle/types.ts";
 import { type CertificateProvider, certManager, serviceCa } from "../../../pkg/certificates/providers.ts";
-import { messageOf, TerminalError } from "../../../pkg/errors/errors.ts";
+import { getErrorMessage, TerminalError } from "../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { renderBundle } from "../../../pkg/render/render.ts";
 import { UsageError } from "../runMain.ts";
@@ -72,7 +72,7 @@ export function rendered({ namespace, certProvider, config }: RenderCase, files:
       }),
     };
   } catch (err) {
-    return { error: messageOf(err), terminal: err instanceof TerminalError };
+    return { error: getErrorMessage(err), terminal: err instanceof TerminalError };
   }
 }
 

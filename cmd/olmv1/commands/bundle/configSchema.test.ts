@@ -5,7 +5,7 @@ import { olmv1 } from "../../../../test/support/runCli.ts";
 import { TempFolder } from "../../../../test/support/tempFolder.ts";
 import { tinyBundle } from "../../../../test/support/tinyBundle.ts";
 
-test("the schema of a bundle says what its configuration may hold, and which namespace it may watch", async () => {
+test("bundle config-schema prints the configuration members and allowed watch namespaces", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", tinyBundle("1.0.0", { modes: ["OwnNamespace"] }));
   const { code, out, err } = await olmv1("bundle", "config-schema", source, "--namespace", "operators");
@@ -16,7 +16,7 @@ test("the schema of a bundle says what its configuration may hold, and which nam
   expect(schema.properties["watchNamespace"]?.["enum"]).toEqual(["operators"]);
 });
 
-test("what is no bundle is named", async () => {
+test("bundle config-schema names a source that is not a bundle", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", {});
   const { code, out, err } = await olmv1("bundle", "config-schema", source);
@@ -24,7 +24,7 @@ test("what is no bundle is named", async () => {
   expect(err).toMatch(new RegExp(`^olmv1: ${source}: `));
 });
 
-test("what of a configuration has no effect is told beside the objects", async () => {
+test("bundle render reports configuration without effect", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", tinyBundle("1.0.0"));
   const config = JSON.stringify({ deploymentConfig: { selector: { matchLabels: { app: "other" } }, env: [{ name: "A", valu: "b" }] } });

@@ -10,7 +10,7 @@ const bundle = (source: string, ...findings: BundleFinding[]): CheckedSource => 
 test.for<[what: string, bundles: CheckedSource[], text: string]>([
   ["nothing", [bundle("x")], "All validation tests have completed successfully\n"],
   [
-    "an error and a remark, control characters escaped",
+    "an error and a note, with escaped control characters",
     [bundle("x", ERROR, INFO)],
     "error: manifests/a.yaml: line 3: it is \\u{1b}[31mwrong [a]\ninfo: it is missing [b]\nthe bundle is not valid: 1 error, 0 warnings and 1 note\n",
   ],
@@ -19,11 +19,11 @@ test.for<[what: string, bundles: CheckedSource[], text: string]>([
     [bundle("x", INFO), bundle("y")],
     "x:\ninfo: it is missing [b]\nthe bundle is valid: 0 errors, 0 warnings and 1 note\n\ny:\nAll validation tests have completed successfully\n",
   ],
-])("the text of %s", ([, bundles, text]) => {
+])("formatBundleReport prints %s", ([, bundles, text]) => {
   expect(formatBundleReport(bundles)).toBe(text);
 });
 
-test("the report for programs has all bundles", () => {
+test("buildBundleReport contains all bundles", () => {
   expect(buildBundleReport([bundle("x", ERROR, INFO), { source: "y", name: "", findings: [] }])).toEqual({
     passed: false,
     errors: 1,
@@ -37,7 +37,7 @@ test("the report for programs has all bundles", () => {
   expect(buildBundleReport([bundle("x")])).toMatchObject({ passed: true, errors: 0 });
 });
 
-test("what is as bad as the given severity fails, and what is worse", () => {
+test("fails is true for findings of at least the given severity", () => {
   expect([fails([bundle("x", INFO)], "warning"), fails([bundle("x", INFO)], "info"), fails([bundle("x", ERROR)], "info")]).toEqual([
     false,
     true,

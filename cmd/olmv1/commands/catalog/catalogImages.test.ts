@@ -9,7 +9,7 @@ import { tarball } from "../../../../test/support/tarball.ts";
 
 const CATALOG = join(import.meta.dirname, "../../../../test/cases/fbc-edit/catalog");
 
-test("images of catalogs are checked, listed, compared and taken apart as folders are", async () => {
+test("catalog commands treat images like folders", async () => {
   const registry = await loopbackRegistry();
   const dir = await folder();
   const content = readFileSync(join(CATALOG, "etcd/catalog.yaml"));

@@ -35,7 +35,7 @@ const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownR
 
 // Source: S3-38.
 describe("olmv1 catalog compose", () => {
-  test("puts an image and a folder into one catalog, a folder each", async () => {
+  test("combines an image and a folder in one catalog", async () => {
     await author.push("index", "v1", { "configs/etcd/catalog.yaml": catalogOf("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", catalogOf("gadget") + "---\n" + catalogOf("widget"));
@@ -64,7 +64,7 @@ references:
     expect(published).toEqual({ code: 0, out: Object.values(files).join(""), err: "" });
   });
 
-  test("refuses packages that two have, and names both", async () => {
+  test("rejects a package in two references and names both", async () => {
     await author.push("index", "v1", { "configs/catalog.yaml": catalogOf("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", catalogOf("etcd"));
@@ -76,7 +76,7 @@ references:
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
-  test("writes nothing where the result is not sound", async () => {
+  test("writes nothing if the result is invalid", async () => {
     await author.write("broken.yaml", catalogOf("etcd", "etcd.v9"));
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", catalogOf("etcd", "etcd.v9"));
@@ -88,7 +88,7 @@ references:
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
-  test("leaves a folder in use alone unless that is meant, and then checks what stays", async () => {
+  test("keeps a folder in use without --force, and checks kept files with it", async () => {
     await mkdir(join(author.folder, "own"));
     await mkdir(join(author.folder, "out"));
     await author.write("own/all.yaml", catalogOf("gadget"));
@@ -131,7 +131,7 @@ references:
     expect(await compose()).toMatchObject({ code: 2, out: "", err: `olmv1: ${file}: ${error}\n` });
   });
 
-  test("refuses a package that a reference does not have", async () => {
+  test("rejects a package that a reference does not contain", async () => {
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", catalogOf("gadget"));
     await author.write("catalog.yaml", "name: a\nreferences: [{name: own, path: own, packages: [etcd]}]\n");
@@ -142,7 +142,7 @@ references:
 describe("olmv1 catalog dockerfile", () => {
   const dockerfile = (...args: string[]) => runCli(["catalog", "dockerfile", ...args]);
 
-  test("writes the file beside the folder, once", async () => {
+  test("writes the file next to the folder, and does not overwrite it", async () => {
     const folder = join(author.folder, "catalog");
     await mkdir(folder);
     const written = await dockerfile(`${folder}/`, "-i", "scratch", "-l", "vendor=example,release=3");

@@ -11,7 +11,7 @@ import {
   readCompositeConfig,
   selectMetas,
 } from "../../../../pkg/authoring/template/composition.ts";
-import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { type CatalogFileSource, type CheckedCatalog, checkCatalog } from "../../../../pkg/catalogd/load/checkCatalog.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
@@ -105,7 +105,7 @@ async function renderReference(
 /** Returns the files in `root` that are kept. @throws Error for a folder in use without --force. */
 async function listKeptFiles(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
   if (!(await stat(root).catch(() => undefined))) return [];
-  const paths = [...catalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);
+  const paths = [...findCatalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);
   if (paths.length > 0 && !force)
     throw new Error(`output dir ${goQuote(root)} must be empty; use --force to overwrite composed files and keep others`);
   return paths.filter((path) => !written.has(path));

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { ComparedCatalog } from "../../../../pkg/authoring/diff/comparedCatalog.ts";
 import { type CatalogDifference, diffCatalogs } from "../../../../pkg/authoring/diff/diffCatalogs.ts";
-import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
 import { canonicalJson } from "../../../../pkg/golang/json.ts";
@@ -59,7 +59,7 @@ function formatDiff(terminal: Pick<Terminal, "colour">, found: readonly CatalogD
 
 async function readComparedCatalog(folder: string): Promise<ComparedCatalog> {
   const catalog = new ComparedCatalog();
-  for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
+  for (const { path, location } of findCatalogFiles(folder, CONTENT_LIMITS))
     for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta, hash);
   return catalog;
 }

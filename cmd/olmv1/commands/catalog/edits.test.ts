@@ -39,7 +39,7 @@ class Session {
   }
 }
 
-test("each edit tells what it changes, in a diff where that is asked for", async () => {
+test("edit commands print changed files, or a diff with --dry-run", async () => {
   using folder = new TempFolder();
   const session = new Session(folder);
   const { catalog } = session;
@@ -71,7 +71,7 @@ test("each edit tells what it changes, in a diff where that is asked for", async
   await expect(session.text).toMatchFileSnapshot(golden("catalog-edit"));
 });
 
-test("what would break the catalog, or cannot be meant, is refused and changes nothing", async () => {
+test("edit commands reject invalid edits and change nothing", async () => {
   using folder = new TempFolder();
   const session = new Session(folder);
   const { catalog } = session;
@@ -92,7 +92,7 @@ test("what would break the catalog, or cannot be meant, is refused and changes n
   await expect(session.text).toMatchFileSnapshot(golden("catalog-edit-refused"));
 });
 
-test("a part of a catalog is one of its own, whose images are listed, and a diff tells what went", async () => {
+test("extract writes a valid catalog, images lists its images, and diff lists removed bundles", async () => {
   using folder = new TempFolder();
   const session = new Session(folder);
   const { catalog } = session;
@@ -108,7 +108,7 @@ test("a part of a catalog is one of its own, whose images are listed, and a diff
   await expect(session.text).toMatchFileSnapshot(golden("catalog-extract"));
 });
 
-test("tables have room at 200 columns", async () => {
+test("image tables are not truncated at 200 columns", async () => {
   using folder = new TempFolder();
   const session = new Session(folder, 200);
   await session.run("images", session.catalog);

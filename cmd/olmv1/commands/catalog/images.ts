@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { type LintedBundle, LintedCatalog } from "../../../../pkg/authoring/lint/lintedCatalog.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
-import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { compareKnownVersions } from "../../../../pkg/fbc/bundleOrder.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
@@ -55,7 +55,7 @@ export async function printImages(terminal: Terminal, source: string, options: I
 
 async function readCatalogContent(folder: string): Promise<LintedCatalog> {
   const catalog = new LintedCatalog();
-  for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS))
+  for (const { path, location } of findCatalogFiles(folder, CONTENT_LIMITS))
     for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) catalog.add(meta);
   return catalog;
 }

@@ -16,7 +16,7 @@ beforeEach(async () => {
 const at = (path: string) => join(author.folder, path);
 const migrate = (...args: string[]) => runCli(["catalog", "migrate", ...args, ...author.options], { width: 200 });
 
-/** A package of two versions, of which the newer one updates the older one. */
+/** A package with two versions; the newer one replaces the older one. */
 async function writePackage(folder: string, manifest = MANIFEST): Promise<void> {
   const files: Record<string, string> = { "gadget.package.yaml": manifest };
   for (const version of ["1.0.0", "1.1.0"]) {
@@ -35,7 +35,7 @@ async function writePackage(folder: string, manifest = MANIFEST): Promise<void> 
 }
 
 describe("olmv1 catalog migrate", () => {
-  test("package manifests become a catalog, and bundles to build", async () => {
+  test("converts package manifests to a catalog and bundles", async () => {
     await writePackage("gadget");
     const args = ["--bundle-image-template", TEMPLATE, "--bundles-dir", at("bundles"), "--migrate"];
     const ended = await migrate(at("gadget"), at("catalog"), ...args);
@@ -60,7 +60,7 @@ describe("olmv1 catalog migrate", () => {
     expect(catalog["gadget/catalog.yaml"]?.endsWith(rendered.out)).toBe(true);
   });
 
-  test("several packages in one folder; that bundles lack images is told", async () => {
+  test("converts several packages in one folder, and warns about bundles without images", async () => {
     await writePackage("all/gadget");
     await writePackage("all/other", MANIFEST.replace("packageName: gadget", "packageName: other"));
     const { code, out, err } = await migrate(at("all"), at("catalog"), "-o", "json");
@@ -70,7 +70,7 @@ describe("olmv1 catalog migrate", () => {
     expect(err).toContain("the bundles have no image");
   });
 
-  test("what is wrong is told at once, and nothing is written", async () => {
+  test("reports all errors at once and writes nothing", async () => {
     await writePackage(
       "gadget",
       "packageName: gadget\nchannels: [{name: a, currentCSV: gadget.v2.0.0}, {name: b, currentCSV: gadget.v1.1.0}]\n",
@@ -84,7 +84,7 @@ describe("olmv1 catalog migrate", () => {
     await expect(author.read("catalog")).rejects.toThrow("ENOENT");
   });
 
-  test("a catalog that would not be sound is not written either", async () => {
+  test("writes nothing if the catalog would be invalid", async () => {
     await writePackage("gadget");
     const csv = authoredBundle("gadget", "1.0.0")["manifests/csv.yaml"] ?? "";
     await author.write(
@@ -96,7 +96,7 @@ describe("olmv1 catalog migrate", () => {
     expect(err).toContain("no channel head found in graph");
   });
 
-  test("a catalog image is written anew, a file for each package", async () => {
+  test("rewrites a catalog image with a file per package", async () => {
     const files = {
       "configs/all.json":
         '{"schema": "olm.package", "name": "b", "defaultChannel": "x"}{"schema": "olm.channel", "package": "b", "name": "x", "entries": [{"name": "b.v1"}]}{"schema": "olm.bundle", "package": "b", "name": "b.v1", "image": "quay.io/example/b", "properties": [{"type": "olm.package", "value": {"packageName": "b", "version": "1.0.0"}}]}',
@@ -106,14 +106,14 @@ describe("olmv1 catalog migrate", () => {
     expect(Object.keys(await author.read("catalog"))).toEqual(["b/catalog.json"]);
   });
 
-  test("a folder that is not empty is left alone", async () => {
+  test("rejects a target folder that is not empty", async () => {
     expect(await migrate(at("gadget"), author.folder)).toMatchObject({
       code: 2,
       err: `olmv1: output dir "${author.folder}" must be empty\n`,
     });
   });
 
-  test("a source that is none is told", async () => {
+  test("rejects a source without a catalog", async () => {
     const { code, err } = await migrate(await author.push("bundle", "v1", { a: "b" }, {}), at("catalog"));
     expect(code).toBe(2);
     expect(err).toMatch(/^olmv1: render catalog image: render reference "quay\.io\/example\/bundle:v1": /);

@@ -70,7 +70,7 @@ async function mirrored(from: string, to: string, ...more: string[]): Promise<Mi
 const disk = (): string => `oci:${join(dir, "disk")}`;
 const statuses = ({ images }: Mirrored): string[] => images.map(({ status }) => status);
 
-test("a catalog is carried in a layout, and arrives with all images, digests and signatures, as if it had been mirrored at once", async () => {
+test("catalog mirror through a layout copies the same images, digests and signatures as a direct mirror", async () => {
   const direct = await mirrored(catalog, `${target.host}/direct`, "--to-dir", join(dir, "direct"));
   const carried = await mirrored(catalog, disk());
   expect(carried.catalog).toBe(`${disk()}:${catalog}`);
@@ -89,7 +89,7 @@ test("a catalog is carried in a layout, and arrives with all images, digests and
   }
 });
 
-test("the archive of such a layout does as well, and a part of the catalog can be taken of it", async () => {
+test("catalog mirror reads the archive of a layout, and a part of its catalog", async () => {
   await mirrored(catalog, disk());
   await source.stop();
   const archive = join(dir, "disk.tar");
@@ -98,7 +98,7 @@ test("the archive of such a layout does as well, and a part of the catalog can b
   expect(statuses(arrived)).toEqual(["copied", "copied", "copied"]);
 });
 
-test("what was stopped goes on where it was, and what was lost on disk is fetched again", async () => {
+test("catalog mirror resumes after an interruption, and fetches lost content again", async () => {
   const half = Buffer.alloc(300_000, "app").subarray(0, 200_000);
   await mirrored(catalog, disk());
   const blob = join(dir, "disk/blobs", layer.replace(":", "/"));
@@ -116,7 +116,7 @@ test("what was stopped goes on where it was, and what was lost on disk is fetche
   expect(computeDigest(await readFile(blob))).toBe(layer);
 });
 
-test("what is missing or unclear is told", async () => {
+test("catalog mirror reports missing content and unsupported targets", async () => {
   await mirrored(catalog, disk());
   const { manifests } = JSON.parse(await readFile(join(dir, "disk/index.json"), "utf8")) as { manifests: { annotations: object }[] };
   expect(manifests.length).toBeGreaterThan(3);

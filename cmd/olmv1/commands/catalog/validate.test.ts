@@ -32,7 +32,7 @@ properties: [{ type: olm.package, value: { packageName: foo, version: 1.1.0 } }]
 `,
 };
 
-test("a catalog is judged for people, for programs and for code hosts", async () => {
+test("catalog validate prints text, JSON and SARIF", async () => {
   using folder = new TempFolder();
   const catalog = folder.write("catalog", CATALOG);
   let text = "";
@@ -52,7 +52,7 @@ test("a catalog is judged for people, for programs and for code hosts", async ()
   );
 });
 
-test("bundles are told to code hosts too", async () => {
+test("bundle validate prints SARIF", async () => {
   using folder = new TempFolder();
   const bundle = folder.write("bundle", { "manifests/csv.yaml": "kind: [" });
   const { code, out } = await runCli(["bundle", "validate", bundle, "-o", "sarif", "--severity", "error"]);

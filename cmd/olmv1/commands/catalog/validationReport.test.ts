@@ -19,7 +19,7 @@ async function check(files: Record<string, string>, severity: "warning" | "info"
   return { checked, findings: selectFindings(findings, { severity, ignore: [] }) };
 }
 
-describe("the report as text", () => {
+describe("formatCatalogReport", () => {
   test.for<[string, Record<string, string>, string]>([
     ["of a sound catalog", SOUND, "the catalog is valid: 0 errors and 0 warnings in 1 package, 1 channel, 1 bundle\n"],
     [
@@ -35,7 +35,7 @@ describe("the report as text", () => {
         "the catalog is not valid: 1 error and 0 warnings in 1 package, 1 channel, 0 bundles\n",
     ],
     [
-      "of a file that is no catalog beside one that is",
+      "of an unreadable file in addition to a valid catalog",
       { ...BROKEN, Dockerfile: "FROM scratch\n" },
       "error: Dockerfile: document 1, line 1: expected an object, got a string [unreadable]\n" +
         "relations between objects were not checked, because some objects could not be read\n" +
@@ -46,8 +46,8 @@ describe("the report as text", () => {
   });
 });
 
-describe("the report for programs", () => {
-  test("has opm's members and the findings", async () => {
+describe("buildCatalogReport", () => {
+  test("returns the members of opm and the findings", async () => {
     expect(buildCatalogReport(await check(BROKEN))).toEqual({
       passed: false,
       error: { message: 'no olm.bundle blobs found in package "foo" for olm.channel entries [foo.v1]' },
@@ -76,7 +76,7 @@ describe("the report for programs", () => {
   });
 });
 
-test("remarks are told with their lines, and no more than fifty of a rule to people", async () => {
+test("formatCatalogReport prints at most fifty findings of a rule, with their lines", async () => {
   const many = Array.from({ length: 60 }, (_, i) => BUNDLE.replaceAll("v1", `v${i}`).replace("1.0.0", `1.0.${i}`));
   const entries = many.map((_, i) => `{ name: foo.v${i}${i > 0 ? `, replaces: foo.v${i - 1}` : ""} }`).join(", ");
   const files = { "foo/catalog.yaml": [PACKAGE, CHANNEL.replace("{ name: foo.v1 }", entries), ...many].join("---\n") };
@@ -95,7 +95,7 @@ test("remarks are told with their lines, and no more than fifty of a rule to peo
   expect(buildCatalogReport(report)).toMatchObject({ passed: true, warnings: 59, infos: 120, findings: { length: 179 } });
 });
 
-test("SARIF has the place of each finding", async () => {
+test("toSarifFindings returns the place of each finding", async () => {
   expect(toSarifFindings(await check(BROKEN), (file) => `catalogs/${file}`)).toEqual([
     {
       rule: "entry-without-bundle",
@@ -108,8 +108,8 @@ test("SARIF has the place of each finding", async () => {
   ]);
 });
 
-describe("the command", () => {
-  test("exits with 0 for a catalog without errors, with 1 for one with, with 2 for none", async () => {
+describe("olmv1 catalog validate", () => {
+  test("exits with 0 without errors, 1 with errors and 2 without a catalog", async () => {
     using folder = new TempFolder();
     const validate = (...args: string[]): Promise<Ended> => runCli(["catalog", "validate", ...args]);
     expect(await validate(folder.write("warned", WARNED))).toMatchObject({ code: 0, err: "" });

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { catalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
+import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
@@ -20,7 +20,7 @@ export async function listCatalogNames(kind: NameKind, folder: string, packageNa
   const names = new Set<string>();
   const until = performance.now() + TIMEOUT_MS;
   try {
-    for (const { path, location } of catalogFiles(folder, CONTENT_LIMITS)) {
+    for (const { path, location } of findCatalogFiles(folder, CONTENT_LIMITS)) {
       for await (const meta of decodeMetas(createReadStream(location) as AsyncIterable<Uint8Array>, path)) {
         if (performance.now() > until) return [...names].sort(compareText);
         if (meta.schema === schema && (kind === "catalogPackage" || getPackageName(meta) === packageName)) names.add(meta.name);

@@ -9,8 +9,8 @@ const failing = async ({ name }: { name: string }) => {
 };
 
 test.for<[string, boolean, string[]]>([
-  ["what does not come right ends it", false, ["Converted", "Failed", "NotTried"]],
-  ["or not, where it is to keep going", true, ["Converted", "Failed", "Converted"]],
+  ["runBatch stops at the first failure", false, ["Converted", "Failed", "NotTried"]],
+  ["runBatch continues after a failure with keepGoing", true, ["Converted", "Failed", "Converted"]],
 ])("%s", async ([, keepGoing, results]) => {
   const { lines, interrupted } = await runBatch(ITEMS, { keepGoing, signal: idle }, failing);
   expect(lines.map(({ result }) => result)).toEqual(results);
@@ -18,7 +18,7 @@ test.for<[string, boolean, string[]]>([
   expect(interrupted).toBeUndefined();
 });
 
-test("an interruption ends it, also where it is to keep going", async () => {
+test("runBatch stops at an interruption, even with keepGoing", async () => {
   const stop = new AbortController();
   const batch = await runBatch(ITEMS, { keepGoing: true, signal: stop.signal }, async ({ name }) => {
     if (name === "b") stop.abort();
@@ -29,7 +29,7 @@ test("an interruption ends it, also where it is to keep going", async () => {
   expect(batch.interrupted).toBeDefined();
 });
 
-test("people see all in a table, what failed in full, and how many came to what", async () => {
+test("formatBatch prints a table, failures in full and the number of each result", async () => {
   const { lines } = await runBatch(ITEMS, { keepGoing: false, signal: idle }, failing);
   expect(formatBatch({ width: 80, colour: false }, lines, "next\n")).toBe(
     [
@@ -47,7 +47,7 @@ test("people see all in a table, what failed in full, and how many came to what"
   );
 });
 
-test("one is named, or all are meant", () => {
+test("requireOneOrAll requires either a name or --all", () => {
   expect(() => requireOneOrAll("convert", "a", false)).not.toThrow();
   expect(() => requireOneOrAll("convert", undefined, true)).not.toThrow();
   expect(() => requireOneOrAll("convert", undefined, false)).toThrow("use either a name or --all, such as olmv1 migrate convert --all");

@@ -84,15 +84,15 @@ const FOUND: SurveyedSubscription[] = [
     : []),
 ];
 
-test.for([80, 200])("every state is told in %i columns", async (width) => {
+test.for([80, 200])("formatCheck prints every state in %i columns", async (width) => {
   await expect(formatCheck({ width, colour: false }, FOUND)).toMatchFileSnapshot(join(GOLDENS, `migrate-check-${width}.txt`));
 });
 
-test("nothing is told as nothing", () => {
+test("formatCheck reports that no Subscriptions were found", () => {
   expect(formatCheck({ width: 80, colour: false }, [])).toBe("no Subscriptions found\n");
 });
 
-test("a plan tells its order, every object, every field that changes, and what is written", async () => {
+test("formatConversion prints steps, objects, changed fields and manifests", async () => {
   const [{ eligible } = {}] = FOUND;
   if (!eligible) throw new Error("the first Subscription is eligible");
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: NAMESPACE, name: "argocd-operator" };
