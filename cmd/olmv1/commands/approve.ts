@@ -27,7 +27,7 @@ export async function approve(terminal: Terminal, name: string, options: Approve
       throw new Error(`the pending plan has digest ${digest}, not ${options.digest}: see olmv1 describe ${name}`);
     terminal.out(`${planSummary(terminal, extension)}\n`);
     if (!(await confirm(terminal, "Approve this plan?", options.yes || options.digest !== undefined)))
-      return terminal.err("not approved\n");
+      return (terminal.err("not approved\n"), terminal.exit(EXIT.no));
     const { uid, generation = 0 } = extension.metadata;
     const body = { metadata: { uid, annotations: { [ANNOTATION_APPROVE]: digest } } };
     await client.patch(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
