@@ -11,9 +11,9 @@ import { Client } from "../../pkg/kube/client.ts";
 import { CATALOG_IMAGE_LIMITS } from "../../pkg/oci/limits.ts";
 import { parseBindAddress, startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
-import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
+import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
-import { createPuller, pullSecretsFor } from "../internal/imageFlags.ts";
+import { createPuller, createPullSecrets } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
@@ -38,7 +38,7 @@ async function run(flags: Flags): Promise<void> {
   const metrics = createMetrics("catalogd");
   metrics.collectProcess();
   const folders = getCacheFolders(flags["cache-dir"]);
-  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: restClientMetrics(metrics) });
+  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "catalogd", observe: registerRestClientMetrics(metrics) });
   const certificate = createServingTls(flags, {
     program: "catalogd",
     host: flags["external-address"],
@@ -48,7 +48,7 @@ async function run(flags: Flags): Promise<void> {
     metrics,
   });
   const { tls } = certificate;
-  const credentials = await pullSecretsFor(flags, { client, log, metrics });
+  const credentials = await createPullSecrets(flags, { client, log, metrics });
   const puller = createPuller(flags, { cacheDir: folders.unpack, limits: CATALOG_IMAGE_LIMITS, credentials, log });
   const loader = new Loader({ validation: flags["catalog-validation"] });
   const store = await CatalogStore.open({ dir: folders.catalogs, log, loader });

@@ -1,6 +1,6 @@
 import { QueryThreads } from "../../pkg/catalogd/graphql/queryThreads.ts";
 import { createCatalogRoutes } from "../../pkg/catalogd/http/catalogRoutes.ts";
-import { type OpenApiDocument, type OpenApiOperation, openApiDocument, type SchemaObject } from "../../pkg/catalogd/http/openApi.ts";
+import { buildOpenApiDocument, type OpenApiDocument, type OpenApiOperation, type SchemaObject } from "../../pkg/catalogd/http/openApi.ts";
 import { PROBLEM_TYPE, PROBLEMS } from "../../pkg/catalogd/http/problem.ts";
 import { ResponseCache } from "../../pkg/catalogd/http/responseCache.ts";
 
@@ -31,7 +31,7 @@ const COMMON_RESPONSES: readonly CommonResponse[] = [
 
 /** Returns the OpenAPI document of catalogd without starting a server. */
 export function buildCatalogApiDocument(): OpenApiDocument {
-  return openApiDocument(
+  return buildOpenApiDocument(
     createCatalogRoutes({ source: { get: () => undefined, catalogs: () => [] }, cache: new ResponseCache(), graphs: new QueryThreads() }),
   );
 }

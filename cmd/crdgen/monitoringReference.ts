@@ -3,18 +3,18 @@ import { PROBLEM_LIMITS, PROBLEM_TYPES, type ProblemDescription } from "../../pk
 import { CatalogMetrics, registerReplicaMetrics } from "../../pkg/catalogd/catalogMetrics.ts";
 import { HttpMetrics } from "../../pkg/catalogd/http/httpMetrics.ts";
 import { createPullSecretGauge } from "../../pkg/controller/pullSecrets.ts";
-import { pullMetrics } from "../../pkg/oci/pull/pullPool.ts";
+import { registerPullMetrics } from "../../pkg/oci/pull/pullPool.ts";
 import { GateMetrics } from "../../pkg/operatorcontroller/openshift/clusterUpgradeGate.ts";
 import { ExtensionMetrics } from "../../pkg/operatorcontroller/state/extensionMetrics.ts";
 import { registerWatchMetrics } from "../../pkg/operatorcontroller/watches/streamPool.ts";
-import { servingCertificateEnd } from "../../pkg/serving/serverTls.ts";
+import { createCertificateEndMetric } from "../../pkg/serving/serverTls.ts";
 import {
-  controllerMetrics,
   createMetrics,
-  leaderMetrics,
   type Metrics,
-  queueMetrics,
-  restClientMetrics,
+  registerControllerMetrics,
+  registerLeaderMetrics,
+  registerQueueMetrics,
+  registerRestClientMetrics,
 } from "../../pkg/telemetry/metrics.ts";
 
 /** Returns the reference of Events in Markdown: a row per reason. */
@@ -110,15 +110,15 @@ interface ProgramMetrics {
 export function listProgramMetrics(): ProgramMetrics[] {
   const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
   for (const metrics of [controller, catalogd]) {
-    controllerMetrics(metrics, "x");
-    queueMetrics(metrics, "x");
-    restClientMetrics(metrics);
-    pullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
+    registerControllerMetrics(metrics, "x");
+    registerQueueMetrics(metrics, "x");
+    registerRestClientMetrics(metrics);
+    registerPullMetrics(metrics, () => ({ running: 0, waiting: 0 }));
     createPullSecretGauge(metrics);
-    leaderMetrics(metrics, "x");
+    registerLeaderMetrics(metrics, "x");
   }
   void [new ExtensionMetrics(controller), new GateMetrics(controller), new CatalogMetrics(catalogd), new HttpMetrics(catalogd)];
-  for (const metrics of [controller, catalogd]) servingCertificateEnd(metrics, undefined);
+  for (const metrics of [controller, catalogd]) createCertificateEndMetric(metrics, undefined);
   registerReplicaMetrics(catalogd);
   registerWatchMetrics(controller, () => [{ starting: 0, open: 0, broken: 0, refused: 0 }]);
   return [

@@ -52,7 +52,7 @@ export const PULL_SECRET_FORMAT = "value of global-pull-secret should be of the 
  * Returns the pull secrets of the flags and the ServiceAccount; the caller runs them.
  * @throws Error `badly formatted subject: …` if the ServiceAccount token is invalid
  */
-export async function pullSecretsFor(
+export async function createPullSecrets(
   flags: ImageFlags,
   { client, log, metrics }: { client: Client; log: Logger; metrics: Metrics },
 ): Promise<PullSecrets> {

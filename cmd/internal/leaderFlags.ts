@@ -2,7 +2,7 @@ import { LeaderElection, type LeaderElectionInit } from "../../pkg/controller/le
 import { findElectionTimesProblem } from "../../pkg/controller/lease.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
-import { leaderMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
+import { type Metrics, registerLeaderMetrics } from "../../pkg/telemetry/metrics.ts";
 import { duration, switchFlag } from "./flags.ts";
 import { PROGRAM_VERSION } from "./program.ts";
 
@@ -67,7 +67,7 @@ export const ELECTION_TIMES =
 
 /** Returns the leader election of the flags; without one, this process always leads. */
 export function createLeadership(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
-  const reported = leaderMetrics(metrics, name);
+  const reported = registerLeaderMetrics(metrics, name);
   if (!flags["leader-elect"])
     return {
       client,

@@ -10,16 +10,16 @@ import { ThreadIssuer } from "../../pkg/serving/certificateIssuer.ts";
 import { ClusterTlsSettings } from "../../pkg/serving/clusterTlsProfile.ts";
 import { type MetricsServer, type Page, startMetricsServer } from "../../pkg/serving/metricsServer.ts";
 import { SelfManagedCertificate } from "../../pkg/serving/selfManagedCertificate.ts";
-import { FollowedTls, type ServerTls, servingCertificateEnd, TlsFiles } from "../../pkg/serving/serverTls.ts";
+import { createCertificateEndMetric, FollowedTls, type ServerTls, TlsFiles } from "../../pkg/serving/serverTls.ts";
 import {
+  computeTlsSettings,
+  getTlsProfile,
   isKnownCipher,
   isKnownProfile,
   TLS_CURVES,
   TLS_VERSIONS,
   type TlsSettings,
   type TlsVersion,
-  tlsProfile,
-  tlsSettings,
 } from "../../pkg/serving/tlsProfile.ts";
 import type { Logger } from "../../pkg/telemetry/log.ts";
 import type { Metrics } from "../../pkg/telemetry/metrics.ts";
@@ -117,12 +117,12 @@ export function mayServeMetrics(flags: Pick<ServingFlags, "tls-cert" | "serving-
  */
 function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
   const name = flags["tls-profile"] === CLUSTER_PROFILE ? "intermediate" : flags["tls-profile"];
-  const profile = tlsProfile(name, {
+  const profile = getTlsProfile(name, {
     minVersion: flags["tls-custom-version"],
     ciphers: flags["tls-custom-ciphers"],
     curves: flags["tls-custom-curves"],
   });
-  const { settings, missing } = tlsSettings(profile, new Set(getCiphers()));
+  const { settings, missing } = computeTlsSettings(profile, new Set(getCiphers()));
   if (missing.length > 0) log.warn({ ciphers: missing, openssl: process.versions.openssl }, "cipher suites are not available and omitted");
   return settings;
 }
@@ -206,7 +206,7 @@ export function createServingTls(flags: ServingFlags & { "system-namespace": str
   const { client, log, metrics } = init;
   const settings = readTlsSettings(flags, log);
   const certificate = createCertificate(flags, settings, init);
-  servingCertificateEnd(metrics, certificate.tls);
+  createCertificateEndMetric(metrics, certificate.tls);
   if (flags["tls-profile"] !== CLUSTER_PROFILE) return { ...certificate, settings: () => settings };
   const profile = new ClusterTlsSettings({ client, log });
   const followed = certificate.tls && new FollowedTls(certificate.tls, profile, log);

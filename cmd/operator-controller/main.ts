@@ -9,12 +9,12 @@ import { newResolutionPage } from "../../pkg/operatorcontroller/dryResolution.ts
 import { newClusterProxySource } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { ClusterVersionSource } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
-import { clientSettings } from "../../pkg/serving/tlsProfile.ts";
+import { toClientSettings } from "../../pkg/serving/tlsProfile.ts";
 import { startProbeServer } from "../../pkg/telemetry/health.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
-import { createMetrics, restClientMetrics } from "../../pkg/telemetry/metrics.ts";
+import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
-import { createPuller, pullSecretsFor } from "../internal/imageFlags.ts";
+import { createPuller, createPullSecrets } from "../internal/imageFlags.ts";
 import { createLeadership } from "../internal/leaderFlags.ts";
 import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
@@ -30,7 +30,7 @@ async function run(flags: Flags): Promise<void> {
   ignoreConnectionResets(log);
   const metrics = createMetrics("operator_controller");
   metrics.collectProcess();
-  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: restClientMetrics(metrics) });
+  const client = Client.fromKubeConfig(flags.kubeconfig, { userAgent: "operator-controller", observe: registerRestClientMetrics(metrics) });
   const systemNamespace = flags["system-namespace"];
   const certificate = createServingTls(flags, {
     program: "operator-controller",
@@ -48,9 +48,9 @@ async function run(flags: Flags): Promise<void> {
   const packages = new CatalogClient({
     caDir: flags["catalogd-cas-dir"],
     authorities: own,
-    tls: () => clientSettings(certificate.settings()),
+    tls: () => toClientSettings(certificate.settings()),
   });
-  const credentials = await pullSecretsFor(flags, { client, log, metrics });
+  const credentials = await createPullSecrets(flags, { client, log, metrics });
   const puller = createPuller(flags, { cacheDir: flags["cache-path"], limits: BUNDLE_IMAGE_LIMITS, credentials, log });
   const leadership = createLeadership(flags, { client, name: LEASE_NAME, log, metrics });
   const clusterVersion = new ClusterVersionSource({ client, byFlag: flags["cluster-version"], log });

@@ -79,7 +79,7 @@ function foundOf(
   catalog: string,
   { record, head }: PackageEntry,
   shown: SearchedVersion,
-  told: Pick<PackageMatch, "deprecated" | "matches">,
+  matchInfo: Pick<PackageMatch, "deprecated" | "matches">,
 ): PackageMatch {
   const [bundle, version, , description, support, provided, , channels] = shown;
   const presented = record.descriptions[record.presented ?? description] ?? record.descriptions[description];
@@ -99,7 +99,7 @@ function foundOf(
     architectures,
     operatingSystems,
     kinds: listKinds(record, provided),
-    ...told,
+    ...matchInfo,
   };
 }
 

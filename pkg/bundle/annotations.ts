@@ -1,8 +1,8 @@
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { getGoKind, jsonMismatch } from "../golang/types.ts";
+import { createJsonMismatch, getGoKind } from "../golang/types.ts";
 import { parseYamlDocument } from "../golang/yamlDocument.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { checkAnnotations } from "./limits.ts";
 
 /** Path of the annotations file, which is fixed. */
@@ -70,7 +70,7 @@ export function toImageLabels(content: Uint8Array): Record<string, string> {
 
 /** Formats the error for an unsupported media type. */
 export function formatUnsupportedMediaType(mediaType: string): string {
-  return `bundles of media type ${goQuote(excerpt(mediaType))} are not supported, only ${goQuote(MEDIA_TYPE)} is`;
+  return `bundles of media type ${goQuote(truncateExcerpt(mediaType))} are not supported, only ${goQuote(MEDIA_TYPE)} is`;
 }
 
 /**
@@ -99,7 +99,7 @@ export function chooseFolders(paths: Iterable<string>, stated: BundleFolders): B
     const [usual, folder] = [FOLDERS[which], stated[which]];
     if (folder === usual || exists(folder) || !exists(usual)) return folder;
     cautions.push(
-      `${ANNOTATIONS_FILE} states folder ${goQuote(excerpt(folder))} for its ${which}, which does not exist; ${usual}/ is used instead`,
+      `${ANNOTATIONS_FILE} states folder ${goQuote(truncateExcerpt(folder))} for its ${which}, which does not exist; ${usual}/ is used instead`,
     );
     return usual;
   };
@@ -125,7 +125,7 @@ function folderIn(annotations: unknown, key: string): string | undefined {
         : undefined;
   if (fault === undefined) return segments.join("/");
   throw new Error(
-    `${ANNOTATIONS_FILE}: ${key}: ${goQuote(excerpt(stated))} ${fault}: it must be a folder of the bundle, such as ${FOLDERS.manifests}/`,
+    `${ANNOTATIONS_FILE}: ${key}: ${goQuote(truncateExcerpt(stated))} ${fault}: it must be a folder of the bundle, such as ${FOLDERS.manifests}/`,
   );
 }
 
@@ -145,5 +145,5 @@ function memberIn(value: unknown, key: string): unknown {
 }
 
 function wrongType(value: unknown, goName: string): Error {
-  return new Error(`error unmarshaling JSON: while decoding JSON: ${jsonMismatch(value, goName).message}`);
+  return new Error(`error unmarshaling JSON: while decoding JSON: ${createJsonMismatch(value, goName).message}`);
 }

@@ -1,6 +1,6 @@
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { isSameVersion, parseVersion } from "../version/version.ts";
 import { listServingDeployments } from "./apiServices.ts";
 import { type BundleRequirements, readRequirements } from "./requirements.ts";
@@ -62,7 +62,7 @@ export function findBundleFlaws(bundle: BundleSummary, entry?: CatalogEntry): st
   if (statedVersion === "") flaws.push("its ClusterServiceVersion has no spec.version");
   else if (improper(statedVersion) !== undefined)
     flaws.push(
-      `spec.version ${quoted(statedVersion)} of its ClusterServiceVersion is not a semantic version (${improper(statedVersion)}) and is interpreted as ${excerpt(version)}`,
+      `spec.version ${quoted(statedVersion)} of its ClusterServiceVersion is not a semantic version (${improper(statedVersion)}) and is interpreted as ${truncateExcerpt(version)}`,
     );
   if (!entry) return flaws;
   if (packageName !== "" && packageName !== entry.packageName)
@@ -78,10 +78,10 @@ function improper(version: string): string | undefined {
     parseVersion(version);
     return undefined;
   } catch (err) {
-    return excerpt(getErrorMessage(err));
+    return truncateExcerpt(getErrorMessage(err));
   }
 }
 
 function quoted(text: string): string {
-  return goQuote(excerpt(text));
+  return goQuote(truncateExcerpt(text));
 }

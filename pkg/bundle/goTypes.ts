@@ -1,5 +1,5 @@
 import { getErrorMessage } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { normalizeQuantity } from "../golang/quantity.ts";
 import { normalizeTime } from "../golang/time.ts";
 import {
@@ -7,13 +7,13 @@ import {
   bool,
   bytes,
   CONVERTER,
+  createJsonMismatch,
   float64,
   type GoMode,
   type GoType,
   GoTypeError,
   getGoKind,
   integer,
-  jsonMismatch,
   ListType,
   MapType,
   type Member,
@@ -79,12 +79,12 @@ function own(goName: string, zero: unknown, convert: (value: unknown) => unknown
 
 function text(value: unknown): string {
   if (typeof value === "string") return value;
-  throw jsonMismatch(value, "string");
+  throw createJsonMismatch(value, "string");
 }
 
 /** Lists and maps are not quantities. Formats them as JSON, because JavaScript could convert them to a valid quantity. */
 function quantityText(value: unknown): string {
-  return typeof value === "string" ? value : goJson(value);
+  return typeof value === "string" ? value : encodeGoJson(value);
 }
 
 function asGoError(convert: () => string): string {
@@ -99,7 +99,7 @@ function asGoError(convert: () => string): string {
 function intOrString(value: unknown): number | string {
   if (typeof value === "string") return value;
   if (typeof value === "number" && Number.isInteger(value) && value === (value | 0)) return value;
-  throw jsonMismatch(value, "int32");
+  throw createJsonMismatch(value, "int32");
 }
 
 /** Converts a schema, or a list with `list`. Ignores all other values, like Go. */

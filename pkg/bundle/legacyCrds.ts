@@ -2,7 +2,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatList } from "../text/lists.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import type { BundleSummary } from "./bundleSummary.ts";
 import type { LegacyCrd } from "./types.ts";
 
@@ -83,7 +83,7 @@ function listIn(parent: JsonObject, key: string): JsonObject[] {
 
 function quoted(names: readonly string[], max: number): string {
   return formatList(
-    names.map((name) => goQuote(excerpt(name))),
+    names.map((name) => goQuote(truncateExcerpt(name))),
     { max },
   );
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { findTerminalError } from "../errors/errors.ts";
 import { parseYaml } from "../golang/yaml.ts";
-import { countValues, eachMember } from "../golang/yamlDocument.ts";
+import { countValues, forEachMember } from "../golang/yamlDocument.ts";
 import { BUNDLE_LIMITS, countSeparators, isWithin } from "./limits.ts";
 import { loadBundle, readManifestObjects } from "./load.ts";
 
@@ -177,7 +177,7 @@ test.skipIf(!existsSync(REAL_BUNDLES))("BUNDLE_LIMITS are ten times the size of 
       for (const file of readdirSync(join(folder, "manifests")))
         for (const object of objectsIn(join(folder, "manifests", file))) {
           const own = new Set<string>();
-          eachMember(object, (member) => own.add(member));
+          forEachMember(object, (member) => own.add(member));
           found.objectMemberNames = Math.max(found.objectMemberNames, own.size);
           for (const member of own) names.add(member);
         }

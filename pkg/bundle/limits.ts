@@ -2,8 +2,8 @@ import { Reason } from "../api/constants.ts";
 import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { countValues, eachMember } from "../golang/yamlDocument.ts";
-import { excerpt } from "../text/truncate.ts";
+import { countValues, forEachMember } from "../golang/yamlDocument.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import type { BundleFiles } from "./types.ts";
 
 const MIB = 1024 * 1024;
@@ -170,7 +170,7 @@ export class NameCount {
     const { objectMemberNames } = BUNDLE_LIMITS;
     if (this.#names.size <= objectMemberNames) return; // an object cannot have more names than the bundle
     const names = new Set<string>();
-    eachMember(object, (name) => names.add(name));
+    forEachMember(object, (name) => names.add(name));
     if (names.size > objectMemberNames)
       throw createBundleTooLargeError(
         `an object of file ${formatPath(path)} contains ${names.size} different field names, more than the ${objectMemberNames} allowed in one object`,
@@ -179,5 +179,5 @@ export class NameCount {
 }
 
 function formatPath(path: string): string {
-  return goQuote(excerpt(path));
+  return goQuote(truncateExcerpt(path));
 }

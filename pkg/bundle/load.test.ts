@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { getErrorMessage, RetryableError } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { loadBundle } from "./load.ts";
 import { listSupportedInstallModes } from "./validate.ts";
 
@@ -20,7 +20,7 @@ interface LoadCase extends CaseHead {
   without?: string[];
 }
 
-const inGoOrder = (value: unknown) => goJson(value, { sortKeys: false });
+const inGoOrder = (value: unknown) => encodeGoJson(value, { sortKeys: false });
 
 test.for(loadCases<LoadCase>("bundle-load"))("$name", ({ files: given, without = [], error, ...expected }) => {
   const files = new Map([...bundleFiles(given)].filter(([path]) => !without.includes(path)));
@@ -101,7 +101,7 @@ test("loadBundle reads files in the order of their names", () => {
 
 test("loadBundle keeps a field named __proto__", () => {
   const { others } = loadBundle(bundleFiles({ "manifests/a.yaml": '{"kind":"A","data":{"__proto__":{"polluted":true}}}' }));
-  expect(goJson(others)).toBe('[{"data":{"__proto__":{"polluted":true}},"kind":"A"}]');
+  expect(encodeGoJson(others)).toBe('[{"data":{"__proto__":{"polluted":true}},"kind":"A"}]');
 });
 
 test("loadBundle appends the properties of the file to those of the annotation", () => {

@@ -1,13 +1,13 @@
 import { Reason } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { findTerminalError, getErrorMessage, RetryableError } from "../errors/errors.ts";
-import { goJson, MAX_INT64, parseExactJson } from "../golang/json.ts";
+import { encodeGoJson, MAX_INT64, parseExactJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { GoTypeError, getGoKind, jsonMismatch } from "../golang/types.ts";
-import { eachMember, type OnMember, parseYamlDocument } from "../golang/yamlDocument.ts";
+import { createJsonMismatch, GoTypeError, getGoKind } from "../golang/types.ts";
+import { forEachMember, type OnMember, parseYamlDocument } from "../golang/yamlDocument.ts";
 import { formatList } from "../text/lists.ts";
-import { excerpt, truncateMessage } from "../text/truncate.ts";
+import { truncateExcerpt, truncateMessage } from "../text/truncate.ts";
 import { ANNOTATIONS_FILE, chooseFolders, readAnnotationsFile } from "./annotations.ts";
 import { checkObjectMeta, MANIFEST_TYPES, sortKeys } from "./goTypes.ts";
 import { readLegacyCrd } from "./legacyCrds.ts";
@@ -40,7 +40,7 @@ export function readManifestObjects(path: string, content: Uint8Array, onMember?
 function parseDocuments(text: string, onMember: OnMember | undefined): unknown[] {
   const json = text.slice(0, GUESS_LENGTH).trimStart().startsWith("{") ? jsonDocuments(text) : undefined;
   if (!json) return yamlDocuments(text).map((document) => parseYamlDocument(document, onMember, MAX_INT64));
-  if (onMember) eachMember(json, onMember);
+  if (onMember) forEachMember(json, onMember);
   return json;
 }
 
@@ -98,10 +98,10 @@ function jsonStream(text: string): unknown[] | undefined {
 function toObjects(path: string, document: unknown): KubeObject[] {
   let object: Members;
   try {
-    if (getGoKind(document) !== "map") throw jsonMismatch(document, "unstructured.detector");
+    if (getGoKind(document) !== "map") throw createJsonMismatch(document, "unstructured.detector");
     object = document as Members;
     if ("items" in object) checkItems(object["items"]);
-    if (textOf(object["kind"]) === "") throw new GoTypeError(truncateMessage(`Object 'Kind' is missing in '${goJson(document)}'`));
+    if (textOf(object["kind"]) === "") throw new GoTypeError(truncateMessage(`Object 'Kind' is missing in '${encodeGoJson(document)}'`));
     checkObjectMeta(object);
   } catch (err) {
     if (!(err instanceof GoTypeError)) throw err;
@@ -112,8 +112,8 @@ function toObjects(path: string, document: unknown): KubeObject[] {
 
 function checkItems(items: unknown): void {
   if (items === null) return;
-  if (!Array.isArray(items)) throw jsonMismatch(items, "[]json.RawMessage").within("decodeList", "items");
-  for (const item of items) if (item !== null && getGoKind(item) !== "map") throw jsonMismatch(item, "map[string]interface {}");
+  if (!Array.isArray(items)) throw createJsonMismatch(items, "[]json.RawMessage").within("decodeList", "items");
+  for (const item of items) if (item !== null && getGoKind(item) !== "map") throw createJsonMismatch(item, "map[string]interface {}");
 }
 
 function toItems(list: Members): KubeObject[] {
@@ -228,7 +228,7 @@ function csvFrom(path: string, manifest: KubeObject): LoadedCsv {
 }
 
 function severalCsvs(csvs: readonly LoadedCsv[]): string {
-  const names = csvs.map(({ path, csv }) => `${goQuote(excerpt(csv.metadata.name ?? ""))} (${excerpt(path)})`);
+  const names = csvs.map(({ path, csv }) => `${goQuote(truncateExcerpt(csv.metadata.name ?? ""))} (${truncateExcerpt(path)})`);
   return `it contains ${csvs.length} ClusterServiceVersions, ${formatList(names, { max: MAX_CSVS })}; only the last is used`;
 }
 

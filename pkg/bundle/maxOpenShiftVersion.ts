@@ -1,7 +1,7 @@
 import { getErrorMessage } from "../errors/errors.ts";
 import type { FbcBundle } from "../fbc/types.ts";
-import { canonicalJson } from "../golang/json.ts";
-import { goJsonFault } from "../golang/jsonSyntax.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
+import { findGoJsonFault } from "../golang/jsonSyntax.ts";
 import { goQuote } from "../golang/quote.ts";
 import { truncate } from "../text/truncate.ts";
 import { type ClusterVersion, formatMinorVersion, isBelow, type MinorVersion, parseMinorVersion } from "../version/clusterVersion.ts";
@@ -41,7 +41,7 @@ export function parseMaxVersion(properties: readonly RawProperty[]): MaxVersion 
 
 /** Parses the value. @throws Error of upstream. */
 function maxVersionFrom(token: string): MinorVersion {
-  const fault = goJsonFault(token);
+  const fault = findGoJsonFault(token);
   if (fault !== undefined) throw new Error(fault);
   const value: unknown = JSON.parse(token);
   if (typeof value !== "string" && typeof value !== "number")
@@ -98,7 +98,7 @@ const MAX_REASON = 300;
 /** Reads the maximum of a bundle in a catalog. */
 export function readMaxVersion({ properties }: FbcBundle): MaxVersion {
   const stated = properties.filter(({ type }) => type === MAX_OPENSHIFT_VERSION);
-  return parseMaxVersion(stated.map(({ type, value }) => ({ type, value: value === undefined ? "" : canonicalJson(value) })));
+  return parseMaxVersion(stated.map(({ type, value }) => ({ type, value: value === undefined ? "" : encodeCanonicalJson(value) })));
 }
 
 /** Compares a maximum with the cluster. Returns undefined if there is no maximum, or if the cluster is not OpenShift. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 
 const MAX_LENGTH = 63;
 
@@ -23,7 +23,7 @@ export function buildObjectName(base: string, suffix: string): string {
  */
 export function computeContentHash(value: unknown): string {
   const digest = createHash("sha224")
-    .update(`${goJson(value, { sortKeys: false })}\n`)
+    .update(`${encodeGoJson(value, { sortKeys: false })}\n`)
     .digest("hex");
   return BigInt(`0x${digest}`).toString(36);
 }

@@ -1,15 +1,15 @@
 import { ANNOTATION_PROPERTIES } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { findTerminalError, getErrorMessage } from "../errors/errors.ts";
-import { describeKind, wrongKind } from "../fbc/content.ts";
+import { describeKind, formatWrongKind } from "../fbc/content.ts";
 import type { Property } from "../fbc/types.ts";
-import { findStringEnd, goJson } from "../golang/json.ts";
-import { goJsonFault } from "../golang/jsonSyntax.ts";
+import { encodeGoJson, findStringEnd } from "../golang/json.ts";
+import { findGoJsonFault } from "../golang/jsonSyntax.ts";
 import { findMember, isObject } from "../golang/members.ts";
-import { getGoKind, jsonMismatch } from "../golang/types.ts";
+import { createJsonMismatch, getGoKind } from "../golang/types.ts";
 import { type OnMember, parseYamlDocument } from "../golang/yamlDocument.ts";
 import { compareText } from "../text/compare.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { sortKeys } from "./goTypes.ts";
 import type { NameCount } from "./limits.ts";
 import type { BundleFiles, Csv, DeclaredDependencies } from "./types.ts";
@@ -68,12 +68,12 @@ function convertDependencies(path: string, items: readonly unknown[]): DeclaredD
     try {
       const property = toRequiredProperty(item);
       // Only APIs are deduplicated, like in opm.
-      properties.set(property.type === "olm.gvk.required" ? goJson(property.value) : `${i}`, property);
+      properties.set(property.type === "olm.gvk.required" ? encodeGoJson(property.value) : `${i}`, property);
     } catch (err) {
       if (faults.length < MAX_FAULTS) faults.push(`${path}: dependencies[${i}]${getErrorMessage(err)}`);
     }
   }
-  const keys = new Map([...properties.values()].map((property) => [property, goJson(property.value)]));
+  const keys = new Map([...properties.values()].map((property) => [property, encodeGoJson(property.value)]));
   const order = (a: Property, b: Property): number => compareText(a.type, b.type) || compareText(keys.get(a) ?? "", keys.get(b) ?? "");
   return { properties: [...properties.values()].sort(order), faults };
 }
@@ -99,7 +99,7 @@ function toRequiredProperty(item: unknown): Property {
 function text(object: JsonObject, key: string, at: string): string {
   const value = findMember(object, key) ?? "";
   if (typeof value === "string") return value;
-  throw new Error(`${at}.${key}: ${excerpt(wrongKind(value, "a string"))}`);
+  throw new Error(`${at}.${key}: ${truncateExcerpt(formatWrongKind(value, "a string"))}`);
 }
 
 const SPACE = /[ \t\r\n]/;
@@ -117,32 +117,32 @@ export interface RawProperty {
  * @throws Error of encoding/json if the text is not a JSON list of properties. It quotes at most one character of the text.
  */
 export function parseRawProperties(text: string): RawProperty[] {
-  const fault = goJsonFault(text);
+  const fault = findGoJsonFault(text);
   if (fault !== undefined) throw new Error(fault);
   const list = text.trim();
   if (list === "null") return [];
-  if (!list.startsWith("[")) throw jsonMismatch(sample(list), "[]property.Property");
+  if (!list.startsWith("[")) throw createJsonMismatch(sample(list), "[]property.Property");
   return splitTokens(list).map(parseProperty);
 }
 
 /** Formats properties like Go's `json.Marshal`: removes white space between tokens of values and keeps their text otherwise. */
 function formatProperties(properties: readonly RawProperty[]): string {
   if (properties.length === 0) return "null";
-  const items = properties.map(({ type, value }) => `{"type":${goJson(type)},"value":${value === "" ? "null" : compactJson(value)}}`);
+  const items = properties.map(({ type, value }) => `{"type":${encodeGoJson(type)},"value":${value === "" ? "null" : compactJson(value)}}`);
   return `[${items.join(",")}]`;
 }
 
 function parseProperty(item: string): RawProperty {
   const property = { type: "", value: "" };
   if (item === "null") return property;
-  if (!item.startsWith("{")) throw jsonMismatch(sample(item), "property.Property");
+  if (!item.startsWith("{")) throw createJsonMismatch(sample(item), "property.Property");
   const parts = splitTokens(item);
   for (let i = 0; i + 1 < parts.length; i += 2) {
     const name = String(JSON.parse(parts[i] ?? "")).toLowerCase();
     const value = parts[i + 1] ?? "";
     if (name === "value") property.value = value;
     if (name !== "type" || value === "null") continue;
-    if (!value.startsWith('"')) throw jsonMismatch(sample(value), "string").within("Property", "type");
+    if (!value.startsWith('"')) throw createJsonMismatch(sample(value), "string").within("Property", "type");
     property.type = String(JSON.parse(value));
   }
   return property;
@@ -219,12 +219,12 @@ function annotatedProperties(csv: Csv): RawProperty[] {
 function propertiesIn(document: unknown): RawProperty[] {
   try {
     if (document === null) return [];
-    if (getGoKind(document) !== "map") throw jsonMismatch(document, "source.RegistryV1Properties");
+    if (getGoKind(document) !== "map") throw createJsonMismatch(document, "source.RegistryV1Properties");
     const properties = findMember(document as JsonObject, "properties") ?? null;
     const items = Array.isArray(properties)
       ? properties.map((item: unknown) => (isObject(item) ? unwrapProperty(item) : item))
       : properties;
-    return parseRawProperties(goJson(items));
+    return parseRawProperties(encodeGoJson(items));
   } catch (err) {
     throw new Error(`error unmarshaling JSON: while decoding JSON: ${getErrorMessage(err)}`, { cause: err });
   }

@@ -1,6 +1,6 @@
 import { isObject } from "../golang/members.ts";
 import type { YamlPath } from "../golang/yaml.ts";
-import { similarName } from "../text/compare.ts";
+import { findSimilarName } from "../text/compare.ts";
 import table from "./goTypes.json" with { type: "json" };
 
 /** A field that Go drops because its struct does not have it. */
@@ -41,7 +41,7 @@ function visit(type: string, value: unknown, path: YamlPath, found: UnknownMembe
   if (ofMap === undefined && !members) return;
   for (const [name, item] of Object.entries(value)) {
     const itemType = ofMap ?? members?.get(name);
-    if (itemType === undefined) found.push({ path: [...path, name], meant: similarName(name, [...(members?.keys() ?? [])]) });
+    if (itemType === undefined) found.push({ path: [...path, name], meant: findSimilarName(name, [...(members?.keys() ?? [])]) });
     else visit(itemType, item, [...path, name], found);
   }
 }

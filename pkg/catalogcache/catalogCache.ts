@@ -9,7 +9,7 @@ import { CatalogData } from "../fbc/summary/packageData.ts";
 import { type HeadSummary, summarizePackage } from "../fbc/summary/packageSummary.ts";
 import { createSearchRecord, type SearchRecord } from "../fbc/summary/search.ts";
 import type { Meta } from "../fbc/types.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 
 /** An entry in a list of packages. */
 export interface PackageEntry {
@@ -58,7 +58,7 @@ export class CachedCatalog {
     try {
       for await (const meta of metas) {
         facts.add(meta, NO_HASH);
-        const line = `${canonicalJson(meta.blob)}\n`;
+        const line = `${encodeCanonicalJson(meta.blob)}\n`;
         const bytes = Buffer.byteLength(line);
         noteRange(ranges, getPackageName(meta), position, bytes);
         position += bytes;

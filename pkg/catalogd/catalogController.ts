@@ -9,11 +9,11 @@ import type { StepResult } from "../controller/story.ts";
 import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { getErrorMessage, isRetryable } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { catalogRoot } from "../oci/pull/imageFilter.ts";
+import { findCatalogRoot } from "../oci/pull/imageFilter.ts";
 import type { Puller } from "../oci/pull/puller.ts";
-import { pullMetrics } from "../oci/pull/pullPool.ts";
+import { registerPullMetrics } from "../oci/pull/pullPool.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { controllerMetrics, type Metrics, queueMetrics } from "../telemetry/metrics.ts";
+import { type Metrics, registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
 import { CatalogFollower, LostContents } from "./catalogFollower.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
@@ -79,19 +79,19 @@ export class CatalogController {
   constructor(options: CatalogControllerOptions) {
     const { client, store, unpackDir, gcIntervalMs, log, metrics } = options;
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
-    this.#queue = new WorkQueue({ metrics: queueMetrics(metrics, NAME) });
+    this.#queue = new WorkQueue({ metrics: registerQueueMetrics(metrics, NAME) });
     this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const { leaderClient, puller, externalUrl } = options;
     const replica = registerReplicaMetrics(metrics);
     const source = {
       resolve: (ref: string, signal: AbortSignal) => puller.resolve(ref, signal),
       pull: (name: string, ref: string, signal: AbortSignal, identity?: string) =>
-        puller.pull(name, ref, { signal, filter: catalogRoot, identity }),
+        puller.pull(name, ref, { signal, filter: findCatalogRoot, identity }),
       remove: (name: string) => puller.remove(name),
     };
     const images = new CatalogImages(source, (name) => this.#queue.add(name));
     this.#images = images;
-    pullMetrics(metrics, () => images.pulls);
+    registerPullMetrics(metrics, () => images.pulls);
     const reported = new CatalogMetrics(metrics);
     this.#leader = new CatalogLeader({
       client: leaderClient,
@@ -109,7 +109,7 @@ export class CatalogController {
       queue: this.#queue,
       workers: WORKERS,
       log,
-      metrics: controllerMetrics(metrics, NAME),
+      metrics: registerControllerMetrics(metrics, NAME),
       reconcile: async (name, context) => {
         try {
           const outcome = await this.#pass(name, context);

@@ -2,7 +2,7 @@ import type { CatalogFailureReason } from "../api/clusterCatalog.ts";
 import type { ProblemType } from "../api/problemTypes.ts";
 import { UpdateError } from "../controller/statusWriter.ts";
 import { findTerminalError, ReconcileError, RetryableError, wrapError } from "../errors/errors.ts";
-import { ImageContentError, rejectionIn } from "../oci/imageErrors.ts";
+import { findRejectedError, ImageContentError } from "../oci/imageErrors.ts";
 import { causesOf, isUnreachable } from "../oci/pull/pullProblem.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
@@ -43,7 +43,7 @@ export function getFailureReason(error: unknown): CatalogFailureReason {
   if (findTerminalError(error)) return "blocked";
   const chain = [...causesOf(error)];
   if (chain.some((cause) => cause instanceof UpdateError)) return "api";
-  if (rejectionIn(error)) return "rejected";
+  if (findRejectedError(error)) return "rejected";
   if (chain.some((cause) => cause instanceof InvalidCatalogError)) return "content";
   const response = chain.find((cause) => cause instanceof RegistryError);
   if (response) return ofStatus(response.status);

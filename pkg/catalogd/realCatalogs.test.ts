@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import { TempFolder } from "../../test/support/tempFolder.ts";
-import { packageContentsFrom } from "../fbc/content.ts";
+import { groupByPackage } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta } from "../fbc/types.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -63,7 +63,7 @@ describeWithData("real catalogs", (data) => {
       if (GO_LINES[fbc]) expect(hash.digest("hex")).toBe(GO_LINES[fbc]);
       for await (const meta of decodeMetas(createReadStream(current), fbc)) metas.push(meta);
       expect(metas).toHaveLength(content.catalog.index.lines);
-      const contents = [...packageContentsFrom(metas).values()];
+      const contents = [...groupByPackage(metas).values()];
       const sum = (count: (c: (typeof contents)[number]) => number): number => contents.reduce((total, one) => total + count(one), 0);
       expect({
         packages: sum((c) => (c.package ? 1 : 0)),

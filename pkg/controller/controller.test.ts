@@ -4,7 +4,7 @@ import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { KubeError } from "../kube/errors.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { controllerMetrics, createMetrics } from "../telemetry/metrics.ts";
+import { createMetrics, registerControllerMetrics } from "../telemetry/metrics.ts";
 import { Controller, type Reconcile } from "./controller.ts";
 import { WorkQueue } from "./workQueue.ts";
 
@@ -24,7 +24,7 @@ function start(reconcile: Reconcile, workers = 1) {
     reconcile,
     workers,
     log,
-    metrics: controllerMetrics(metrics, "extension"),
+    metrics: registerControllerMetrics(metrics, "extension"),
   });
   const running = controller.run(stop.signal);
   const end = async (): Promise<void> => {

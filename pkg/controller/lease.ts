@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
 import { type Clock, Deadline, sleep } from "../async/clock.ts";
 import { getErrorMessage } from "../errors/errors.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -265,7 +265,7 @@ export class LeaseView {
   set(lease: Lease | undefined): void {
     const before = this.#lease;
     this.#lease = lease;
-    if (lease && (!this.#record || canonicalJson(lease.spec ?? {}) !== canonicalJson(this.#record))) {
+    if (lease && (!this.#record || encodeCanonicalJson(lease.spec ?? {}) !== encodeCanonicalJson(this.#record))) {
       this.#record = lease.spec ?? {};
       this.#changedAt = this.#clock.now();
     }

@@ -2,7 +2,7 @@ import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { Backoff } from "../async/backoff.ts";
 import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { getErrorMessage } from "../errors/errors.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -214,9 +214,9 @@ export class OptionalSetting<T> implements SettingReader<T> {
 
   #update(): void {
     const { state } = this.#object;
-    const before = canonicalJson(this.#current);
+    const before = encodeCanonicalJson(this.#current);
     this.#current = this.#options.from(state);
-    const changed = canonicalJson(this.#current) !== before;
+    const changed = encodeCanonicalJson(this.#current) !== before;
     if (changed && state.kind !== "unknown") this.#log.info({ value: this.#text }, "cluster setting");
     if (state.kind !== "unknown") this.#sync.resolve();
     if (changed) for (const handler of this.#handlers) handler();

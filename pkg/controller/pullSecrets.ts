@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import type { ServiceAccountName } from "../kube/tokens.ts";
-import { type AuthFile, type CredentialSource, mergedEntries, readPullSecret } from "../oci/registry/authFile.ts";
+import { type AuthFile, type CredentialSource, mergeAuthEntries, readPullSecret } from "../oci/registry/authFile.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { GaugeMetric, Metrics } from "../telemetry/metrics.ts";
 import { compareText } from "../text/compare.ts";
@@ -127,7 +127,7 @@ export class PullSecrets implements CredentialSource {
     const files = names.map((name) => this.#readFile(formatKey(name)));
     this.#report();
     const hasResponses = (!this.#account || this.#hasAccountResponse) && [...this.#followed.values()].every((secret) => secret.hasResponse);
-    const entries = mergedEntries(files);
+    const entries = mergeAuthEntries(files);
     const changed = serialize(entries) !== serialize(this.#entries);
     this.#entries = entries;
     if (hasResponses) this.#settled.resolve();

@@ -2,7 +2,7 @@ import { listChangedConditions } from "../api/conditions.ts";
 import { EVENTS, type EventReason, type EventSink } from "../api/events.ts";
 import { type Condition, type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { getErrorMessage, RetryableError, wrapError } from "../errors/errors.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import type { Client } from "../kube/client.ts";
 import { isInvalid, isNotFound } from "../kube/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -64,7 +64,7 @@ export class StatusWriter<T extends Reconciled> {
    * @throws UpdateError if the API server rejects the status.
    */
   async write(object: Readonly<T>, status: StatusOf<T>, log: Logger, failure?: unknown): Promise<StatusWrite> {
-    if (canonicalJson(status) === canonicalJson(object.status ?? {})) return { kind: "unchanged" };
+    if (encodeCanonicalJson(status) === encodeCanonicalJson(object.status ?? {})) return { kind: "unchanged" };
     let written: KubeObject | undefined;
     try {
       written = await this.#replace(object, status);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type CrdCheck, MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { formatGoNumber, formatGoString } from "./goText.ts";
 import { decodeNode, type FlatSchema, formatScalar, type GoObject, isSameMeaning, type RawObject, SCHEMA } from "./schema.ts";
 import { describeSchemaChange } from "./schemaChange.ts";
@@ -159,7 +159,7 @@ function tooLargeToCompare(because: string, ignored: ReadonlySet<string>): Schem
 function* compareNodes(before: GoObject, after: GoObject): Generator<Omit<SchemaFault, "path">> {
   for (const { name, fault } of PROPERTY_CHECKS) {
     const text = fault(before, after);
-    if (text !== undefined) yield { check: name, text: excerpt(text, { length: MESSAGE_MAX_BYTES }), identity: digest(text) };
+    if (text !== undefined) yield { check: name, text: truncateExcerpt(text, { length: MESSAGE_MAX_BYTES }), identity: digest(text) };
   }
   const [old, now] = [unchecked(before), unchecked(after)];
   if (isSameMeaning(SCHEMA, old, now)) return;

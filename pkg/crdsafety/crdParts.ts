@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { compareText } from "../text/compare.ts";
 import type { RawObject } from "./schema.ts";
@@ -102,6 +102,6 @@ export function isConvertibleByName(crd: KubeObject): boolean {
   const versions = readCrdVersions(crd);
   const from = versions.find(({ name }) => name === stored);
   if (!from || others.length > 0) return false;
-  const schema = canonicalJson(from.schema ?? null);
-  return versions.every((version) => !version.served || canonicalJson(version.schema ?? null) === schema);
+  const schema = encodeCanonicalJson(from.schema ?? null);
+  return versions.every((version) => !version.served || encodeCanonicalJson(version.schema ?? null) === schema);
 }

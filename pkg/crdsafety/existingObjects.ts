@@ -1,4 +1,4 @@
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { compareKubeVersions, hasWebhook, readCrdKind, readCrdStoredVersions, readCrdVersions } from "./crdParts.ts";
 import { findSizeFault } from "./schema.ts";
 
@@ -52,5 +52,5 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
 }
 
 function sameSchema(a: unknown, b: unknown): boolean {
-  return !findSizeFault(a) && !findSizeFault(b) && goJson(a ?? null) === goJson(b ?? null);
+  return !findSizeFault(a) && !findSizeFault(b) && encodeGoJson(a ?? null) === encodeGoJson(b ?? null);
 }

@@ -1,7 +1,7 @@
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { formatCount } from "../text/lists.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import type { RawObject } from "./schema.ts";
 
 /** Whether a text matches a pattern of a schema; undefined when that cannot be told. */
@@ -79,9 +79,9 @@ class Checker {
 
   #isAllowed(allowed: readonly unknown[], value: unknown): boolean {
     const { enums, spend } = this.#context;
-    const known = enums.get(allowed) ?? new Set(allowed.map((one) => goJson(one)));
+    const known = enums.get(allowed) ?? new Set(allowed.map((one) => encodeGoJson(one)));
     enums.set(allowed, known);
-    const json = goJson(value);
+    const json = encodeGoJson(value);
     spend(json.length / STEP_CHARACTERS);
     return known.has(json);
   }
@@ -105,7 +105,7 @@ class Checker {
     const { pattern } = schema;
     this.#checkCount(schema, "Length", length, "character", path);
     if (typeof pattern === "string" && this.#context.matches(pattern, value) === false)
-      this.#add(path, `does not match ${goJson(pattern)}`);
+      this.#add(path, `does not match ${encodeGoJson(pattern)}`);
   }
 
   #checkList(schema: RawObject, value: readonly unknown[], path: string): void {
@@ -113,7 +113,7 @@ class Checker {
     if (schema["uniqueItems"] === true) {
       const texts = new Set(
         value.map((element) => {
-          const text = goJson(element);
+          const text = encodeGoJson(element);
           this.#context.spend(1 + text.length / STEP_CHARACTERS);
           return text;
         }),
@@ -172,7 +172,7 @@ class Checker {
 
   #add(path: string, text: string): void {
     if (this.#faults.length >= this.#most) return;
-    const shown = excerpt(path, { length: MAX_PATH });
+    const shown = truncateExcerpt(path, { length: MAX_PATH });
     this.#faults.push(shown === "" ? text : `${shown}: ${text}`);
   }
 }

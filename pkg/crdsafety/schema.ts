@@ -1,4 +1,4 @@
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 
 /**
@@ -270,7 +270,7 @@ export function decodeNode(raw: RawObject): GoObject {
 }
 
 function decode(type: GoSchemaType, raw: unknown): GoValue {
-  if (type === ANY_JSON) return raw === null || raw === undefined ? {} : { Raw: goJson(raw) };
+  if (type === ANY_JSON) return raw === null || raw === undefined ? {} : { Raw: encodeGoJson(raw) };
   switch (type.kind) {
     case "string":
       return typeof raw === "string" ? raw : "";

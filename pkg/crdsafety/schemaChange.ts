@@ -2,7 +2,7 @@ import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { escapeControlCharacters } from "../text/escape.ts";
 import { formatList } from "../text/lists.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import {
   formatScalar,
   type GoObject,
@@ -50,7 +50,7 @@ export function describeSchemaChange(before: GoObject, after: GoObject): SchemaC
 }
 
 function cut(text: string): string {
-  return excerpt(text, { length: MAX_LENGTH });
+  return truncateExcerpt(text, { length: MAX_LENGTH });
 }
 
 /** Adds what differs between two values of one type; undefined is a value that its list or map does not have. */

@@ -10,7 +10,7 @@ import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { getErrorMessage, ignoreMissingFile } from "../errors/errors.ts";
 import { Client } from "../kube/client.ts";
 import { parsePolicy } from "../oci/policy/policyFile.ts";
-import { defaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
+import { getDefaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
 import { describeObject } from "../release/identity.ts";
 import { formatCount } from "../text/lists.ts";
 import type { Say } from "./binaries.ts";
@@ -325,7 +325,7 @@ function quoteForShell(text: string): string {
  */
 async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
   await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
-  const policy = await renderLocalPolicy(defaultPolicyPlace(homedir()), place.registry);
+  const policy = await renderLocalPolicy(getDefaultPolicyPlace(homedir()), place.registry);
   const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");
   if (policy !== undefined && signaturePolicy !== undefined) await writeFile(signaturePolicy, policy);
   return startInstallation({

@@ -1,6 +1,6 @@
 import { findMember, getListMember } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt, truncate } from "../text/truncate.ts";
+import { truncate, truncateExcerpt } from "../text/truncate.ts";
 
 // Catalog texts are untrusted. Values of the wrong type count as absent, and long texts are truncated.
 
@@ -45,5 +45,5 @@ export const MAX_QUOTED = 1_024;
 
 /** Quotes a text like Go's `%q` and truncates it to MAX_QUOTED characters. */
 export function quoteExcerpt(text: string): string {
-  return goQuote(excerpt(text, { length: MAX_QUOTED }));
+  return goQuote(truncateExcerpt(text, { length: MAX_QUOTED }));
 }

@@ -14,7 +14,7 @@ export interface BundleVersion {
 }
 
 /** Parses a version with an optional explicit release. Keeps the text if it is invalid. */
-export function bundleVersion(text: string, release?: string): BundleVersion {
+export function toBundleVersion(text: string, release?: string): BundleVersion {
   try {
     return { text, parsed: parseVersionRelease(text, release) };
   } catch {
@@ -23,17 +23,17 @@ export function bundleVersion(text: string, release?: string): BundleVersion {
 }
 
 /** Reads the version and the unparsed release in the first property `olm.package` of a bundle; undefined without that property. */
-export function ownVersion(bundle: Readonly<JsonObject>): (BundleVersion & { readonly release: string | undefined }) | undefined {
+export function readOwnVersion(bundle: Readonly<JsonObject>): (BundleVersion & { readonly release: string | undefined }) | undefined {
   const property = getObjectMembers(bundle, "properties").find((one) => getTextMember(one, "type") === Schema.package);
   const value = property && getObjectMember(property, "value");
   const release = value && getOptionalText(value, "release");
-  return value && { ...bundleVersion(getTextMember(value, "version"), release), release };
+  return value && { ...toBundleVersion(getTextMember(value, "version"), release), release };
 }
 
 /** Reads the version at the end of a bundle name, such as `foo.v1.2.0`. It is the only known version of a bundle that is no longer in the catalog. */
-export function versionInName(name: string): BundleVersion | undefined {
+export function parseVersionInName(name: string): BundleVersion | undefined {
   const text = name.length > 1_024 ? undefined : AT_END.exec(name)?.[1];
-  return text === undefined ? undefined : bundleVersion(text);
+  return text === undefined ? undefined : toBundleVersion(text);
 }
 
 /** Compares versions. Unknown versions are the oldest. */
@@ -43,13 +43,13 @@ export function compareKnownVersions(a: VersionRelease | undefined, b: VersionRe
 }
 
 /** Returns a function that reports whether a version is in a skipRange. An invalid range contains no version. */
-export function rangeTest(text: string): (version: BundleVersion | undefined) => boolean {
-  const range = rangeFrom(text);
+export function compileRangeTest(text: string): (version: BundleVersion | undefined) => boolean {
+  const range = tryParseRange(text);
   return (version) => range !== undefined && version?.parsed !== undefined && range.contains(version.parsed.version);
 }
 
 /** Parses a version range; undefined if it is invalid. */
-export function rangeFrom(text: string): SortedRange | undefined {
+export function tryParseRange(text: string): SortedRange | undefined {
   try {
     return parseRange(text);
   } catch {
@@ -63,12 +63,12 @@ export interface Orderable {
   /** Undefined if the version is missing or invalid. */
   readonly version: VersionRelease | undefined;
   readonly deprecated: boolean;
-  /** Returns the rank of the first channel that contains the bundle, see `channelRanks`. */
+  /** Returns the rank of the first channel that contains the bundle, see `rankChannels`. */
   rank(): number;
 }
 
 /** Returns a function for the rank of the first channel of a bundle. The default channel is first, followed by the others sorted by name. */
-export function channelRanks(
+export function rankChannels(
   defaultChannel: string | undefined,
   channels: readonly { readonly name: string; readonly entries: readonly string[] }[],
 ): (bundle: string) => number {
@@ -131,7 +131,7 @@ export interface GraphEntry {
  * channel that is a cycle has none.
  * @see operator-registry v1.73.0 alpha/model/model.go, Channel.Head
  */
-export function channelHeads(entries: readonly GraphEntry[]): string[] {
+export function findChannelHeads(entries: readonly GraphEntry[]): string[] {
   const followed = new Set<string>();
   for (const { replaces, skips } of entries) {
     if (replaces !== undefined) followed.add(replaces);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseYamlDocuments } from "../golang/yaml.ts";
-import { metaFrom, packageContent, packageContentsFrom } from "./content.ts";
+import { groupByPackage, selectPackage, toMeta } from "./content.ts";
 
 const CATALOG = `
 schema: olm.package
@@ -50,10 +50,10 @@ schema: olm.package
 name: bar
 `;
 
-const metas = parseYamlDocuments(CATALOG).map(metaFrom);
+const metas = parseYamlDocuments(CATALOG).map(toMeta);
 
-test("packageContentsFrom returns the typed objects of a package in the order of the catalog", () => {
-  expect(packageContent(metas, "foo")).toEqual({
+test("groupByPackage returns the typed objects of a package in the order of the catalog", () => {
+  expect(selectPackage(metas, "foo")).toEqual({
     package: { name: "foo", defaultChannel: "stable", description: "Does foo", icon: { base64data: "aWNvbg==", mediatype: "image/png" } },
     channels: [
       {
@@ -87,12 +87,12 @@ test("packageContentsFrom returns the typed objects of a package in the order of
   });
 });
 
-test("packageContentsFrom groups objects by package, and those without one under the empty name", () => {
-  const contents = packageContentsFrom(metas);
+test("groupByPackage groups objects by package, and those without one under the empty name", () => {
+  const contents = groupByPackage(metas);
   expect([...contents.keys()]).toEqual(["foo", "", "bar"]);
   expect(contents.get("")).toEqual({ channels: [], bundles: [], deprecations: [], others: 1 });
-  expect(contents.get("foo")).toEqual(packageContent(metas, "foo"));
-  expect(packageContent(metas, "absent")).toEqual({ channels: [], bundles: [], deprecations: [], others: 0 });
+  expect(contents.get("foo")).toEqual(selectPackage(metas, "foo"));
+  expect(selectPackage(metas, "absent")).toEqual({ channels: [], bundles: [], deprecations: [], others: 0 });
 });
 
 test.for([
@@ -116,9 +116,9 @@ test.for([
     'parse deprecation: "foo": entries[0].reference: expected an object, got a string',
   ],
   ["{package: foo, name: b}", "object 'b' is missing root schema field"],
-] as const)("packageContentsFrom rejects %s", ([text, message]) => {
-  const broken = parseYamlDocuments(text).map(metaFrom);
-  expect(() => packageContentsFrom(broken)).toThrow(message);
-  expect(() => packageContent(broken, "foo")).toThrow(message);
-  expect(packageContent(broken, "other").bundles).toEqual([]);
+] as const)("groupByPackage rejects %s", ([text, message]) => {
+  const broken = parseYamlDocuments(text).map(toMeta);
+  expect(() => groupByPackage(broken)).toThrow(message);
+  expect(() => selectPackage(broken, "foo")).toThrow(message);
+  expect(selectPackage(broken, "other").bundles).toEqual([]);
 });

@@ -2,7 +2,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { findMember, foldCase } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatList } from "../text/lists.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import type {
   ChannelEntry,
   DeprecationEntry,
@@ -22,7 +22,7 @@ const MAX_LISTED = 10;
  * @throws Error if it is not an object, if two keys differ only in case, or if one of the three values is not a string.
  * @see operator-registry v1.73.0 alpha/declcfg/declcfg.go, Meta.UnmarshalJSON
  */
-export function metaFrom(value: unknown): Meta {
+export function toMeta(value: unknown): Meta {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error(`expected an object, got ${describeKind(value)}`);
   const blob = value as JsonObject;
@@ -39,7 +39,7 @@ export function describeKind(value: unknown): string {
 }
 
 /** Formats the error of a value of the wrong type. @param expected such as "a string". */
-export function wrongKind(value: unknown, expected: string): string {
+export function formatWrongKind(value: unknown, expected: string): string {
   return `expected ${expected}, got ${formatKind(value)}${expected === "a string" ? quoteHint(value) : ""}`;
 }
 
@@ -75,8 +75,8 @@ function namesByFold(blob: JsonObject): Map<string, string> {
 }
 
 function duplicateText([folded, keys]: [string, string[]]): string {
-  const written = keys.sort().map((key) => excerpt(key));
-  return `duplicate keys for key ${goQuote(excerpt(folded))}: [${formatList(written, { max: MAX_LISTED, separator: " " })}]`;
+  const written = keys.sort().map((key) => truncateExcerpt(key));
+  return `duplicate keys for key ${goQuote(truncateExcerpt(folded))}: [${formatList(written, { max: MAX_LISTED, separator: " " })}]`;
 }
 
 function text(blob: JsonObject, key: string | undefined): string {
@@ -93,7 +93,7 @@ export const Schema = { package: "olm.package", channel: "olm.channel", bundle: 
  * Groups objects by package, in the order of the catalog. Key "" contains objects without a package.
  * @throws Error such as `parse bundle: …` if a known field has the wrong type; `object '…' is missing root schema field`.
  */
-export function packageContentsFrom(metas: Iterable<Meta>): Map<string, PackageContent> {
+export function groupByPackage(metas: Iterable<Meta>): Map<string, PackageContent> {
   const contents = new Map<string, PackageContent>();
   for (const meta of metas) {
     const name = getPackageName(meta);
@@ -104,8 +104,8 @@ export function packageContentsFrom(metas: Iterable<Meta>): Map<string, PackageC
   return contents;
 }
 
-/** Reads the objects of one package. Does not check objects of other packages. @throws Error like `packageContentsFrom`. */
-export function packageContent(metas: Iterable<Meta>, name: string): PackageContent {
+/** Reads the objects of one package. Does not check objects of other packages. @throws Error like `groupByPackage`. */
+export function selectPackage(metas: Iterable<Meta>, name: string): PackageContent {
   const content = emptyContent();
   for (const meta of metas) if (getPackageName(meta) === name) addMeta(content, meta);
   return content;
@@ -225,7 +225,7 @@ function string(members: JsonObject, key: string, at = ""): string | undefined {
 
 function textOf(value: unknown, where: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string") throw new Error(`${where}: ${wrongKind(value, "a string")}`);
+  if (typeof value !== "string") throw new Error(`${where}: ${formatWrongKind(value, "a string")}`);
   return value;
 }
 

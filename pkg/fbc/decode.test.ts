@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { decodeMetas, MetaDecoder } from "./decode.ts";
 import { ContentError, type Meta } from "./types.ts";
 
@@ -42,7 +42,9 @@ describe.each([1, 3, 7, 1 << 20])("decodeMetas with chunks of %i bytes", (size) 
 
 test("decodeMetas keeps all fields, with numbers in the form of Go", async () => {
   const { metas } = await decoded([Buffer.from("schema: a\nz: 1.0\nB: [1e21, 0x10, 'yes', yes]\nbig: 9007199254740993\n")]);
-  expect(metas.map((meta) => canonicalJson(meta.blob))).toEqual(['{"B":[1e+21,16,"yes",true],"big":9007199254740992,"schema":"a","z":1}']);
+  expect(metas.map((meta) => encodeCanonicalJson(meta.blob))).toEqual([
+    '{"B":[1e+21,16,"yes",true],"big":9007199254740992,"schema":"a","z":1}',
+  ]);
 });
 
 test("decodeMetas rejects a document that is too long before its end", async () => {
@@ -128,12 +130,12 @@ test("decodeMetas decodes any objects from JSON Lines, concatenated JSON and YAM
   const sizes = fc.integer({ min: 1, max: 200 });
   await fc.assert(
     fc.asyncProperty(fc.array(blob, { maxLength: 5 }), sizes, fc.constantFrom("\n", "", "\n---\n"), async (blobs, size, between) => {
-      const lines = blobs.map((b, i) => canonicalJson({ ...b, schema: `s${i}` }));
+      const lines = blobs.map((b, i) => encodeCanonicalJson({ ...b, schema: `s${i}` }));
       const distinct = lines.filter((line) => noCaseDuplicates(line) && !/[:[,]-0[,\]}]/.test(line)); // YAML has no negative zero
       const text = (between === "\n---\n" ? "# catalog\n" : "") + distinct.join(between);
       const got = await decoded(pieces(text, size));
       expect(got.error).toBeUndefined();
-      expect(got.metas.map((meta) => canonicalJson(meta.blob))).toEqual(distinct);
+      expect(got.metas.map((meta) => encodeCanonicalJson(meta.blob))).toEqual(distinct);
     }),
     { numRuns: 200 },
   );
@@ -159,8 +161,8 @@ describe.each([1, 1 << 20])("MetaDecoder like the loader of Go with chunks of %i
     const decoder = new MetaDecoder("f", { onEmpty: () => got.push(null) });
     const decode = (): void => {
       for (let at = 0; at < bytes.length; at += size)
-        for (const { blob } of decoder.push(bytes.subarray(at, at + size))) got.push(canonicalJson(blob));
-      for (const { blob } of decoder.end()) got.push(canonicalJson(blob));
+        for (const { blob } of decoder.push(bytes.subarray(at, at + size))) got.push(encodeCanonicalJson(blob));
+      for (const { blob } of decoder.end()) got.push(encodeCanonicalJson(blob));
     };
     if (refused) return expect(decode).toThrow(ContentError);
     decode();

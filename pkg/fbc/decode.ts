@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { YAMLException } from "js-yaml";
 import { getErrorMessage } from "../errors/errors.ts";
 import { keepNumberTokens, replaceLoneSurrogates } from "../golang/json.ts";
-import { jsonFaultIn } from "../golang/jsonSyntax.ts";
+import { findJsonSyntaxFault } from "../golang/jsonSyntax.ts";
 import { parseFirstYamlDocument } from "../golang/yaml.ts";
-import { excerpt } from "../text/truncate.ts";
-import { metaFrom } from "./content.ts";
-import { ByteQueue, JsonObjectScanner, MAX_DEPTH, MAX_VALUES, newlinesIn, type Scan, YamlSplitter } from "./documentScanner.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
+import { toMeta } from "./content.ts";
+import { ByteQueue, countNewlines, JsonObjectScanner, MAX_DEPTH, MAX_VALUES, type Scan, YamlSplitter } from "./documentScanner.ts";
 import { ContentError, type ContentPlace, type PlacedMeta } from "./types.ts";
 
 /** Limits of decoding. */
@@ -132,7 +132,7 @@ export class MetaDecoder {
         return;
       } else if (scan.kind === "partial") {
         const text = bytes.toString("utf8", scan.start);
-        this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: "unexpected end" });
+        this.#giveUpJson(scan, findJsonSyntaxFault(text) ?? { line: 1, reason: "unexpected end" });
         return;
       } else {
         this.#consume(bytes.length, scan.line);
@@ -159,7 +159,7 @@ export class MetaDecoder {
       if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number exceeds float64");
       return keepNumberTokens(value, text);
     } catch (err) {
-      this.#giveUpJson(scan, jsonFaultIn(text) ?? { line: 1, reason: getErrorMessage(err) });
+      this.#giveUpJson(scan, findJsonSyntaxFault(text) ?? { line: 1, reason: getErrorMessage(err) });
       return undefined;
     }
   }
@@ -197,12 +197,12 @@ export class MetaDecoder {
       const split = this.#yaml.next(bytes, atEnd);
       if (!split) return;
       if (split.kind === "separator")
-        throw this.#error(this.#document + 1, newlinesIn(bytes, split.start) + 1, `invalid Yaml document separator: ${split.rest}`);
+        throw this.#error(this.#document + 1, countNewlines(bytes, split.start) + 1, `invalid Yaml document separator: ${split.rest}`);
       this.#checkSize(split.end);
       if (!isUtf8(bytes.subarray(0, split.end))) throw this.#error(this.#document + 1, 1, isUtf16(bytes) ? UTF16 : "invalid UTF-8");
       const text = bytes.toString("utf8", 0, split.end);
       const first = this.#lines + 1;
-      this.#consume(split.next, newlinesIn(bytes, split.next));
+      this.#consume(split.next, countNewlines(bytes, split.next));
       const value = this.#parseYaml(text, first);
       if (value !== null) yield this.#meta(value, first);
       this.#notJson = undefined;
@@ -218,7 +218,7 @@ export class MetaDecoder {
     } catch (err) {
       if (this.#notJson) throw this.#notJson;
       const mark = err instanceof YAMLException ? err.mark?.line : undefined;
-      const reason = excerpt(err instanceof YAMLException ? err.reason : getErrorMessage(err));
+      const reason = truncateExcerpt(err instanceof YAMLException ? err.reason : getErrorMessage(err));
       const place = { file: this.#file, document: this.#document + 1, line: first + (mark ?? 0) };
       throw new ContentError(place, reason, { cause: err });
     }
@@ -228,9 +228,9 @@ export class MetaDecoder {
     this.#document++;
     const place = { file: this.#file, document: this.#document, line };
     try {
-      return { ...metaFrom(value), place };
+      return { ...toMeta(value), place };
     } catch (err) {
-      throw this.#notJson ?? new ContentError(place, excerpt(getErrorMessage(err)), { cause: err });
+      throw this.#notJson ?? new ContentError(place, truncateExcerpt(getErrorMessage(err)), { cause: err });
     }
   }
 

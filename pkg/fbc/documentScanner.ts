@@ -194,7 +194,7 @@ export class YamlSplitter {
 }
 
 /** Counts the newlines in the first `end` bytes. */
-export function newlinesIn(bytes: Buffer, end: number): number {
+export function countNewlines(bytes: Buffer, end: number): number {
   let count = 0;
   for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) count++;
   return count;

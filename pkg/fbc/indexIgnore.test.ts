@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { TempFolder } from "../../test/support/tempFolder.ts";
-import { type IgnoreFile, indexIgnore } from "./indexIgnore.ts";
+import { compileIndexIgnore, type IgnoreFile } from "./indexIgnore.ts";
 
 interface Case extends CaseHead {
   ignore: Record<string, string>;
@@ -13,7 +13,7 @@ interface Case extends CaseHead {
 }
 
 test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) => {
-  const ignores = indexIgnore(Object.entries(ignore).map(([dir, text]) => ({ dir, text })));
+  const ignores = compileIndexIgnore(Object.entries(ignore).map(([dir, text]) => ({ dir, text })));
   expect(ignored.filter((path) => !ignores(path))).toEqual([]);
   expect(kept.filter(ignores)).toEqual([]);
 });
@@ -47,7 +47,7 @@ class Git implements Disposable {
   }
 }
 
-describe("indexIgnore compared with git", () => {
+describe("compileIndexIgnore compared with git", () => {
   let git: Git;
   beforeAll(() => {
     git = new Git();
@@ -78,9 +78,9 @@ describe("indexIgnore compared with git", () => {
       )
       .map((texts) => texts.join(""));
   const paths = fc.array(path, { minLength: 1, maxLength: 12 });
-  const ours = (files: readonly IgnoreFile[], all: readonly string[]): string[] => all.filter(indexIgnore(files));
+  const ours = (files: readonly IgnoreFile[], all: readonly string[]): string[] => all.filter(compileIndexIgnore(files));
 
-  test("indexIgnore matches git for patterns without negation in nested folders", () => {
+  test("compileIndexIgnore matches git for patterns without negation in nested folders", () => {
     const files = fc.record({ "": lines(fc.constant("")), a: lines(fc.constant("")), "a/b": lines(fc.constant("")) });
     fc.assert(
       fc.property(files, paths, (texts, some) => {
@@ -93,7 +93,7 @@ describe("indexIgnore compared with git", () => {
     );
   });
 
-  test("indexIgnore matches git for patterns with negations when no folder is involved", () => {
+  test("compileIndexIgnore matches git for patterns with negations when no folder is involved", () => {
     fc.assert(
       fc.property(lines(fc.constantFrom("", "!")), fc.array(usable, { minLength: 1, maxLength: 12 }), (text, some) => {
         const all = [...new Set(some)];
@@ -103,7 +103,7 @@ describe("indexIgnore compared with git", () => {
     );
   });
 
-  test("indexIgnore uses the last pattern that matches a file or its folders when patterns have negations", () => {
+  test("compileIndexIgnore uses the last pattern that matches a file or its folders when patterns have negations", () => {
     const rule = fc.tuple(
       fc.boolean(),
       pattern.filter((text) => !text.startsWith("#")),
@@ -121,20 +121,20 @@ describe("indexIgnore compared with git", () => {
   });
 });
 
-describe("indexIgnore with patterns that make other matchers backtrack", () => {
+describe("compileIndexIgnore with patterns that make other matchers backtrack", () => {
   const many = "a".repeat(2_000);
   test.for([
     ["asterisks", `${"*a".repeat(1_000)}b`, many],
     ["asterisks between folders", `${"**/a/".repeat(700)}b`, "a/".repeat(1_000) + "c"],
     ["only asterisks", "*".repeat(4_000) + "b", many],
     ["question marks", `${"?*".repeat(1_000)}b`, many],
-  ] as const)("indexIgnore matches %s in linear time", ([, pattern, path]) => {
-    expect(indexIgnore([{ dir: "", text: pattern }])(path)).toBe(false);
-    expect(indexIgnore([{ dir: "", text: `*c\n!${pattern}` }])(`${path}c`)).toBe(true);
+  ] as const)("compileIndexIgnore matches %s in linear time", ([, pattern, path]) => {
+    expect(compileIndexIgnore([{ dir: "", text: pattern }])(path)).toBe(false);
+    expect(compileIndexIgnore([{ dir: "", text: `*c\n!${pattern}` }])(`${path}c`)).toBe(true);
   });
 
-  test("indexIgnore throws when matching takes too many comparisons", () => {
-    const ignores = indexIgnore([{ dir: "", text: "*a*b\n".repeat(10) }], { patterns: 10, patternLength: 10, comparisons: 100_000 });
+  test("compileIndexIgnore throws when matching takes too many comparisons", () => {
+    const ignores = compileIndexIgnore([{ dir: "", text: "*a*b\n".repeat(10) }], { patterns: 10, patternLength: 10, comparisons: 100_000 });
     const all = (): boolean[] => Array.from({ length: 1_000 }, (_, i) => ignores(`${i}/${"a".repeat(200)}`));
     expect(all).toThrow(
       "matching files with the patterns of .indexignore takes more than 100000 comparisons; use fewer or shorter patterns",
@@ -142,14 +142,14 @@ describe("indexIgnore with patterns that make other matchers backtrack", () => {
   });
 });
 
-test("indexIgnore rejects too many patterns and too long patterns", () => {
+test("compileIndexIgnore rejects too many patterns and too long patterns", () => {
   const limits = { patterns: 5, patternLength: 10, comparisons: 100 };
   const two = [
     { dir: "", text: "a\n#\n\nb\nc\n" },
     { dir: "x", text: "a\nb\nc\n" },
   ];
-  expect(() => indexIgnore(two, limits)).toThrow("the .indexignore files have more than 5 patterns; use fewer");
-  expect(() => indexIgnore([{ dir: "x", text: `a\n${"b".repeat(11)}\n` }], limits)).toThrow(
+  expect(() => compileIndexIgnore(two, limits)).toThrow("the .indexignore files have more than 5 patterns; use fewer");
+  expect(() => compileIndexIgnore([{ dir: "x", text: `a\n${"b".repeat(11)}\n` }], limits)).toThrow(
     "x/.indexignore: line 2: a pattern of more than 10 characters",
   );
 });

@@ -39,7 +39,7 @@ interface Rule {
  * @see https://git-scm.com/docs/gitignore
  * @see https://github.com/joelanford/ignore
  */
-export function indexIgnore(files: readonly IgnoreFile[], limits: IgnoreLimits = IGNORE_LIMITS): (path: string) => boolean {
+export function compileIndexIgnore(files: readonly IgnoreFile[], limits: IgnoreLimits = IGNORE_LIMITS): (path: string) => boolean {
   const rules = new Map<string, Rule[]>();
   let patterns = 0;
   for (const file of files) {

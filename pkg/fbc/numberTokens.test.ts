@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { decodeMetas } from "./decode.ts";
 
 const MAX = "olm.maxOpenShiftVersion";
@@ -8,8 +8,8 @@ const MAX = "olm.maxOpenShiftVersion";
 async function roundTrip(text: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const { blob } of decodeMetas([Buffer.from(text)], "f")) {
-    lines.push(canonicalJson(blob));
-    expect(JSON.stringify(blob)).toHaveLength(canonicalJson(blob).length);
+    lines.push(encodeCanonicalJson(blob));
+    expect(JSON.stringify(blob)).toHaveLength(encodeCanonicalJson(blob).length);
   }
   return lines;
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, goJson, parseExactJson, replaceLoneSurrogates, writeExactJson } from "./json.ts";
+import { encodeCanonicalJson, encodeGoJson, parseExactJson, replaceLoneSurrogates, writeExactJson } from "./json.ts";
 
 /** Input, and what Go 1.26's encoding/json prints of it decoded into `any`: without and with HTML escapes. */
 const GO = [
@@ -24,27 +24,27 @@ const GO = [
   { text: '{"<k>":"&"}', map: '{"<k>":"&"}', html: '{"\\u003ck\\u003e":"\\u0026"}' },
 ];
 
-describe("goJson prints as Go does", () => {
+describe("encodeGoJson prints as Go does", () => {
   test.for(GO)("$text", ({ text, map, html }) => {
-    expect(canonicalJson(JSON.parse(text))).toBe(map);
-    expect(goJson(JSON.parse(text))).toBe(html);
+    expect(encodeCanonicalJson(JSON.parse(text))).toBe(map);
+    expect(encodeGoJson(JSON.parse(text))).toBe(html);
   });
 });
 
-test("goJson keeps the caller's order when requested", () => {
-  expect(goJson({ b: 1, a: { d: "<", c: 2 } }, { sortKeys: false })).toBe('{"b":1,"a":{"d":"\\u003c","c":2}}');
-  expect(goJson({ b: "<" }, { escapeHtml: false })).toBe('{"b":"<"}');
+test("encodeGoJson keeps the caller's order when requested", () => {
+  expect(encodeGoJson({ b: 1, a: { d: "<", c: 2 } }, { sortKeys: false })).toBe('{"b":1,"a":{"d":"\\u003c","c":2}}');
+  expect(encodeGoJson({ b: "<" }, { escapeHtml: false })).toBe('{"b":"<"}');
 });
 
-test("goJson writes bigints as digits, omits undefined members, and writes undefined items as null", () => {
-  expect(canonicalJson({ a: 18446744073709551615n, b: undefined, c: [undefined] })).toBe('{"a":18446744073709551615,"c":[null]}');
+test("encodeGoJson writes bigints as digits, omits undefined members, and writes undefined items as null", () => {
+  expect(encodeCanonicalJson({ a: 18446744073709551615n, b: undefined, c: [undefined] })).toBe('{"a":18446744073709551615,"c":[null]}');
 });
 
-test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("goJson rejects %s, which has no JSON form", (value) => {
-  expect(() => canonicalJson([value])).toThrow("has no JSON form");
+test.for([Number.NaN, Number.POSITIVE_INFINITY, () => 1, Symbol("x")])("encodeGoJson rejects %s, which has no JSON form", (value) => {
+  expect(() => encodeCanonicalJson([value])).toThrow("has no JSON form");
 });
 
-test("canonicalJson is JSON, and the same for every order of members", () => {
+test("encodeCanonicalJson is JSON, and the same for every order of members", () => {
   const reversed = (v: unknown): unknown =>
     Array.isArray(v)
       ? v.map(reversed)
@@ -57,9 +57,9 @@ test("canonicalJson is JSON, and the same for every order of members", () => {
         : v;
   fc.assert(
     fc.property(fc.jsonValue(), (v) => {
-      expect(JSON.parse(canonicalJson(v))).toEqual(v);
-      expect(canonicalJson(reversed(v))).toBe(canonicalJson(v));
-      expect(JSON.parse(goJson(v))).toEqual(v);
+      expect(JSON.parse(encodeCanonicalJson(v))).toEqual(v);
+      expect(encodeCanonicalJson(reversed(v))).toBe(encodeCanonicalJson(v));
+      expect(JSON.parse(encodeGoJson(v))).toEqual(v);
     }),
   );
 });
@@ -76,10 +76,10 @@ test("parseExactJson throws when the text is not JSON", () => {
   expect(() => parseExactJson('{"a":12345678901234567890')).toThrow(SyntaxError);
 });
 
-test("parseExactJson and goJson preserve the digits of any int64", () => {
+test("parseExactJson and encodeGoJson preserve the digits of any int64", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (n) => {
-      expect(goJson(parseExactJson(`{"n":${n}}`))).toBe(`{"n":${n}}`);
+      expect(encodeGoJson(parseExactJson(`{"n":${n}}`))).toBe(`{"n":${n}}`);
     }),
   );
 });

@@ -82,11 +82,11 @@ interface Format {
  * U+FFFD, bigint as digits, numbers with kept text as that text. Omits undefined members. No trailing newline.
  * @throws TypeError on NaN, infinities, functions and symbols
  */
-export function canonicalJson(value: unknown): string {
+export function encodeCanonicalJson(value: unknown): string {
   return collected({ sortKeys: true, text: emitText }, value);
 }
 
-/** Emits the same in pieces, without copying long texts. @throws TypeError as `canonicalJson`, possibly after some pieces */
+/** Emits the same in pieces, without copying long texts. @throws TypeError as `encodeCanonicalJson`, possibly after some pieces */
 export function emitCanonicalJson(value: unknown, emit: Emit): void {
   encode(value, { sortKeys: true, text: emitText }, emit);
 }
@@ -96,7 +96,7 @@ export function emitCanonicalJson(value: unknown, emit: Emit): void {
  * @throws TypeError on NaN, infinities, functions and symbols
  * @see https://pkg.go.dev/encoding/json#Marshal
  */
-export function goJson(value: unknown, { sortKeys = true, escapeHtml = true }: GoJsonOptions = {}): string {
+export function encodeGoJson(value: unknown, { sortKeys = true, escapeHtml = true }: GoJsonOptions = {}): string {
   return collected({ sortKeys, text: escapeHtml ? emitHtmlText : emitText }, value);
 }
 
@@ -234,7 +234,7 @@ const INTEGER = /^-?\d+$/;
 type Parse = (text: string, reviver?: Reviver) => unknown;
 
 /**
- * Parses JSON as Kubernetes does: integers beyond 2^53 become bigint, so that `goJson` writes the same digits, and those beyond int64 become
+ * Parses JSON as Kubernetes does: integers beyond 2^53 become bigint, so that `encodeGoJson` writes the same digits, and those beyond int64 become
  * number. Lone surrogates become U+FFFD, as in Go.
  * @see https://github.com/kubernetes-sigs/json/blob/2d320260d730/README.md
  * @throws SyntaxError

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { JsonScanner, type JsonVisitor, type Visit } from "./jsonScanner.ts";
-import { jsonFaultIn } from "./jsonSyntax.ts";
+import { findJsonSyntaxFault } from "./jsonSyntax.ts";
 
 /** Reads `json` with this number of bytes at once; returns the fault. */
 function faultOf(json: string, bytesAtOnce: number, visitor: JsonVisitor = new Captures()): string | undefined {
@@ -17,9 +17,9 @@ function faultOf(json: string, bytesAtOnce: number, visitor: JsonVisitor = new C
   }
 }
 
-/** Returns the fault as `jsonFaultIn` reports it. */
+/** Returns the fault as `findJsonSyntaxFault` reports it. */
 function wantedFault(json: string): string | undefined {
-  const fault = jsonFaultIn(json);
+  const fault = findJsonSyntaxFault(json);
   return fault && `line ${fault.line}, column ${fault.column}: ${fault.reason}`;
 }
 
@@ -86,7 +86,7 @@ test.for([
   ":",
   `${"[".repeat(1_002)}x`,
   `${"[".repeat(1_001)}${"]".repeat(1_001)}x`,
-])("JsonScanner reports the same fault as jsonFaultIn in %j", (json) => {
+])("JsonScanner reports the same fault as findJsonSyntaxFault in %j", (json) => {
   for (const bytesAtOnce of [1, 2, 3, 1_000_000]) expect(faultOf(json, bytesAtOnce)).toBe(wantedFault(json));
   expect(wantedFault(json)).toBeDefined();
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonFaultIn } from "./jsonSyntax.ts";
+import { findJsonSyntaxFault } from "./jsonSyntax.ts";
 
 test.for([
   ['{"a": 1,\n "b" 2}', 2, 6, 'expected ":" after a key'],
@@ -12,15 +12,15 @@ test.for([
   ['{"a": "x\ny"}', 1, 7, "a string that does not end, or that contains a control character or an unknown escape"],
   ["{} x", 1, 4, "unexpected text after the value"],
   ["", 1, 1, "unexpected end"],
-] as const)("goJsonFault and jsonFaultIn report the fault of %j", ([text, line, column, reason]) => {
-  expect(jsonFaultIn(text)).toEqual({ line, column, reason });
+] as const)("findGoJsonFault and findJsonSyntaxFault report the fault of %j", ([text, line, column, reason]) => {
+  expect(findJsonSyntaxFault(text)).toEqual({ line, column, reason });
 });
 
-test("jsonFaultIn reports deep nesting instead of overflowing the stack", () => {
-  expect(jsonFaultIn("[".repeat(1_000_000))?.reason).toBe("nested too deeply");
+test("findJsonSyntaxFault reports deep nesting instead of overflowing the stack", () => {
+  expect(findJsonSyntaxFault("[".repeat(1_000_000))?.reason).toBe("nested too deeply");
 });
 
-test("jsonFaultIn reports a fault exactly when JSON.parse throws", () => {
+test("findJsonSyntaxFault reports a fault exactly when JSON.parse throws", () => {
   const text = fc.oneof(
     fc.json(),
     fc.json().chain((json) => fc.nat(json.length).map((cut) => json.slice(0, cut))),
@@ -41,16 +41,20 @@ test("jsonFaultIn reports a fault exactly when JSON.parse throws", () => {
   };
   fc.assert(
     fc.property(text, (json) => {
-      expect(jsonFaultIn(json) === undefined).toBe(parses(json));
+      expect(findJsonSyntaxFault(json) === undefined).toBe(parses(json));
     }),
     { numRuns: 2_000 },
   );
 });
 
-test("jsonFaultIn takes linear time when strings, numbers and lines are long", () => {
+test("findJsonSyntaxFault takes linear time when strings, numbers and lines are long", () => {
   const long = "x".repeat(10_000_000);
-  expect(jsonFaultIn(`{"a":"${long}" b}`)).toEqual({ line: 1, column: long.length + 9, reason: 'expected "," or "}"' });
-  expect(jsonFaultIn(`{"a":${"1".repeat(10_000_000)} b}`)?.reason).toBe('expected "," or "}"');
-  expect(jsonFaultIn(`{"a":${" ".repeat(10_000_000)} b}`)?.reason).toContain("unexpected character");
-  expect(jsonFaultIn(`{${"\n".repeat(1_000_000)}b}`)).toEqual({ line: 1_000_001, column: 1, reason: "expected a key in double quotes" });
+  expect(findJsonSyntaxFault(`{"a":"${long}" b}`)).toEqual({ line: 1, column: long.length + 9, reason: 'expected "," or "}"' });
+  expect(findJsonSyntaxFault(`{"a":${"1".repeat(10_000_000)} b}`)?.reason).toBe('expected "," or "}"');
+  expect(findJsonSyntaxFault(`{"a":${" ".repeat(10_000_000)} b}`)?.reason).toContain("unexpected character");
+  expect(findJsonSyntaxFault(`{${"\n".repeat(1_000_000)}b}`)).toEqual({
+    line: 1_000_001,
+    column: 1,
+    reason: "expected a key in double quotes",
+  });
 });

@@ -18,7 +18,7 @@ class GoSyntaxError extends Error {}
  * beginning of value`; undefined if it is valid. Quotes at most one character; takes linear time and no stack for nesting.
  * @see https://github.com/golang/go/blob/go1.25.0/src/encoding/json/scanner.go
  */
-export function goJsonFault(text: string): string | undefined {
+export function findGoJsonFault(text: string): string | undefined {
   const scanner = new Scanner();
   let step = scanner.start;
   try {
@@ -216,7 +216,7 @@ class Fault extends Error {
  * Returns the first fault in `text`, with its place; undefined if it is a single JSON value. Unlike the engine's message, it never quotes the
  * text.
  */
-export function jsonFaultIn(text: string): JsonFault | undefined {
+export function findJsonSyntaxFault(text: string): JsonFault | undefined {
   try {
     const end = skip(text, valueEnd(text, skip(text, 0), 0));
     if (end < text.length) throw new Fault(end, "unexpected text after the value");

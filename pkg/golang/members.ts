@@ -75,17 +75,17 @@ export function getObjectMember(object: Readonly<JsonObject>, key: string): Json
 }
 
 /** Returns the object under `key`; an empty one if it does not exist or `value` is not an object. */
-export function objectAt(value: unknown, key: string): Readonly<JsonObject> {
+export function getObjectAt(value: unknown, key: string): Readonly<JsonObject> {
   return (isObject(value) ? getObjectMember(value, key) : undefined) ?? {};
 }
 
 /** Returns the objects in the list under `key`; ignores values of other types. */
-export function objectsAt(value: unknown, key: string): readonly JsonObject[] {
+export function getObjectsAt(value: unknown, key: string): readonly JsonObject[] {
   return isObject(value) ? getListMember(value, key).filter(isObject) : [];
 }
 
 /** Returns the strings in the list under `key`; ignores values of other types. */
-export function textsAt(value: unknown, key: string): readonly string[] {
+export function getTextsAt(value: unknown, key: string): readonly string[] {
   return isObject(value) ? getListMember(value, key).filter((item) => typeof item === "string") : [];
 }
 

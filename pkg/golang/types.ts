@@ -78,7 +78,7 @@ export const CONVERTER: GoMode = {
 const JSON_WORDS = { string: "string", bool: "bool", int64: "number", float64: "number", slice: "array", map: "object" } as const;
 
 /** Returns encoding/json's error for a value of the wrong type; it names a number that does not fit an integer type. */
-export function jsonMismatch(value: unknown, goName: string): GoTypeError {
+export function createJsonMismatch(value: unknown, goName: string): GoTypeError {
   const word = JSON_WORDS[getGoKind(value)];
   return new JsonTypeError(word === "number" && goName.startsWith("int") ? `number ${String(value)}` : word, goName);
 }
@@ -88,7 +88,7 @@ export const STRICT_CASE_JSON: GoMode = {
   anyCase: false,
   tellsPath: true,
   wraps: false,
-  mismatch: (value, _want, goName) => jsonMismatch(value, goName),
+  mismatch: (value, _want, goName) => createJsonMismatch(value, goName),
 };
 
 /** encoding/json, which reads `deploymentConfig`. */
@@ -96,7 +96,7 @@ export const ANY_CASE_JSON: GoMode = {
   anyCase: true,
   tellsPath: true,
   wraps: false,
-  mismatch: (value, _want, goName) => jsonMismatch(value, goName),
+  mismatch: (value, _want, goName) => createJsonMismatch(value, goName),
 };
 
 /** Returns Go's kind of a parsed value that is not null. */

@@ -22,7 +22,7 @@ const LINE_SEPARATOR = 0x2028;
 const PARAGRAPH_SEPARATOR = 0x2029;
 
 /** The UTF-16 code at `position`; 0 beyond the end of the text, which cannot contain NUL. */
-export function codeAt(text: string, position: number): number {
+export function getCodeAt(text: string, position: number): number {
   return position < text.length ? text.charCodeAt(position) : 0;
 }
 
@@ -69,14 +69,14 @@ export class Cursor {
     if (invalid >= 0) YAMLException.throwAt(text, invalid, "control characters are not allowed", "");
     this.text = text;
     this.#lineEnd = UNUSUAL_BREAK.test(text) ? /[\r\n\x85\u2028\u2029]/g : undefined; // oxlint-disable-line no-control-regex
-    if (codeAt(text, 0) !== BYTE_ORDER_MARK) return;
+    if (getCodeAt(text, 0) !== BYTE_ORDER_MARK) return;
     this.lineStart = 1;
-    this.position = codeAt(text, 1) === BYTE_ORDER_MARK ? 2 : 1; // as libyaml, which indents by the second one
+    this.position = getCodeAt(text, 1) === BYTE_ORDER_MARK ? 2 : 1; // as libyaml, which indents by the second one
   }
 
   /** The next character; 0 at the end of the text. */
   get code(): number {
-    return codeAt(this.text, this.position);
+    return getCodeAt(this.text, this.position);
   }
 
   get column(): number {
@@ -88,7 +88,7 @@ export class Cursor {
     if (this.position !== this.lineStart) return false;
     const { code, text, position } = this;
     if (code !== DASH && code !== DOT) return false;
-    return codeAt(text, position + 1) === code && codeAt(text, position + 2) === code && isBlankOrEnd(codeAt(text, position + 3));
+    return getCodeAt(text, position + 1) === code && getCodeAt(text, position + 2) === code && isBlankOrEnd(getCodeAt(text, position + 3));
   }
 
   /** Moves to the next line break, or to the end of the text. @returns what was passed. */

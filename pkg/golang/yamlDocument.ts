@@ -27,7 +27,7 @@ export function parseYamlDocument(text: string, onMember?: OnMember, maxInteger?
 }
 
 /** Calls `onMember` with the name of each member in `value`, at any depth and without recursion. */
-export function eachMember(value: unknown, onMember: OnMember): void {
+export function forEachMember(value: unknown, onMember: OnMember): void {
   const left = [value];
   while (left.length > 0) {
     const one = left.pop();

@@ -5,8 +5,8 @@ import {
   COLON,
   COMMA,
   type Cursor,
-  codeAt,
   DOUBLE_QUOTE,
+  getCodeAt,
   HASH,
   isBlank,
   isBlankOrEnd,
@@ -58,7 +58,7 @@ function takeSimpleQuoted(cursor: Cursor, quote: number): string | undefined {
   const { text, position } = cursor;
   const end = text.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", position);
   if (end < 0) cursor.fail("found unexpected end of stream", text.length);
-  if (quote === SINGLE_QUOTE && codeAt(text, end + 1) === SINGLE_QUOTE) return undefined;
+  if (quote === SINGLE_QUOTE && getCodeAt(text, end + 1) === SINGLE_QUOTE) return undefined;
   const value = text.slice(position, end);
   if (NEEDS_FOLDING.test(value) || (quote === DOUBLE_QUOTE && value.includes("\\"))) return undefined;
   cursor.position = end + 1;
@@ -88,7 +88,7 @@ function takeQuotedPart(cursor: Cursor, quote: number): { value: string; isConti
   for (;;) {
     const { code } = cursor;
     if (code === quote) {
-      if (quote === DOUBLE_QUOTE || codeAt(text, cursor.position + 1) !== SINGLE_QUOTE) break;
+      if (quote === DOUBLE_QUOTE || getCodeAt(text, cursor.position + 1) !== SINGLE_QUOTE) break;
       value += text.slice(from, cursor.position + 1);
       cursor.position += 2;
       from = cursor.position;
@@ -178,14 +178,14 @@ function skipPlainLine(cursor: Cursor, inFlow: boolean): number {
   let at = cursor.position;
   let end = at;
   for (; ; at++) {
-    const code = codeAt(text, at);
+    const code = getCodeAt(text, at);
     if (code > COLON && code < 0x7f && !inFlow) {
       end = at + 1; // most characters
       continue;
     }
     if (code === SPACE || code === TAB) continue;
     if (code === COLON) {
-      if (isBlankOrEnd(codeAt(text, at + 1))) break;
+      if (isBlankOrEnd(getCodeAt(text, at + 1))) break;
     } else if (code === HASH) {
       if (end < at) break;
     } else if (code === 0 || isBreak(code)) break;

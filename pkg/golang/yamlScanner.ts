@@ -4,10 +4,10 @@ import {
   COLON,
   COMMA,
   Cursor,
-  codeAt,
   DASH,
   DOT,
   DOUBLE_QUOTE,
+  getCodeAt,
   HASH,
   isBlank,
   isBlankOrEnd,
@@ -37,7 +37,7 @@ const ESCAPES = /(?:%[\da-fA-F]{2})+/y;
 
 /** Reads a tag from its exclamation mark. @throws YAMLException */
 function takeTag(cursor: Cursor): WrittenTag {
-  const tag = codeAt(cursor.text, cursor.position + 1) === 0x3c ? takeVerbatimTag(cursor) : takeShortTag(cursor);
+  const tag = getCodeAt(cursor.text, cursor.position + 1) === 0x3c ? takeVerbatimTag(cursor) : takeShortTag(cursor);
   if (!isBlankOrEnd(cursor.code)) cursor.fail("did not find expected whitespace or line break");
   return tag;
 }
@@ -243,7 +243,7 @@ export class Scanner {
     this.#endBlocks(cursor.column);
     if (code === PERCENT && cursor.column === 0) return this.#addDirective();
     if (cursor.isAtDocumentIndicator) return this.#addDocumentIndicator();
-    const isIndicator = isBlankOrEnd(codeAt(cursor.text, cursor.position + 1));
+    const isIndicator = isBlankOrEnd(getCodeAt(cursor.text, cursor.position + 1));
     switch (code) {
       case OPEN_BRACKET:
         return this.#startFlow("[");

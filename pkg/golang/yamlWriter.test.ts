@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalJson, indentJson } from "./json.ts";
+import { encodeCanonicalJson, indentJson } from "./json.ts";
 import { parseYaml } from "./yaml.ts";
-import { goYaml } from "./yamlWriter.ts";
+import { encodeGoYaml } from "./yamlWriter.ts";
 
 const LONG = "a word and another one, until the line is longer than eighty characters, which is where it is broken";
 
-describe("goYaml", () => {
+describe("encodeGoYaml", () => {
   test.for<[string, unknown, string]>([
     ["text without quotes when it is read as text", "0.1.0-rc1", "0.1.0-rc1"],
     ["text in quotes when it would be read as another type", "4.10", '"4.10"'],
@@ -37,14 +37,14 @@ describe("goYaml", () => {
     ["nothing", null, "null"],
     ["empty lists and objects", [{}, []], "\n- {}\n- []"],
     ["lists without indentation below their member", { b: [1] }, "\n  b:\n  - 1"],
-  ])("goYaml writes %s", ([, value, expected]) => {
+  ])("encodeGoYaml writes %s", ([, value, expected]) => {
     const separator = expected.startsWith("\n") ? "" : " ";
-    expect(goYaml({ a: value })).toBe(`a:${separator}${expected}\n`);
+    expect(encodeGoYaml({ a: value })).toBe(`a:${separator}${expected}\n`);
   });
 
-  test("goYaml sorts members by name, numbers in names by value, letters last", () => {
+  test("encodeGoYaml sorts members by name, numbers in names by value, letters last", () => {
     const names = ["v10", "v9", "v1beta1", "v1", "a-b", "ab", "a.b", "B", "a"];
-    expect(Object.keys(parseYaml(goYaml(Object.fromEntries(names.map((name) => [name, 1])))) as object)).toEqual([
+    expect(Object.keys(parseYaml(encodeGoYaml(Object.fromEntries(names.map((name) => [name, 1])))) as object)).toEqual([
       "B",
       "a",
       "a-b",
@@ -57,10 +57,10 @@ describe("goYaml", () => {
     ]);
   });
 
-  test("goYaml writes any JSON so that it is read unchanged", () => {
+  test("encodeGoYaml writes any JSON so that it is read unchanged", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ noUnicodeString: false })), (value) => {
-        expect(canonicalJson(parseYaml(goYaml(value)))).toBe(canonicalJson(JSON.parse(JSON.stringify(value))));
+        expect(encodeCanonicalJson(parseYaml(encodeGoYaml(value)))).toBe(encodeCanonicalJson(JSON.parse(JSON.stringify(value))));
       }),
     );
   });

@@ -153,7 +153,7 @@ const DIGIT = /[0-9]/;
  * @throws TypeError for values without a JSON form
  * @see https://github.com/kubernetes-sigs/yaml/blob/v1.6.0/yaml.go JSONToYAML
  */
-export function goYaml(value: object): string {
+export function encodeGoYaml(value: object): string {
   const out: string[] = [];
   node(value, 0, "", out);
   return out.join("");

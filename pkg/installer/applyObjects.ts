@@ -23,14 +23,14 @@ export class ApplyFailed extends Error {
 
 /**
  * Applies objects in order by server-side apply, without taking over fields of other managers.
- * @param tell called after each object is applied
+ * @param report called after each object is applied
  * @param dryRun only validates on the API server; objects in a namespace that does not exist yet cannot be validated
  * @throws ApplyFailed with the denied object, the reason, and the objects applied before
  */
 export async function applyObjects(
   client: Pick<Client, "get" | "apply">,
   objects: readonly KubeObject[],
-  { dryRun = false, tell = () => undefined }: { dryRun?: boolean; tell?: (applied: AppliedObject) => void } = {},
+  { dryRun = false, report = () => undefined }: { dryRun?: boolean; report?: (applied: AppliedObject) => void } = {},
 ): Promise<AppliedObject[]> {
   const done: AppliedObject[] = [];
   for (const object of objects) {
@@ -44,7 +44,7 @@ export async function applyObjects(
       done.push({ object, verb: "not validated" });
     }
     const last = done.at(-1);
-    if (last) tell(last);
+    if (last) report(last);
   }
   return done;
 }

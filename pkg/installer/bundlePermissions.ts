@@ -10,7 +10,7 @@ import type { Installer } from "../rbac/installerManifests.ts";
 import { computeGrantedRules, computeRequiredRules, computeStoredVersionRules, type RequiredRules } from "../rbac/requiredRules.ts";
 import { diffRules, formatRulesDiff, mergeRequiredRules, type RulesDiff } from "../rbac/ruleSets.ts";
 import { buildUserRoles } from "../rbac/userRoles.ts";
-import { objectKey } from "../release/identity.ts";
+import { getObjectKey } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { renderBundle } from "../render/render.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
@@ -98,7 +98,7 @@ function computeUpgradeRules(rights: readonly BundlePermissions[]): RequiredRule
 /** Returns `objects` without duplicates; the first of each name stays. */
 export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObject[] {
   const distinct = new Map<string, KubeObject>();
-  for (const object of objects) if (!distinct.has(objectKey(object))) distinct.set(objectKey(object), object);
+  for (const object of objects) if (!distinct.has(getObjectKey(object))) distinct.set(getObjectKey(object), object);
   return [...distinct.values()];
 }
 

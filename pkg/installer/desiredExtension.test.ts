@@ -3,7 +3,7 @@ import { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_METADATA_NAME } from "../api/constants.ts";
 import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "./extensionSpec.ts";
 
-const SAID: ExtensionOptions = {
+const DEFAULTS: ExtensionOptions = {
   packageName: "p",
   namespace: "ns",
   serviceAccount: "installer",
@@ -49,15 +49,15 @@ test.for<[string, Partial<ExtensionOptions>, object]>([
     { watchNamespace: ["a", "b"], config: { deploymentConfig: {} } },
     { config: { configType: "Inline", inline: { deploymentConfig: {}, watchNamespaces: ["a", "b"] } } },
   ],
-])("buildDesiredExtension builds an extension with %s", ([, said, want]) => {
-  const { spec, ...rest } = buildDesiredExtension("x", { ...SAID, ...said });
+])("buildDesiredExtension builds an extension with %s", ([, given, want]) => {
+  const { spec, ...rest } = buildDesiredExtension("x", { ...DEFAULTS, ...given });
   expect(spec).toMatchObject(want);
   expect(ClusterExtension.safeParse({ ...rest, spec }).error).toBeUndefined();
 });
 
 test("buildDesiredExtension keeps values of the existing extension when options are omitted", () => {
-  const before = buildDesiredExtension("x", { ...SAID, version: "1.x", watchNamespace: ["a"], approval: "Manual" }).spec;
-  expect(findChangedPaths(before, buildDesiredExtension("x", SAID, before).spec)).toEqual([]);
-  const other = buildDesiredExtension("x", { ...SAID, version: "2.x", channel: ["fast"], watchNamespace: ["b"] }, before).spec;
+  const before = buildDesiredExtension("x", { ...DEFAULTS, version: "1.x", watchNamespace: ["a"], approval: "Manual" }).spec;
+  expect(findChangedPaths(before, buildDesiredExtension("x", DEFAULTS, before).spec)).toEqual([]);
+  const other = buildDesiredExtension("x", { ...DEFAULTS, version: "2.x", channel: ["fast"], watchNamespace: ["b"] }, before).spec;
   expect(findChangedPaths(before, other)).toEqual(["config.inline.watchNamespace", "source.catalog.channels", "source.catalog.version"]);
 });

@@ -23,17 +23,17 @@ export interface ExtensionOptions {
 }
 
 /** Returns the desired extension. */
-export function buildDesiredExtension(name: string, said: ExtensionOptions, existing?: ClusterExtensionSpec): ClusterExtension {
-  const { namespace = "", approval } = said;
+export function buildDesiredExtension(name: string, given: ExtensionOptions, existing?: ClusterExtensionSpec): ClusterExtension {
+  const { namespace = "", approval } = given;
   const { serviceAccount: before, ...others } = existing ?? {};
-  const serviceAccount = said.serviceAccount === undefined ? before?.name : said.serviceAccount;
-  const inline = configFrom(said, existing?.config?.inline);
+  const serviceAccount = given.serviceAccount === undefined ? before?.name : given.serviceAccount;
+  const inline = configFrom(given, existing?.config?.inline);
   const config = inline === undefined ? existing?.config : { configType: "Inline" as const, ...existing?.config, inline };
   const spec: ClusterExtensionSpec = {
     ...others,
     namespace,
     ...(serviceAccount === undefined || serviceAccount === null ? {} : { serviceAccount: { name: serviceAccount } }),
-    source: { sourceType: "Catalog", catalog: sourceFrom(said, existing?.source.catalog) },
+    source: { sourceType: "Catalog", catalog: sourceFrom(given, existing?.source.catalog) },
     ...(config === undefined ? {} : { config }),
     ...(approval === undefined ? {} : { approval }),
   };
@@ -72,8 +72,8 @@ export function findChangedPaths(before: unknown, after: unknown, path = ""): st
   if (isDeepStrictEqual(before, after)) return [];
   if (!isObject(before) || !isObject(after)) return [path];
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  const [old, wanted] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-  return members.flatMap((member) => findChangedPaths(old.get(member), wanted.get(member), path === "" ? member : `${path}.${member}`));
+  const [old, updated] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  return members.flatMap((member) => findChangedPaths(old.get(member), updated.get(member), path === "" ? member : `${path}.${member}`));
 }
 
 /** The changes that `olmv1 upgrade` can make to an extension. */

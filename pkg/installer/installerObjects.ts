@@ -115,14 +115,14 @@ export async function listInstallObjects(client: Pick<Client, "list">, extension
   return found.flatMap(({ items }) => items);
 }
 
-/** Deletes objects in order, each only if it is still the same object. @param tell called with each object whose deletion was requested */
+/** Deletes objects in order, each only if it is still the same object. @param report called with each object whose deletion was requested */
 export async function removeObjects(
   client: Pick<Client, "delete">,
   objects: readonly KubeObject[],
-  tell: (object: KubeObject) => void,
+  report: (object: KubeObject) => void,
 ): Promise<void> {
   for (const object of objects) {
     const { uid } = object.metadata;
-    if (await client.delete(toObjectRef(object), uid === undefined ? {} : { uid })) tell(object);
+    if (await client.delete(toObjectRef(object), uid === undefined ? {} : { uid })) report(object);
   }
 }

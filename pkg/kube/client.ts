@@ -8,6 +8,7 @@ import {
   type ApplyOptions,
   type CallOptions,
   type DeleteOptions,
+  formatResourcePath,
   type GetOptions,
   type ListOptions,
   type ListResult,
@@ -15,14 +16,13 @@ import {
   type PageOptions,
   type PatchOptions,
   type Query,
-  resourcePath,
   type WatchEvent,
   type WatchOptions,
   type WriteOptions,
 } from "./request.ts";
-import { isPathNotFound, readBytes, readErrorResponse, readResponse, type Told, warningsIn } from "./response.ts";
+import { isPathNotFound, parseWarnings, readBytes, readErrorResponse, readResponse, type Told } from "./response.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
-import { acceptFor, watchEvents } from "./watch.ts";
+import { getAcceptHeader, watchEvents } from "./watch.ts";
 
 const PAGE = 500;
 const JSON_TYPE = "application/json";
@@ -104,7 +104,7 @@ export class Client {
 
   /** Returns one object, or undefined if it does not exist. */
   async get<T extends KubeObject = KubeObject>(ref: ObjectRef, options: GetOptions = {}): Promise<T | undefined> {
-    const headers = { accept: acceptFor("object", options.metadataOnly) };
+    const headers = { accept: getAcceptHeader("object", options.metadataOnly) };
     const found = await absentAs(undefined, this.#call("GET", ref, ref, {}, { headers, signal: options.signal }));
     return found === undefined ? undefined : { ...(found as T), apiVersion: ref.apiVersion, kind: ref.kind };
   }
@@ -112,7 +112,7 @@ export class Client {
   /** Lists all objects of a kind that match, page by page; watch from the returned resourceVersion. */
   async list<T extends KubeObject = KubeObject>(gvk: GroupVersionKind, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, labelSelector, fieldSelector, limit = PAGE, maxItems = Number.POSITIVE_INFINITY, signal } = options;
-    const headers = { accept: acceptFor("list", options.metadataOnly) };
+    const headers = { accept: getAcceptHeader("list", options.metadataOnly) };
     const items: T[] = [];
     let token: string | undefined;
     let page: number | undefined = limit;
@@ -142,7 +142,7 @@ export class Client {
    * @returns undefined, without reading the rest, if the page is larger than `maxBytes`.
    */
   async listPage(gvk: GroupVersionKind, { limit, continue: token, maxBytes, signal }: PageOptions): Promise<Uint8Array | undefined> {
-    const headers = { accept: acceptFor("list", false) };
+    const headers = { accept: getAcceptHeader("list", false) };
     const response = await this.#send("GET", gvk, {}, { limit, continue: token }, { headers, signal });
     return readBytes(response.body, maxBytes);
   }
@@ -168,7 +168,7 @@ export class Client {
     const location = { ...toObjectRef(object), subresource: options.subresource };
     const init = bodyInit(object, "application/apply-patch+yaml", options);
     const response = await this.#send("PATCH", object, location, writeQuery(options), init);
-    if (options.warn) for (const text of warningsIn(response.headers["warning"])) options.warn(this.#told(text));
+    if (options.warn) for (const text of parseWarnings(response.headers["warning"])) options.warn(this.#told(text));
     return (await readResponse(response, this.#told)) as T;
   }
 
@@ -243,7 +243,7 @@ export class Client {
   async #send(method: string, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit) {
     for (let fresh = false; ; fresh = true) {
       const resource = await this.#discovery.resourceFor(gvk);
-      const response = await this.#transport.request(method, resourcePath(gvk, resource, location, query), init);
+      const response = await this.#transport.request(method, formatResourcePath(gvk, resource, location, query), init);
       if (response.statusCode < 400) return response;
       const err = await readErrorResponse(response, this.#told);
       if (fresh || !isPathNotFound(err)) throw err;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Discovery } from "./discovery.ts";
 import { KindNotServed, KubeError } from "./errors.ts";
-import { resourcePath } from "./request.ts";
+import { formatResourcePath } from "./request.ts";
 
 const APPS = {
   resources: [
@@ -64,22 +64,25 @@ const CRD = { group: "g.io", version: "v1", resource: "things", kind: "Thing", n
 const CORE = { group: "", version: "v1", resource: "nodes", kind: "Node", namespaced: false, verbs: [] };
 
 test.for<[string, string]>([
-  [resourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { namespace: "a", name: "x:Y" }), "/apis/g.io/v1/namespaces/a/things/x%3AY"],
-  [resourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, {}), "/apis/g.io/v1/things"],
   [
-    resourcePath({ apiVersion: "v1", kind: "Node" }, CORE, { namespace: "ignored", name: "n", subresource: "status" }),
+    formatResourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { namespace: "a", name: "x:Y" }),
+    "/apis/g.io/v1/namespaces/a/things/x%3AY",
+  ],
+  [formatResourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, {}), "/apis/g.io/v1/things"],
+  [
+    formatResourcePath({ apiVersion: "v1", kind: "Node" }, CORE, { namespace: "ignored", name: "n", subresource: "status" }),
     "/api/v1/nodes/n/status",
   ],
   [
-    resourcePath({ apiVersion: "v1", kind: "Node" }, CORE, {}, { labelSelector: "a=b,c", limit: 5, force: undefined, watch: true }),
+    formatResourcePath({ apiVersion: "v1", kind: "Node" }, CORE, {}, { labelSelector: "a=b,c", limit: 5, force: undefined, watch: true }),
     "/api/v1/nodes?labelSelector=a%3Db%2Cc&limit=5&watch=true",
   ],
-])("resourcePath returns %s", ([got, want]) => {
+])("formatResourcePath returns %s", ([got, want]) => {
   expect(got).toBe(want);
 });
 
-test("resourcePath requires the namespace of a namespaced object", () => {
-  expect(() => resourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { name: "x" })).toThrow('Thing "x": no namespace given');
+test("formatResourcePath requires the namespace of a namespaced object", () => {
+  expect(() => formatResourcePath({ apiVersion: "g.io/v1", kind: "Thing" }, CRD, { name: "x" })).toThrow('Thing "x": no namespace given');
 });
 
 test("discovery failure of one group version does not affect others", async () => {

@@ -25,7 +25,7 @@ interface DiscoveredResource {
 type Kinds = ReadonlyMap<string, ApiResource>;
 
 /** Returns the base path of a group version: "/api/v1" or "/apis/group/version". */
-export function groupVersionPath(apiVersion: string): string {
+export function formatGroupVersionPath(apiVersion: string): string {
   const [group, version] = [getGroup(apiVersion), getVersion(apiVersion)].map(encodeURIComponent);
   return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }
@@ -73,7 +73,7 @@ export class Discovery {
   }
 
   async #load(apiVersion: string): Promise<Kinds> {
-    const list = await this.#read(groupVersionPath(apiVersion));
+    const list = await this.#read(formatGroupVersionPath(apiVersion));
     const kinds = new Map<string, ApiResource>();
     for (const { name, kind, namespaced, verbs = [] } of list?.resources ?? []) {
       if (name.includes("/") || kinds.has(kind)) continue;

@@ -12,7 +12,7 @@ import {
   KubeError,
   NoCredential,
 } from "./errors.ts";
-import { isPathNotFound, kubeErrorFrom, retryAfterMsFrom } from "./response.ts";
+import { isPathNotFound, parseRetryAfterMs, toKubeError } from "./response.ts";
 
 const FORBIDDEN =
   'deployments.apps "x" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "a"';
@@ -29,20 +29,20 @@ test.for<[status: number, text: string, denied: boolean]>([
 });
 
 test("the text of a 403 is kept unchanged", () => {
-  const err = kubeErrorFrom(403, { kind: "Status", code: 403, reason: "Forbidden", message: FORBIDDEN, details: { name: "x" } });
+  const err = toKubeError(403, { kind: "Status", code: 403, reason: "Forbidden", message: FORBIDDEN, details: { name: "x" } });
   expect(isForbidden(err)).toBe(true);
   expect(err.message).toBe(FORBIDDEN);
 });
 
 test("a password in text that the API server quotes is removed", () => {
-  const err = kubeErrorFrom(422, { kind: "Status", message: 'env: Invalid value: "http://user:s3cr3t@proxy:3128"' });
+  const err = toKubeError(422, { kind: "Status", message: 'env: Invalid value: "http://user:s3cr3t@proxy:3128"' });
   expect(err.message).toBe('env: Invalid value: "http://[redacted]@proxy:3128"');
 });
 
 test("a body that is not a Status is truncated", () => {
-  const err = kubeErrorFrom(502, `<html>${"x".repeat(10_000)}`);
+  const err = toKubeError(502, `<html>${"x".repeat(10_000)}`);
   expect([err.status, err.reason, err.message.length]).toEqual([502, "", 512]);
-  expect(kubeErrorFrom(500, "").message).toBe("the server responded with 500");
+  expect(toKubeError(500, "").message).toBe("the server responded with 500");
 });
 
 test.for<[string, number | undefined]>([
@@ -54,11 +54,11 @@ test.for<[string, number | undefined]>([
   ["soon", undefined],
   ["", undefined],
 ])("Retry-After %j is %j ms", ([header, want]) => {
-  expect(retryAfterMsFrom(header, Date.parse("2000-01-01T00:00:00Z"))).toBe(want);
+  expect(parseRetryAfterMs(header, Date.parse("2000-01-01T00:00:00Z"))).toBe(want);
 });
 
 test("getRetryAfterMs finds the delay in the cause chain", () => {
-  const cause = kubeErrorFrom(429, { kind: "Status", details: { retryAfterSeconds: 2 } });
+  const cause = toKubeError(429, { kind: "Status", details: { retryAfterSeconds: 2 } });
   expect(getRetryAfterMs(new Error("outer", { cause }))).toBe(2_000);
   expect(getRetryAfterMs(new Error("outer"))).toBeUndefined();
 });
@@ -72,11 +72,10 @@ test("error predicates check the error itself, not its cause", () => {
 });
 
 test("isPathNotFound distinguishes a 404 of a path from a 404 of an object", () => {
-  const about = (details: object): boolean =>
-    isPathNotFound(kubeErrorFrom(404, { kind: "Status", code: 404, reason: "NotFound", details }));
+  const about = (details: object): boolean => isPathNotFound(toKubeError(404, { kind: "Status", code: 404, reason: "NotFound", details }));
   expect(about({})).toBe(true);
   expect(about({ name: "x", kind: "pods" })).toBe(false);
-  expect(isPathNotFound(kubeErrorFrom(404, "404 page not found\n"))).toBe(true);
+  expect(isPathNotFound(toKubeError(404, "404 page not found\n"))).toBe(true);
 });
 
 const undici = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });

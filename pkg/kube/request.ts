@@ -1,5 +1,5 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
-import { type ApiResource, groupVersionPath } from "./discovery.ts";
+import { type ApiResource, formatGroupVersionPath } from "./discovery.ts";
 
 /** Options of every call. */
 export interface CallOptions {
@@ -120,14 +120,14 @@ export type Query = Readonly<Record<string, string | number | true | undefined>>
  * cluster-scoped resource.
  * @throws TypeError if the namespace of a namespaced object is missing.
  */
-export function resourcePath(
+export function formatResourcePath(
   gvk: GroupVersionKind,
   resource: ApiResource,
   { namespace, name, subresource }: Location,
   query: Query = {},
 ): string {
   if (resource.namespaced && !namespace && name !== undefined) throw new TypeError(`${gvk.kind} "${name}": no namespace given`);
-  const parts = [groupVersionPath(gvk.apiVersion)];
+  const parts = [formatGroupVersionPath(gvk.apiVersion)];
   if (resource.namespaced && namespace) parts.push("namespaces", encodeURIComponent(namespace));
   parts.push(resource.resource);
   if (name !== undefined) parts.push(encodeURIComponent(name));

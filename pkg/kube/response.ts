@@ -80,7 +80,7 @@ const MAX_RETRY_AFTER_MS = 60_000;
  * @param body parsed JSON, or the text if it is not JSON.
  * @param retryAfter the Retry-After header: seconds, or an HTTP date.
  */
-export function kubeErrorFrom(status: number, body: unknown, retryAfter?: string, now: number = Date.now()): KubeError {
+export function toKubeError(status: number, body: unknown, retryAfter?: string, now: number = Date.now()): KubeError {
   const foreign = typeof body === "string" ? body.trim().slice(0, MAX_FOREIGN_TEXT) : "";
   const s: JsonObject = isStatus(body) ? body : {};
   const details = typeof s["details"] === "object" && s["details"] !== null ? (s["details"] as JsonObject) : undefined;
@@ -90,12 +90,12 @@ export function kubeErrorFrom(status: number, body: unknown, retryAfter?: string
     status: typeof s["code"] === "number" ? s["code"] : status,
     reason: typeof s["reason"] === "string" ? s["reason"] : "",
     details,
-    retryAfterMs: retryAfterMsFrom(retryAfter, now) ?? (seconds === undefined ? undefined : Math.min(seconds * 1000, MAX_RETRY_AFTER_MS)),
+    retryAfterMs: parseRetryAfterMs(retryAfter, now) ?? (seconds === undefined ? undefined : Math.min(seconds * 1000, MAX_RETRY_AFTER_MS)),
   });
 }
 
 /** Parses a Retry-After header into milliseconds, at most a minute; undefined if absent or invalid. */
-export function retryAfterMsFrom(header: string | undefined, now: number): number | undefined {
+export function parseRetryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined || header === "") return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : undefined;
@@ -130,7 +130,7 @@ export async function readResponse(response: HttpResponse, told: Told): Promise<
 export async function readErrorResponse(response: HttpResponse, told: Told): Promise<KubeError> {
   const text = await readBodyText(response.body);
   const retryAfter = response.headers["retry-after"];
-  const err = kubeErrorFrom(response.statusCode, parseJsonOrText(text), typeof retryAfter === "string" ? retryAfter : undefined);
+  const err = toKubeError(response.statusCode, parseJsonOrText(text), typeof retryAfter === "string" ? retryAfter : undefined);
   const message = told(err.message);
   return message === err.message ? err : new KubeError(message, err);
 }
@@ -165,7 +165,7 @@ const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+/gu;
  * @see https://www.rfc-editor.org/rfc/rfc7234#section-5.5
  * @see k8s.io/apimachinery v0.36.3 pkg/util/net ParseWarningHeaders
  */
-export function warningsIn(header: string | readonly string[] | undefined): string[] {
+export function parseWarnings(header: string | readonly string[] | undefined): string[] {
   const texts = new Set<string>();
   for (const value of typeof header === "string" ? [header] : (header ?? [])) {
     const pattern = new RegExp(WARNING, "y");

@@ -1,6 +1,6 @@
 import { isObject } from "../golang/members.ts";
 import type { Client } from "./client.ts";
-import { kubeErrorFrom, readBodyText } from "./response.ts";
+import { readBodyText, toKubeError } from "./response.ts";
 
 /** One kind and version that the API server serves. */
 export interface ServedResource {
@@ -61,7 +61,7 @@ export class ServedResources {
     const text = await readBodyText(response.body);
     if (response.statusCode === 304 && known) return known;
     const answer = parseDiscovery(text);
-    if (response.statusCode >= 400) throw kubeErrorFrom(response.statusCode, answer, undefined);
+    if (response.statusCode >= 400) throw toKubeError(response.statusCode, answer, undefined);
     if (!isObject(answer) || answer["kind"] !== "APIGroupDiscoveryList")
       throw new Error(`${path} of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required`);
     const { etag } = response.headers;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { warningsIn } from "./response.ts";
+import { parseWarnings } from "./response.ts";
 
 const LONG = "x".repeat(600);
 
@@ -25,11 +25,11 @@ test.for<[what: string, header: string | string[] | undefined, texts: string[]]>
   ["a password of a proxy", '299 - "env value http://user:s3cr3t@proxy"', ["env value http://[redacted]@proxy"]],
   ["only blanks", '299 - "   "', []],
   ["a long text is truncated", `299 - "${LONG}"`, [`${LONG.slice(0, 499)}…`]],
-])("warningsIn parses %s", ([, header, texts]) => {
-  expect(warningsIn(header)).toEqual(texts);
+])("parseWarnings parses %s", ([, header, texts]) => {
+  expect(parseWarnings(header)).toEqual(texts);
 });
 
-test("warningsIn returns at most 50 warnings", () => {
+test("parseWarnings returns at most 50 warnings", () => {
   const header = Array.from({ length: 1_000 }, (_, i) => `299 - "${i}"`).join(", ");
-  expect(warningsIn(header)).toEqual(Array.from({ length: 50 }, (_, i) => String(i)));
+  expect(parseWarnings(header)).toEqual(Array.from({ length: 50 }, (_, i) => String(i)));
 });

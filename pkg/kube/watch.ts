@@ -1,6 +1,6 @@
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { Query, WatchEvent, WatchOptions } from "./request.ts";
-import { jsonLines, kubeErrorFrom } from "./response.ts";
+import { jsonLines, toKubeError } from "./response.ts";
 
 /**
  * client-go's bounds: long enough to be cheap, random so that the watches of a process do not end
@@ -14,7 +14,7 @@ const SILENCE_MARGIN_MS = 30_000;
 type OpenStream = (query: Query, init: { headers: Record<string, string>; bodyTimeoutMs: number }) => Promise<AsyncIterable<Uint8Array>>;
 
 /** Returns the Accept header for whole objects, or for only their metadata. */
-export function acceptFor(shape: "object" | "list", metadataOnly: boolean | undefined): string {
+export function getAcceptHeader(shape: "object" | "list", metadataOnly: boolean | undefined): string {
   if (!metadataOnly) return "application/json";
   return `application/json;as=PartialObjectMetadata${shape === "list" ? "List" : ""};g=meta.k8s.io;v=v1`;
 }
@@ -35,7 +35,7 @@ export async function* watchEvents<T extends KubeObject>(
   const query: Query = { watch: true, allowWatchBookmarks, labelSelector, fieldSelector, resourceVersion, timeoutSeconds };
   if (signal?.aborted) return;
   try {
-    const headers = { accept: acceptFor("object", metadataOnly) };
+    const headers = { accept: getAcceptHeader("object", metadataOnly) };
     const body = await open(query, { headers, bodyTimeoutMs: timeoutSeconds * 1_000 + SILENCE_MARGIN_MS });
     options.opened?.();
     for await (const line of jsonLines(body)) yield parseEvent<T>(gvk, line);
@@ -53,7 +53,7 @@ function parseEvent<T extends KubeObject>(gvk: GroupVersionKind, line: unknown):
     case "BOOKMARK":
       return { type, object: { ...object, apiVersion: gvk.apiVersion, kind: gvk.kind } as T };
     case "ERROR":
-      throw kubeErrorFrom(500, object);
+      throw toKubeError(500, object);
     default:
       throw new Error(`watch of ${gvk.kind}: unknown event type "${type}"`);
   }

@@ -3,7 +3,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { getErrorMessage } from "../errors/errors.ts";
-import { getPackageName, packageContentsFrom } from "../fbc/content.ts";
+import { getPackageName, groupByPackage } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import type { Client } from "../kube/client.ts";
@@ -43,13 +43,13 @@ export class CatalogOffers {
       packages,
       reader,
       signal,
-      tell,
+      report,
     }: {
       given: readonly string[];
       packages: ReadonlySet<string>;
       reader: Pick<BundleReader, "catalogFolder">;
       signal: AbortSignal;
-      tell: (what: string) => void;
+      report: (what: string) => void;
     },
   ): Promise<CatalogOffers> {
     if (packages.size === 0) return new CatalogOffers([], new Map(), []);
@@ -59,7 +59,7 @@ export class CatalogOffers {
     const unread: string[] = [];
     for (const { metadata, status } of catalogs) {
       const ref = status?.resolvedSource?.image?.ref ?? "";
-      tell(`reading catalog ${metadata.name}`);
+      report(`reading catalog ${metadata.name}`);
       try {
         contents.set(metadata.name, await listFactPackages(await reader.catalogFolder(ref), packages));
       } catch (err) {
@@ -110,5 +110,5 @@ async function listFactPackages(source: string, packages: ReadonlySet<string>): 
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
     for await (const meta of decodeMetas(bytes, path)) if (packages.has(getPackageName(meta))) metas.push(meta);
   }
-  return packageContentsFrom(metas);
+  return groupByPackage(metas);
 }

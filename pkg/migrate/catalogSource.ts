@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { isDigestReference } from "../api/imageReference.ts";
 import type { KubeObject } from "../api/k8s.ts";
-import { getNonEmptyText, objectAt, textsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getTextsAt } from "../golang/members.ts";
 
 /** A source of catalogs in OLM v0. */
 export interface OlmV0CatalogSource {
@@ -38,7 +38,7 @@ const FBC = "build an image with its content as a file-based catalog (olmv1 cata
 /** Parses a CatalogSource. Never throws: invalid fields count as missing. */
 export function parseCatalogSource(object: KubeObject): OlmV0CatalogSource {
   const { name, namespace = "", annotations } = object.metadata;
-  const spec = objectAt(object, "spec");
+  const spec = getObjectAt(object, "spec");
   const { priority } = spec;
   return {
     namespace,
@@ -47,11 +47,11 @@ export function parseCatalogSource(object: KubeObject): OlmV0CatalogSource {
     image: getNonEmptyText(spec, "image"),
     address: getNonEmptyText(spec, "address"),
     configMap: getNonEmptyText(spec, "configMap"),
-    pollInterval: getNonEmptyText(objectAt(objectAt(spec, "updateStrategy"), "registryPoll"), "interval"),
+    pollInterval: getNonEmptyText(getObjectAt(getObjectAt(spec, "updateStrategy"), "registryPoll"), "interval"),
     priority: typeof priority === "number" && Number.isInteger(priority) ? priority : 0,
     displayName: getNonEmptyText(spec, "displayName"),
     publisher: getNonEmptyText(spec, "publisher"),
-    secrets: textsAt(spec, "secrets"),
+    secrets: getTextsAt(spec, "secrets"),
     template: annotations?.[IMAGE_TEMPLATE],
   };
 }

@@ -10,10 +10,10 @@ import {
   LABEL_LEFTOVER,
   MIGRATION_FIELD_MANAGER,
 } from "../api/migration.ts";
-import { objectAt, textsAt } from "../golang/members.ts";
+import { getObjectAt, getTextsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict } from "../kube/errors.ts";
-import { objectKey } from "../release/identity.ts";
+import { getObjectKey } from "../release/identity.ts";
 import { getBackupRef } from "./backup.ts";
 import type { MigratedExtension } from "./migratedExtensions.ts";
 import { CSV, listLabelledObjects, listOrNone, readOlmV0Cluster, readOrNone } from "./olmV0Cluster.ts";
@@ -88,7 +88,7 @@ async function installPlans(
   for (const version of SUBSCRIPTION_VERSIONS) {
     const plans = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "InstallPlan" }, { namespace, signal });
     for (const plan of plans ?? []) {
-      if (isPlanOf(plan, component, csv) && !found.has(objectKey(plan))) found.set(objectKey(plan), plan);
+      if (isPlanOf(plan, component, csv) && !found.has(getObjectKey(plan))) found.set(getObjectKey(plan), plan);
     }
   }
   return [...found.values()];
@@ -98,7 +98,7 @@ async function installPlans(
 function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
   const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
   if (components.length > 0) return components.every((key) => key === component);
-  const names = textsAt(objectAt(plan, "spec"), "clusterServiceVersionNames");
+  const names = getTextsAt(getObjectAt(plan, "spec"), "clusterServiceVersionNames");
   return names.length === 1 && names[0] === csv;
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
-import { getNonEmptyText, isObject, objectAt, objectsAt, textsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getObjectsAt, getTextsAt, isObject } from "../golang/members.ts";
 import { normalizeTargets } from "./operatorGroup.ts";
 
 /** A dependency of a ClusterServiceVersion. */
@@ -19,15 +19,15 @@ const MAX_DEPTH = 16;
 
 /** Returns the dependencies of a ClusterServiceVersion, from its properties and its spec, without duplicates. */
 function dependenciesOf(object: KubeObject): CsvDependency[] {
-  const spec = objectAt(object, "spec");
-  const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
+  const spec = getObjectAt(object, "spec");
+  const [crds, apis] = [getObjectAt(spec, "customresourcedefinitions"), getObjectAt(spec, "apiservicedefinitions")];
   const required = [
     ...stated(object),
-    ...objectsAt(crds, "required").map((crd) => {
+    ...getObjectsAt(crds, "required").map((crd) => {
       const name = getNonEmptyText(crd, "name") ?? "(no name)";
       return { text: `CustomResourceDefinition ${name}`, keys: [`crd:${name}`] };
     }),
-    ...objectsAt(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
+    ...getObjectsAt(apis, "required").map((api) => ({ text: `API ${apiName(api)}`, keys: [] })),
   ];
   return [...new Map(required.map((one) => [one.text, one])).values()];
 }
@@ -64,7 +64,7 @@ function listConstraintKeys(constraint: unknown, depth: number): string[] {
     ...(isObject(named) ? [`package:${getNonEmptyText(named, "packageName") ?? ""}`] : []),
     ...(isObject(gvk) ? [`api:${apiKey(gvk)}`] : []),
     ...["all", "any"].flatMap((member) =>
-      objectsAt(objectAt(constraint, member), "constraints").flatMap((inner) => listConstraintKeys(inner, depth + 1)),
+      getObjectsAt(getObjectAt(constraint, member), "constraints").flatMap((inner) => listConstraintKeys(inner, depth + 1)),
     ),
   ];
 }
@@ -77,7 +77,7 @@ function apiKey(api: unknown, isShort = false): string {
 function readProperties(text: string | undefined): { type: string; value: string }[] {
   if (text === undefined) return [];
   try {
-    const list: unknown = objectAt({ all: JSON.parse(text) as unknown }, "all")["properties"];
+    const list: unknown = getObjectAt({ all: JSON.parse(text) as unknown }, "all")["properties"];
     return parseRawProperties(list === undefined ? text : JSON.stringify(list));
   } catch {
     return [];
@@ -131,46 +131,49 @@ const ANNOTATION_TARGETS = "olm.targetNamespaces";
 /** Parses a ClusterServiceVersion. Never throws: invalid fields count as missing. */
 export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   const { name, namespace = "", uid, annotations, deletionTimestamp } = object.metadata;
-  const spec = objectAt(object, "spec");
-  const [crds, apis] = [objectAt(spec, "customresourcedefinitions"), objectAt(spec, "apiservicedefinitions")];
-  const owned = objectsAt(crds, "owned");
+  const spec = getObjectAt(object, "spec");
+  const [crds, apis] = [getObjectAt(spec, "customresourcedefinitions"), getObjectAt(spec, "apiservicedefinitions")];
+  const owned = getObjectsAt(crds, "owned");
   const needed = dependenciesOf(object);
-  const webhooks = objectsAt(spec, "webhookdefinitions");
-  const told = annotations?.[ANNOTATION_TARGETS];
-  const strategy = objectAt(objectAt(spec, "install"), "spec");
+  const webhooks = getObjectsAt(spec, "webhookdefinitions");
+  const watched = annotations?.[ANNOTATION_TARGETS];
+  const strategy = getObjectAt(getObjectAt(spec, "install"), "spec");
   const rules = ["permissions", "clusterPermissions"].flatMap((member) =>
-    objectsAt(strategy, member).flatMap((one) => objectsAt(one, "rules")),
+    getObjectsAt(strategy, member).flatMap((one) => getObjectsAt(one, "rules")),
   );
   return {
     namespace,
     name,
     uid,
     version: getNonEmptyText(spec, "version") ?? "",
-    phase: getNonEmptyText(objectAt(object, "status"), "phase") ?? "",
+    phase: getNonEmptyText(getObjectAt(object, "status"), "phase") ?? "",
     isDeleted: deletionTimestamp !== undefined,
     replaces: getNonEmptyText(spec, "replaces"),
-    targets: told === undefined ? undefined : normalizeTargets(told.split(",")),
-    supportsAllNamespaces: objectsAt(spec, "installModes").some((mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true),
+    targets: watched === undefined ? undefined : normalizeTargets(watched.split(",")),
+    supportsAllNamespaces: getObjectsAt(spec, "installModes").some(
+      (mode) => mode["type"] === "AllNamespaces" && mode["supported"] === true,
+    ),
     definitions: owned.flatMap((crd) => getNonEmptyText(crd, "name") ?? []),
     dependencies: needed.map(({ text }) => text),
     requires: needed.flatMap(({ keys }) => keys),
     provides: owned.flatMap((crd) => listProvidedKeys(crd)),
-    apiServices: [...new Set(objectsAt(apis, "owned").map(apiName))],
+    apiServices: [...new Set(getObjectsAt(apis, "owned").map(apiName))],
     webhooks: webhooks.map((webhook) => getNonEmptyText(webhook, "generateName") ?? getNonEmptyText(webhook, "type") ?? ""),
     converts: [
-      ...new Set(webhooks.flatMap((webhook) => (webhook["type"] === "ConversionWebhook" ? textsAt(webhook, "conversionCRDs") : []))),
+      ...new Set(webhooks.flatMap((webhook) => (webhook["type"] === "ConversionWebhook" ? getTextsAt(webhook, "conversionCRDs") : []))),
     ],
-    deletesOperands: objectAt(spec, "cleanup")["enabled"] === true,
+    deletesOperands: getObjectAt(spec, "cleanup")["enabled"] === true,
     usesClassicApis: rules.some(
       (rule) =>
-        textsAt(rule, "apiGroups").includes(CLASSIC_GROUP) && textsAt(rule, "resources").some((resource) => CLASSIC_APIS.has(resource)),
+        getTextsAt(rule, "apiGroups").includes(CLASSIC_GROUP) &&
+        getTextsAt(rule, "resources").some((resource) => CLASSIC_APIS.has(resource)),
     ),
   };
 }
 
 /** Reports whether it is a copy, which has a label or a status reason. */
 export function isCopiedCsv(object: KubeObject): boolean {
-  return object.metadata.labels?.["olm.copiedFrom"] !== undefined || getNonEmptyText(objectAt(object, "status"), "reason") === "Copied";
+  return object.metadata.labels?.["olm.copiedFrom"] !== undefined || getNonEmptyText(getObjectAt(object, "status"), "reason") === "Copied";
 }
 
 /** The name of a definition is its plural and its group. */

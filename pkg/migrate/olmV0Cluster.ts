@@ -2,10 +2,10 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject, ObjectRef } from "../api/k8s.ts";
 import { ANNOTATION_MIGRATED_FROM, ANNOTATION_STEP, CLASSIC_GROUP, MIGRATION_FIELD_MANAGER } from "../api/migration.ts";
-import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getObjectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound, KindNotServed } from "../kube/errors.ts";
-import { objectKey } from "../release/identity.ts";
+import { getObjectKey } from "../release/identity.ts";
 import { isCopiedCsv } from "./clusterServiceVersion.ts";
 import type { KnownExtension } from "./eligibilityInput.ts";
 import { belongsToCsv, type MarkedBy } from "./ownershipMarks.ts";
@@ -52,12 +52,14 @@ export function toKnownExtension({ metadata, spec }: ClusterExtension): KnownExt
 }
 
 /** Reports whether an operator reports conditions to OLM v0. */
-export async function reportsConditions(client: Client, { name, namespace }: { name: string; namespace: string }): Promise<boolean> {
+export async function hasConditions(client: Client, { name, namespace }: { name: string; namespace: string }): Promise<boolean> {
   for (const version of CONDITIONS) {
     const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "OperatorCondition", namespace, name };
     const found = await readOrNone(client, ref);
     if (!found) continue;
-    return objectsAt(objectAt(found, "spec"), "conditions").length + objectsAt(objectAt(found, "status"), "conditions").length > 0;
+    return (
+      getObjectsAt(getObjectAt(found, "spec"), "conditions").length + getObjectsAt(getObjectAt(found, "status"), "conditions").length > 0
+    );
   }
   return false;
 }
@@ -67,7 +69,7 @@ export async function readPlanPhase(client: Client, { namespace, plan }: Subscri
   if (plan === undefined) return undefined;
   const ref: ObjectRef = { apiVersion: `${CLASSIC_GROUP}/v1alpha1`, kind: "InstallPlan", namespace, name: plan };
   const found = await readOrNone(client, ref);
-  return found && getNonEmptyText(objectAt(found, "status"), "phase");
+  return found && getNonEmptyText(getObjectAt(found, "status"), "phase");
 }
 
 /** Reads an object; undefined if it or its kind does not exist. */
@@ -149,7 +151,7 @@ export async function listOlmV0Objects(
 ): Promise<KubeObject[]> {
   const found = new Map<string, KubeObject>();
   const keep = (objects: readonly KubeObject[] | undefined): void => {
-    for (const object of objects ?? []) if (belongsToCsv(object, csv)) found.set(objectKey(object), object);
+    for (const object of objects ?? []) if (belongsToCsv(object, csv)) found.set(getObjectKey(object), object);
   };
   for (const gvk of distinctKinds([...NAMESPACED_KINDS, ...others]))
     keep(await listOrNone(client, gvk, { namespace: csv.namespace, metadataOnly: true, signal }));
@@ -169,7 +171,7 @@ export async function listLabelledObjects(
   const found = new Map<string, KubeObject>();
   for (const gvk of distinctKinds([...NAMESPACED_KINDS, ...LABELLED_KINDS, ...others]))
     for (const object of (await listOrNone(client, gvk, { labelSelector, metadataOnly: true, signal })) ?? [])
-      found.set(objectKey(object), object);
+      found.set(getObjectKey(object), object);
   return [...found.values()];
 }
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { getNonEmptyText, isObject, objectAt, textsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getTextsAt, isObject } from "../golang/members.ts";
 
 /** The watched namespaces and the installer of the operators in a namespace. */
 export interface OperatorGroup {
@@ -15,9 +15,9 @@ export interface OperatorGroup {
 /** Parses an OperatorGroup. Its targets are those of its status, because a selector does not list them; without a status, those of its spec. */
 export function parseOperatorGroup(object: KubeObject): OperatorGroup {
   const { name, namespace = "" } = object.metadata;
-  const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
-  const known = textsAt(status, "namespaces");
-  const stated = known.length > 0 ? known : textsAt(spec, "targetNamespaces");
+  const [spec, status] = [getObjectAt(object, "spec"), getObjectAt(object, "status")];
+  const known = getTextsAt(status, "namespaces");
+  const stated = known.length > 0 ? known : getTextsAt(spec, "targetNamespaces");
   return {
     namespace,
     name,

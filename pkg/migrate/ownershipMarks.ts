@@ -1,7 +1,7 @@
 import { ANNOTATION_OWNER_UID, LABEL_OWNER_KIND, LABEL_OWNER_NAME } from "../api/constants.ts";
 import { getGroup, type JsonObject, type KubeObject, type ObjectRef, type OwnerReference, toObjectRef } from "../api/k8s.ts";
 import { CLASSIC_GROUP, getComponentLabel, LABEL_LEFTOVER } from "../api/migration.ts";
-import { objectAt } from "../golang/members.ts";
+import { getObjectAt } from "../golang/members.ts";
 import { isCrd } from "../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../release/labels.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
@@ -45,7 +45,7 @@ export function belongsToCsv(object: KubeObject, csv: MarkedBy): boolean {
 export function readMarks(object: KubeObject, csv: MarkedBy, adopted: boolean): RemovedMarks {
   const { labels = {}, ownerReferences = [], uid = "" } = object.metadata;
   const component = getComponentLabel(csv);
-  const conversion = objectAt(objectAt(object, "spec"), "conversion");
+  const conversion = getObjectAt(getObjectAt(object, "spec"), "conversion");
   const found = Object.entries(labels).filter(([key]) => OWNER_LABELS.includes(key) || key === component);
   return {
     ref: toObjectRef(object),
@@ -121,7 +121,7 @@ export function buildConversionPatch(
   { uid, conversion }: Pick<RemovedMarks, "uid" | "conversion">,
 ): JsonObject | undefined {
   if (!conversion || !isCrd(live) || live.metadata.uid !== uid) return undefined;
-  if (objectAt(objectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
+  if (getObjectAt(getObjectAt(live, "spec"), "conversion")["strategy"] === WEBHOOK) return undefined;
   return { metadata: { resourceVersion: live.metadata.resourceVersion }, spec: { conversion } };
 }
 

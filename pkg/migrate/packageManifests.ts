@@ -6,7 +6,7 @@ import { readPackageDescription } from "../authoring/template/semverTemplate.ts"
 import type { BundleFiles } from "../bundle/types.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../fbc/types.ts";
-import { findMember, getListMember, getObjectMembers, getTextMember, isObject, objectAt } from "../golang/members.ts";
+import { findMember, getListMember, getObjectAt, getObjectMembers, getTextMember, isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
 import { compareVersions, parseVersion, type Version } from "../version/version.ts";
@@ -126,16 +126,16 @@ function versionIn(
   const rendered = renderCatalogBundle(bundle, imageOf);
   const { csv, meta } = rendered;
   if (meta.name === "") throw new Error("its ClusterServiceVersion has no name");
-  const spec = objectAt(csv, "spec");
+  const spec = getObjectAt(csv, "spec");
   return { folder, rendered, entry: readEntry(meta.name, csv), version: getTextMember(spec, "version"), files: bundle };
 }
 
 /** Returns the upgrade edges that a ClusterServiceVersion states. */
 function readEntry(name: string, csv: JsonObject): ChannelEntry {
-  const spec = objectAt(csv, "spec");
+  const spec = getObjectAt(csv, "spec");
   const replaces = getTextMember(spec, "replaces");
   const skips = getListMember(spec, "skips").filter((skip): skip is string => typeof skip === "string" && skip !== "");
-  const skipRange = getTextMember(objectAt(objectAt(csv, "metadata"), "annotations"), SKIP_RANGE);
+  const skipRange = getTextMember(getObjectAt(getObjectAt(csv, "metadata"), "annotations"), SKIP_RANGE);
   return {
     name,
     ...(replaces === "" ? {} : { replaces }),

@@ -10,7 +10,7 @@ import { createPlan, type PlanRequest } from "../operatorcontroller/plan/createP
 import type { InstallPlan, PlanFinding } from "../operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../operatorcontroller/plan/previewExtension.ts";
 import { buildInstallerManifests, getControllerSubject } from "../rbac/installerManifests.ts";
-import { describeObject, objectKey } from "../release/identity.ts";
+import { describeObject, getObjectKey } from "../release/identity.ts";
 import { comparePods, type PodChange } from "../release/liveOrder.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { createCatalogReader } from "../sources/clusterCatalogs.ts";
@@ -91,7 +91,7 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const plan = await installPlan(source, csv, settings, ({ live, after }) => {
     for (const [key, object] of live) pods.set(key, comparePods(object, after.get(key) ?? object));
   });
-  const podsOf = (ref: ObjectRef): PodChange | undefined => pods.get(objectKey(ref));
+  const podsOf = (ref: ObjectRef): PodChange | undefined => pods.get(getObjectKey(ref));
   const { objects, kept } = keepPodAnnotations(
     plan.objects.map(({ apiVersion, kind, namespace, name, action, changes }) =>
       describeConvertedObject(
@@ -102,9 +102,9 @@ export async function planConversion(source: ConversionSource, settings: Convers
     ),
     podsOf,
   );
-  const held = new Set(objects.map(({ ref }) => objectKey(ref)));
+  const held = new Set(objects.map(({ ref }) => getObjectKey(ref)));
   const classic = await listOlmV0Objects(client, csv, plan.objects, signal);
-  const left = classic.filter((object) => !held.has(objectKey(object))).map((object) => describeLeftover(toObjectRef(object)));
+  const left = classic.filter((object) => !held.has(getObjectKey(object))).map((object) => describeLeftover(toObjectRef(object)));
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
   const findings = [
     ...plan.findings,

@@ -19,7 +19,7 @@ export interface ConversionRollbackOptions {
   /** Timeout for operator-controller to release the extension. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly tell: (what: string) => void;
+  readonly report: (what: string) => void;
   readonly done: (what: string) => void;
 }
 
@@ -30,7 +30,7 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
     throw new Error(
       `${CLUSTER_EXTENSION} "${name}" no longer has a backup of Subscription "${from}": after a cleanup, the conversion cannot be rolled back`,
     );
-  const [wanted, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
+  const [pinned, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
   const version = backup && versionOf(backup.csv);
   if (installed !== undefined && version !== undefined && installed !== version)
     throw new Error(
@@ -38,7 +38,7 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
     );
   const adopted = backup?.marks.filter((marks) => marks.adopted).length ?? 0;
   return [
-    `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${wanted === undefined ? "" : `, version ${wanted}`})`}`,
+    `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
     ...(backup
       ? [`restore ${describeObject(backup.csv)} with its status, if it does not exist`, `return ${adopted} objects to it unchanged`]
@@ -56,19 +56,19 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
  */
 export async function rollBackConversion(
   migrated: MigratedExtension,
-  { client, timeoutMs, signal, tell, done }: ConversionRollbackOptions,
+  { client, timeoutMs, signal, report, done }: ConversionRollbackOptions,
 ): Promise<void> {
   const { extension, ref, subscription, group, backup } = migrated;
   listRollbackSteps(migrated);
   const { name, uid = "" } = extension.metadata;
-  tell("suspending the extension");
+  report("suspending the extension");
   await suspend(client, ref, { timeoutMs, signal });
   done(`${CLUSTER_EXTENSION} ${name} is suspended`);
   if (group) await restore(client, group, done);
   if (backup && subscription) {
     const csv = await restore(client, backup.csv, done);
     const owner = { ...getMarkIdentity({ subscription, csv: backup.csv }), uid: csv.metadata.uid ?? "" };
-    tell("returning the objects to OLM v0");
+    report("returning the objects to OLM v0");
     for (const marks of backup.marks) {
       signal.throwIfAborted();
       await patchLive(client, marks.ref, (live) => buildRestoringPatch(live, marks, owner, { name, uid }));
@@ -76,7 +76,7 @@ export async function rollBackConversion(
     done(`${backup.marks.length} objects belong to ${describeObject(csv)} again`);
   }
   if (subscription) await restore(client, subscription, done);
-  tell("deleting the extension");
+  report("deleting the extension");
   await client.delete(ref, { propagationPolicy: "Background", ...(uid === "" ? {} : { uid }) });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${name}" to be deleted` }, async () => {
     const found = await client.get<ClusterExtension>(ref);

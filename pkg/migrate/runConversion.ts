@@ -103,7 +103,7 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
 interface TakeOverOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly tell: (what: string) => void;
+  readonly report: (what: string) => void;
 }
 
 /** Reasons that require a user's action. */
@@ -115,8 +115,8 @@ const WEBHOOKS = /^(Validating|Mutating)WebhookConfiguration$/;
  * @throws WaitTimeoutError with the message of operator-controller
  */
 async function takeOver(client: Client, extension: ClusterExtension, ref: ObjectRef, options: TakeOverOptions): Promise<void> {
-  const { timeoutMs, signal, tell } = options;
-  const wanted = extension.spec.source.catalog?.version ?? "";
+  const { timeoutMs, signal, report } = options;
+  const desired = extension.spec.source.catalog?.version ?? "";
   await client.patch(ref, { spec: { suspend: null } }, { type: "merge", fieldManager: MIGRATION_FIELD_MANAGER });
   await waitFor({ timeoutMs, signal, what: `${CLUSTER_EXTENSION} "${ref.name}" to be installed and ready` }, async () => {
     const { status, metadata } = (await client.get<ClusterExtension>(ref)) ?? extension;
@@ -125,10 +125,10 @@ async function takeOver(client: Client, extension: ClusterExtension, ref: Object
     const isCurrent = progressing?.observedGeneration === metadata.generation;
     if (isCurrent && progressing?.status === "False" && STUCK.has(progressing.reason))
       throw new WaitTimeoutError(`${CLUSTER_EXTENSION} "${ref.name}": ${progressing.message}`);
-    if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === wanted) return { done: true };
+    if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === desired) return { done: true };
     const because =
       (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not reconciled it";
-    tell(`waiting for operator-controller: ${because.split("\n")[0] ?? ""}`);
+    report(`waiting for operator-controller: ${because.split("\n")[0] ?? ""}`);
     return { because };
   });
   await removeWebhooks(client, ref.name, signal);
@@ -149,7 +149,7 @@ export interface ConversionOptions {
   /** Timeout for operator-controller to adopt everything. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly tell: (what: string) => void;
+  readonly report: (what: string) => void;
   /** Called after each completed step. */
   readonly done: (step: ConversionStep) => void;
 }
@@ -195,7 +195,7 @@ class ConversionRun {
   }
 
   async carryOut(): Promise<ClusterExtension> {
-    const { tell, done, signal } = this.#options;
+    const { report, done, signal } = this.#options;
     const steps: Readonly<Record<ConversionStep, { what: string; run: () => Promise<void> }>> = {
       Prepared: { what: "preparing the extension", run: () => this.#prepare() },
       BackedUp: { what: "backing up the ClusterServiceVersion", run: () => this.#backUp() },
@@ -210,7 +210,7 @@ class ConversionRun {
     const first = last === undefined ? 0 : CONVERSION_STEPS.indexOf(last) + 1;
     for (const step of CONVERSION_STEPS.slice(first)) {
       signal.throwIfAborted();
-      tell(steps[step].what);
+      report(steps[step].what);
       await steps[step].run();
       await this.#annotate({ [ANNOTATION_STEP]: step });
       done(step);
@@ -264,8 +264,8 @@ class ConversionRun {
   }
 
   async #install(): Promise<void> {
-    const { client, timeoutMs, signal, tell } = this.#options;
-    await takeOver(client, this.#extension, this.#ref, { timeoutMs, signal, tell });
+    const { client, timeoutMs, signal, report } = this.#options;
+    await takeOver(client, this.#extension, this.#ref, { timeoutMs, signal, report });
   }
 
   async #unpin(): Promise<void> {

@@ -1,6 +1,6 @@
 import { getGroup, getVersion, type JsonObject, type KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
-import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getObjectsAt } from "../golang/members.ts";
 
 /** A Subscription of OLM v0 with its state. */
 export interface Subscription {
@@ -46,9 +46,9 @@ export function parseSubscription(object: KubeObject): Subscription {
     throw new Error(
       `${kind} (${apiVersion}) "${name}" is not a Subscription of ${CLASSIC_GROUP}/${SUBSCRIPTION_VERSIONS.join(` or ${CLASSIC_GROUP}/`)}`,
     );
-  const [spec, status] = [objectAt(object, "spec"), objectAt(object, "status")];
+  const [spec, status] = [getObjectAt(object, "spec"), getObjectAt(object, "status")];
   const [packageName, other] = [getNonEmptyText(spec, "name") ?? getNonEmptyText(spec, "package"), getNonEmptyText(spec, "package")];
-  const conditions = objectsAt(status, "conditions").filter((condition) => condition["status"] === "True");
+  const conditions = getObjectsAt(status, "conditions").filter((condition) => condition["status"] === "True");
   const label = `Subscription "${namespace}/${name}"`;
   if (packageName === undefined) throw new Error(`${label} names no package: spec.name is empty`);
   if (other !== undefined && other !== packageName)
@@ -67,9 +67,9 @@ export function parseSubscription(object: KubeObject): Subscription {
     state: getNonEmptyText(status, "state"),
     isDeleted: metadata.deletionTimestamp !== undefined,
     needsApproval: conditions.some((condition) => condition["reason"] === "RequiresApproval"),
-    plan: getNonEmptyText(objectAt(status, "installPlanRef"), "name"),
+    plan: getNonEmptyText(getObjectAt(status, "installPlanRef"), "name"),
     troubles: conditions.flatMap((condition) => findTrouble(condition) ?? []),
-    config: objectAt(spec, "config"),
+    config: getObjectAt(spec, "config"),
     generatedBy: annotations?.["olm.generated-by"],
   };
 }

@@ -2,9 +2,9 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { Csv } from "../bundle/types.ts";
 import { getErrorMessage, TerminalError } from "../errors/errors.ts";
-import { getNonEmptyText, objectAt, objectsAt } from "../golang/members.ts";
+import { getNonEmptyText, getObjectAt, getObjectsAt } from "../golang/members.ts";
 import type { Client } from "../kube/client.ts";
-import { bundleConfig } from "../render/config.ts";
+import { readBundleConfig } from "../render/config.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
 import { compareText } from "../text/compare.ts";
 import { CatalogOffers } from "./catalogOffers.ts";
@@ -12,7 +12,7 @@ import { type InstalledCsv, parseInstalledCsv } from "./clusterServiceVersion.ts
 import { checkMigrated, decideEligibility, type EligibilityVerdict, rejectUnreadable } from "./eligibility.ts";
 import type { BundleOffer } from "./eligibilityInput.ts";
 import { buildConfiguration, buildExtension } from "./extensionManifest.ts";
-import { type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, reportsConditions, toKnownExtension } from "./olmV0Cluster.ts";
+import { hasConditions, type OlmV0Cluster, readOlmV0Cluster, readPlanPhase, toKnownExtension } from "./olmV0Cluster.ts";
 import { parseOperatorGroup } from "./operatorGroup.ts";
 import { getSubscriptionKey, parseSubscription, type Subscription } from "./subscription.ts";
 
@@ -24,9 +24,9 @@ const PREFIX = /^(invalid ClusterExtension configuration: )?(invalid configurati
  */
 function findConfigError(csv: KubeObject, inline: JsonObject, installNamespace: string): string | undefined {
   if (Object.keys(inline).length === 0) return undefined;
-  const read = { spec: { installModes: objectsAt(objectAt(csv, "spec"), "installModes") } } as unknown as Csv;
+  const read = { spec: { installModes: getObjectsAt(getObjectAt(csv, "spec"), "installModes") } } as unknown as Csv;
   try {
-    bundleConfig(read, inline, { deploymentConfig: true, extended: true, installNamespace });
+    readBundleConfig(read, inline, { deploymentConfig: true, extended: true, installNamespace });
     return undefined;
   } catch (err) {
     if (!(err instanceof TerminalError)) throw err;
@@ -51,7 +51,7 @@ export interface SurveyRequest {
   /** Default: the extension's name with -installer. */
   readonly serviceAccount?: string | undefined;
   readonly signal: AbortSignal;
-  readonly tell: (what: string) => void;
+  readonly report: (what: string) => void;
 }
 
 /** A Subscription or a converted extension, with its verdict. */
@@ -88,8 +88,8 @@ export interface Survey {
  * @throws Error if a named one does not exist, or the cluster does not have OLM v0
  */
 export async function survey(request: SurveyRequest): Promise<Survey> {
-  const { client, reader, names, namespace, catalogDir, signal, tell } = request;
-  tell("reading Subscriptions");
+  const { client, reader, names, namespace, catalogDir, signal, report } = request;
+  report("reading Subscriptions");
   const cluster = await readOlmV0Cluster(client, signal);
   const isMeant = (one: { namespace?: string; name: string }): boolean =>
     (namespace === undefined || one.namespace === namespace) && (names.length === 0 || names.includes(one.name));
@@ -99,7 +99,7 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
   const migrated = listMigratedWithoutSubscription(cluster, known).filter(isMeant);
   requireAll(names, namespace, [...meant.map(({ object }) => object.metadata), ...migrated]);
   const packages = new Set(meant.flatMap(({ subscription }) => subscription?.packageName ?? []));
-  const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, tell }));
+  const offers = request.offers ?? (await CatalogOffers.read(client, { given: catalogDir, packages, reader, signal, report }));
   const csvs = cluster.csvs.map(parseInstalledCsv);
   const judged: SurveyedSubscription[] = [];
   for (const { object, subscription, fault = "" } of meant) {
@@ -163,7 +163,7 @@ async function surveyed(
     csvs,
     extensions: cluster.extensions.map(toKnownExtension),
     offers: offers.of(packageName, installedCsv),
-    reportsConditions: csv ? await reportsConditions(request.client, csv) : false,
+    reportsConditions: csv ? await hasConditions(request.client, csv) : false,
     extensionName,
     planPhase: await readPlanPhase(request.client, subscription),
     configFault: csvObject && findConfigError(csvObject, buildConfiguration(subscription, read[0]), namespace),

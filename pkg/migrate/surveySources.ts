@@ -22,7 +22,7 @@ export interface SourcesRequest {
   /** Name of the ClusterCatalog; default: that of the CatalogSource. */
   readonly catalogName: string | undefined;
   readonly signal: AbortSignal;
-  readonly tell: (what: string) => void;
+  readonly report: (what: string) => void;
 }
 
 /** A CatalogSource and the result of its migration. */
@@ -51,8 +51,8 @@ export interface SurveyedSource {
  * @throws Error if a named one does not exist, or the cluster does not have OLM v0
  */
 export async function surveySources(request: SourcesRequest): Promise<SurveyedSource[]> {
-  const { client, names, namespace, signal, tell } = request;
-  tell("reading CatalogSources");
+  const { client, names, namespace, signal, report } = request;
+  report("reading CatalogSources");
   const cluster = await readOlmV0Cluster(client, signal);
   const catalogs = await listClusterCatalogs(client, signal);
   const sources = cluster.sources
@@ -123,13 +123,13 @@ async function findMissingBundles(
   image: string,
   cluster: OlmV0Cluster,
 ): Promise<string[]> {
-  const { client, reader, signal, tell } = request;
+  const { client, reader, signal, report } = request;
   const from = cluster.subscriptions
     .flatMap(readable)
     .filter((one) => one.source === source.name && one.sourceNamespace === source.namespace);
   if (from.length === 0) return ["no Subscription uses it"];
   const packages = new Set(from.map(({ packageName }) => packageName));
-  const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, tell });
+  const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, report });
   const versions = new Map(
     cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, parseInstalledCsv(csv).version]),
   );

@@ -18,7 +18,7 @@ export class RefusedError extends ImageContentError {
 }
 
 /** Returns the first RefusedError in the cause chain. */
-export function refusalIn(err: unknown): RefusedError | undefined {
+export function findRefusedError(err: unknown): RefusedError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RefusedError) return e;
   return undefined;
 }
@@ -36,7 +36,7 @@ export class RejectedError extends RetryableError {
 }
 
 /** Returns the first RejectedError in the cause chain. */
-export function rejectionIn(err: unknown): RejectedError | undefined {
+export function findRejectedError(err: unknown): RejectedError | undefined {
   for (let e = err; e instanceof Error; e = e.cause) if (e instanceof RejectedError) return e;
   return undefined;
 }

@@ -35,7 +35,7 @@ const NAMED = /^([^:]*):([A-Za-z0-9_][A-Za-z0-9_.:@/+-]{0,511})$/s;
  * @throws Error that describes the problem.
  */
 export function parsePlace(text: string): ImagePlace {
-  const layout = layoutPlace(text);
+  const layout = parseLayoutPlace(text);
   if (layout) return layout;
   const bare = text.startsWith(REGISTRY) ? text.slice(REGISTRY.length) : text;
   const ref = parseImageName(bare);
@@ -50,7 +50,7 @@ export function parsePlace(text: string): ImagePlace {
  * Parses the location of a layout; undefined for any other text. @throws Error if the path is
  * missing.
  */
-export function layoutPlace(text: string): LayoutPlace | undefined {
+export function parseLayoutPlace(text: string): LayoutPlace | undefined {
   const [, kind, rest = ""] = LAYOUT.exec(text) ?? [];
   if (kind !== "oci" && kind !== "oci-archive") return undefined;
   const [, path = rest, tag = ""] = PINNED.exec(rest) ?? NAMED.exec(rest) ?? [];
@@ -93,8 +93,8 @@ function bareText(text: string): string {
  * Parses a location in a layout: `oci:…`, `oci-archive:…`, or a folder that is a layout. @returns
  * undefined for anything else
  */
-export async function layoutNamed(text: string): Promise<LayoutPlace | undefined> {
-  const place = layoutPlace(text);
+export async function findLayoutPlace(text: string): Promise<LayoutPlace | undefined> {
+  const place = parseLayoutPlace(text);
   if (place) return place;
   const isLayout = (await stat(join(text, "oci-layout")).catch(() => undefined))?.isFile() ?? false;
   return isLayout ? { kind: "oci", path: text, tag: "" } : undefined;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import references from "../../test/cases/oci/references.json" with { type: "json" };
 import { TerminalError } from "../errors/errors.ts";
-import { familiarText, formatCanonical, formatReference, parsePullReference, parseReference } from "./reference.ts";
+import { formatCanonical, formatFamiliarReference, formatReference, parsePullReference, parseReference } from "./reference.ts";
 
 interface Case {
   input: string;
@@ -40,7 +40,7 @@ test.for([
   ["docker.io/library/a/b:1", "library/a/b:1"],
   ["quay.io/library/busybox:1", "quay.io/library/busybox:1"],
 ] as const)("%s is displayed as %s", ([text, want]) => {
-  expect(familiarText(parseReference(text))).toBe(want);
+  expect(formatFamiliarReference(parseReference(text))).toBe(want);
 });
 
 test("the canonical reference drops the tag and keeps the name", () => {

@@ -26,7 +26,7 @@ export function parsePullReference(text: string): Reference {
   if (ref.tag === undefined && ref.digest === undefined)
     throw new TerminalError(
       "Blocked",
-      `error creating reference: Docker reference ${familiarText(ref)} is not for an unknown digest case; tag or digest is needed`,
+      `error creating reference: Docker reference ${formatFamiliarReference(ref)} is not for an unknown digest case; tag or digest is needed`,
     );
   if (ref.tag !== undefined && ref.digest !== undefined)
     throw new TerminalError(
@@ -47,7 +47,7 @@ export function formatReference(ref: Reference): string {
 }
 
 /** Formats a reference as docker displays it: without "docker.io/" and "docker.io/library/". */
-export function familiarText(ref: Reference): string {
+export function formatFamiliarReference(ref: Reference): string {
   const text = formatReference(ref);
   if (ref.registry !== DEFAULT_REGISTRY) return text;
   const short = text.slice(DEFAULT_REGISTRY.length + 1);

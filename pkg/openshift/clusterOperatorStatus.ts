@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatTime } from "../golang/time.ts";
 import {
   addTransitionTimes,
+  computeMsUntilDegraded,
   type FoldedCondition,
   foldConditions,
   listFoldedTypes,
-  msUntilDegraded,
   type NewOperatorCondition,
   type OperatorCondition,
   ROLLOUT_LIMIT_MS,
@@ -37,7 +37,9 @@ function describeDifference(before: unknown, after: unknown): string {
   });
   for (const member of ["relatedObjects", "versions"]) {
     if (isDeepStrictEqual(old[member], next[member])) continue;
-    clauses.push(`status.${member} changed from ${canonicalJson(old[member] ?? null)} to ${canonicalJson(next[member] ?? null)}`);
+    clauses.push(
+      `status.${member} changed from ${encodeCanonicalJson(old[member] ?? null)} to ${encodeCanonicalJson(next[member] ?? null)}`,
+    );
   }
   return clauses.length === 0 ? "status.extension changed" : clauses.join(",");
 }
@@ -101,16 +103,18 @@ export function buildClusterOperatorStatus(before: unknown, inputs: OperatorInpu
   const upgrading = !inputs.unmanaged && isUpgrading(old["versions"], inputs.releaseVersion);
   const status = {
     ...old,
-    conditions: conditionsFrom(old["conditions"], foldAll(inputs, kept, upgrading, now), now),
-    ...(inputs.unmanaged ? {} : { versions: versionsFrom(old["versions"], inputs.operatorVersion), relatedObjects: inputs.relatedObjects }),
+    conditions: updateConditions(old["conditions"], foldAll(inputs, kept, upgrading, now), now),
+    ...(inputs.unmanaged
+      ? {}
+      : { versions: updateVersions(old["versions"], inputs.operatorVersion), relatedObjects: inputs.relatedObjects }),
     extension: { ...readMembers(old["extension"]), conditions: kept },
   };
-  const [from, to] = [operatorVersionIn(old["versions"]), operatorVersionIn(readMembers(status)["versions"])];
+  const [from, to] = [findOperatorVersion(old["versions"]), findOperatorVersion(readMembers(status)["versions"])];
   return {
     status,
     changed: isDeepStrictEqual(old, status) ? undefined : describeDifference(old, status),
     versionChanged: to === undefined || from === to ? undefined : { from: from ?? "", to },
-    nextCheckAfterMs: nextCheck(kept, upgrading, now),
+    nextCheckAfterMs: computeNextCheck(kept, upgrading, now),
   };
 }
 
@@ -133,7 +137,7 @@ function isUpgrading(versions: unknown, release: string | undefined): boolean {
 }
 
 /** Adds times to `folded` and keeps their order in `before`; keeps conditions of other controllers. */
-function conditionsFrom(before: unknown, folded: readonly FoldedCondition[], now: Date): Readonly<Record<string, unknown>>[] {
+function updateConditions(before: unknown, folded: readonly FoldedCondition[], now: Date): Readonly<Record<string, unknown>>[] {
   const conditions = readObjects(before).filter(({ type }, i, all) => all.findIndex((other) => other["type"] === type) === i);
   for (const condition of folded) {
     const at = conditions.findIndex(({ type }) => type === condition.type);
@@ -146,23 +150,23 @@ function conditionsFrom(before: unknown, folded: readonly FoldedCondition[], now
   return conditions;
 }
 
-function versionsFrom(before: unknown, version: string | undefined): Readonly<Record<string, unknown>>[] {
+function updateVersions(before: unknown, version: string | undefined): Readonly<Record<string, unknown>>[] {
   const known = readObjects(before);
   if (version === undefined) return known;
   return [{ name: OPERATOR, version }, ...known.filter(({ name }) => name !== OPERATOR)];
 }
 
-function operatorVersionIn(versions: unknown): string | undefined {
+function findOperatorVersion(versions: unknown): string | undefined {
   const version = readObjects(versions).find(({ name }) => name === OPERATOR)?.["version"];
   return typeof version === "string" ? version : undefined;
 }
 
-function nextCheck(kept: readonly OperatorCondition[], upgrading: boolean, now: Date): number | undefined {
+function computeNextCheck(kept: readonly OperatorCondition[], upgrading: boolean, now: Date): number | undefined {
   const rollouts = kept
     .filter(({ type, status }) => type.endsWith("Progressing") && status === "True")
     .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime) + ROLLOUT_LIMIT_MS + 1 - now.getTime())
     .filter((left) => left > 0);
-  const waits = [...rollouts, msUntilDegraded(kept, now) ?? Infinity, upgrading ? AFTER_OVERRIDE_MS : Infinity];
+  const waits = [...rollouts, computeMsUntilDegraded(kept, now) ?? Infinity, upgrading ? AFTER_OVERRIDE_MS : Infinity];
   const first = Math.min(...waits);
   return Number.isFinite(first) ? first : undefined;
 }

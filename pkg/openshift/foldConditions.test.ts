@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { MESSAGE_MAX_BYTES } from "../api/constants.ts";
 import { formatTime } from "../golang/time.ts";
-import { foldConditions, msUntilDegraded, type OperatorCondition } from "./operatorConditions.ts";
+import { computeMsUntilDegraded, foldConditions, type OperatorCondition } from "./operatorConditions.ts";
 
 type Status = OperatorCondition["status"];
 
@@ -32,17 +32,17 @@ test.for(cases)("$name", ({ conditions, folded, untilDegraded: until }) => {
   expect(found.map(({ type }) => type)).toEqual(["Degraded", "Progressing", "Available", "Upgradeable", "EvaluationConditionsDetected"]);
   const actual = Object.fromEntries(found.map(({ type, status, reason, message }) => [type, [status, reason, message]]));
   expect(actual).toMatchObject(folded);
-  expect(msUntilDegraded(given, now)).toBe(until);
+  expect(computeMsUntilDegraded(given, now)).toBe(until);
 });
 
 test("foldConditions counts a degraded part after the time of untilDegraded", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 120 }), (age) => {
       const young: OperatorCondition = { type: "ADegraded", status: "True", reason: "", message: "", lastTransitionTime: agedBy(age) };
-      const then = new Date(now.getTime() + (msUntilDegraded([young], now) ?? Number.NaN));
+      const then = new Date(now.getTime() + (computeMsUntilDegraded([young], now) ?? Number.NaN));
       expect(foldConditions([young], now)[0]?.status).toBe("False");
       expect(foldConditions([young], then)[0]?.status).toBe("True");
-      expect(msUntilDegraded([young], then)).toBeUndefined();
+      expect(computeMsUntilDegraded([young], then)).toBeUndefined();
     }),
   );
 });

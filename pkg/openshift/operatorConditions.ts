@@ -105,7 +105,7 @@ export function listFoldedTypes(): FoldedType[] {
 }
 
 /** Returns the milliseconds until the first degraded part counts; undefined if none is waiting. */
-export function msUntilDegraded(conditions: readonly OperatorCondition[], now: Date): number | undefined {
+export function computeMsUntilDegraded(conditions: readonly OperatorCondition[], now: Date): number | undefined {
   const left = conditions
     .filter((condition) => condition.type.endsWith("Degraded") && isBad("Degraded", condition) && !isOld(condition, now))
     .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime) + DEGRADED_INERTIA_MS + 1 - now.getTime());
@@ -117,10 +117,10 @@ function foldCondition(type: FoldedType, conditions: readonly OperatorCondition[
   if (interesting.length === 0) return { type, status: "Unknown", reason: "NoData", message: "" };
   const bad = interesting.filter((condition) => isBad(type, condition)).sort((a, b) => compareText(a.type, b.type));
   const counts = type === "Degraded" ? bad.some((condition) => isOld(condition, now)) : bad.length > 0;
-  if (!counts) return { type, status: FOLDED[type], reason: "AsExpected", message: messageOf(interesting) || "All is well" };
+  if (!counts) return { type, status: FOLDED[type], reason: "AsExpected", message: formatMessage(interesting) || "All is well" };
   const opposite = FOLDED[type] === "True" ? "False" : "True";
   const status = bad.some((condition) => condition.status === opposite) ? opposite : "Unknown";
-  return { type, status, reason: reasonOf(type, bad), message: messageOf(bad) };
+  return { type, status, reason: formatReason(type, bad), message: formatMessage(bad) };
 }
 
 function isBad(type: FoldedType, condition: OperatorCondition): boolean {
@@ -132,14 +132,14 @@ function isOld({ lastTransitionTime }: OperatorCondition, now: Date): boolean {
   return !(Date.parse(lastTransitionTime) >= now.getTime() - DEGRADED_INERTIA_MS);
 }
 
-function messageOf(conditions: readonly OperatorCondition[]): string {
+function formatMessage(conditions: readonly OperatorCondition[]): string {
   const lines = conditions.flatMap(({ type, message }) =>
     message === "" ? [] : [...new Set(message.split("\n"))].map((line) => `${type}: ${line}`),
   );
   return boundMessage(lines.join("\n"));
 }
 
-function reasonOf(foldedType: FoldedType, conditions: readonly OperatorCondition[]): string {
+function formatReason(foldedType: FoldedType, conditions: readonly OperatorCondition[]): string {
   return conditions
     .map(({ type, reason }) => type.slice(0, -foldedType.length) + (reason === "" ? "" : `_${reason}`))
     .sort()
@@ -185,7 +185,7 @@ export function buildDeploymentConditions(
   const rollout = deployment === undefined ? undefined : describeRollout(deployment);
   const error = deployment === undefined ? `deployments.apps "${name}" not found` : rollout && describeOverdue(since, now);
   return [
-    availableCondition(controller, deployment),
+    buildAvailableCondition(controller, deployment),
     rollout === undefined
       ? { type: `${controller}Progressing`, status: "False", reason: "AsExpected", message: "Deployment is not progressing" }
       : { type: `${controller}Progressing`, status: "True", reason: "Deploying", message: rollout },
@@ -196,9 +196,9 @@ export function buildDeploymentConditions(
   ];
 }
 
-function availableCondition(controller: string, deployment: unknown): NewOperatorCondition {
+function buildAvailableCondition(controller: string, deployment: unknown): NewOperatorCondition {
   const type = `${controller}Available`;
-  if (numberAt(deployment, "status", "availableReplicas") > 0)
+  if (readNumber(deployment, "status", "availableReplicas") > 0)
     return { type, status: "True", reason: "AsExpected", message: "Deployment is available" };
   return { type, status: "False", reason: "Deploying", message: "Waiting for Deployment" };
 }
@@ -209,13 +209,13 @@ function availableCondition(controller: string, deployment: unknown): NewOperato
  */
 function describeRollout(deployment: unknown): string | undefined {
   const progressing = readObjects(readMembers(readMembers(deployment)["status"])["conditions"]).find(({ type }) => type === "Progressing");
-  const desired = numberAt(deployment, "spec", "replicas");
-  if (numberAt(deployment, "metadata", "generation") !== numberAt(deployment, "status", "observedGeneration"))
+  const desired = readNumber(deployment, "spec", "replicas");
+  if (readNumber(deployment, "metadata", "generation") !== readNumber(deployment, "status", "observedGeneration"))
     return "Waiting for Deployment to act on changes";
   if (progressing?.["status"] === "True" && progressing["reason"] === "NewReplicaSetAvailable") return undefined;
-  if (numberAt(deployment, "status", "unavailableReplicas") > 0) return "Waiting for Deployment to deploy pods";
-  if (numberAt(deployment, "status", "updatedReplicas") < desired) return "Waiting for Deployment to update pods";
-  if (numberAt(deployment, "status", "availableReplicas") < desired) return "Waiting for Deployment to deploy pods";
+  if (readNumber(deployment, "status", "unavailableReplicas") > 0) return "Waiting for Deployment to deploy pods";
+  if (readNumber(deployment, "status", "updatedReplicas") < desired) return "Waiting for Deployment to update pods";
+  if (readNumber(deployment, "status", "availableReplicas") < desired) return "Waiting for Deployment to deploy pods";
   return undefined;
 }
 
@@ -224,7 +224,7 @@ function describeOverdue(since: string | undefined, now: Date): string | undefin
   return "Deployment was progressing too long";
 }
 
-function numberAt(deployment: unknown, part: string, member: string): number {
+function readNumber(deployment: unknown, part: string, member: string): number {
   const value = readMembers(readMembers(deployment)[part])[member];
   return typeof value === "number" ? value : 0;
 }

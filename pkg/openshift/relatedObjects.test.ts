@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
 import { expect, test } from "vitest";
 import { getGroup, type KubeObject } from "../api/k8s.ts";
-import { relatedObjects } from "./relatedObjects.ts";
+import { listRelatedObjects } from "./relatedObjects.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
 /** Parts of file paths, in the order in which their objects are listed. */
@@ -31,24 +31,24 @@ function resourceOf({ kind }: KubeObject): string {
   return kind.endsWith("Policy") ? `${kind.toLowerCase().slice(0, -1)}ies` : `${kind.toLowerCase()}s`;
 }
 
-test("relatedObjects lists all objects in config in the order of files, except Secrets", () => {
+test("listRelatedObjects lists all objects in config in the order of files, except Secrets", () => {
   const open = manifests(CONFIG).filter(({ kind }) => kind !== "Secret");
   const expected = open.map((object) => {
     const { name, namespace } = object.metadata;
     return { group: getGroup(object.apiVersion), resource: resourceOf(object), ...(namespace ? { namespace } : {}), name };
   });
   expect(expected.length).toBeGreaterThan(15);
-  expect(relatedObjects("olmv1-system").slice(0, -2)).toEqual(expected);
+  expect(listRelatedObjects("olmv1-system").slice(0, -2)).toEqual(expected);
 });
 
-test("relatedObjects ends with all extensions and catalogs", () => {
-  expect(relatedObjects("olmv1-system").slice(-2)).toEqual([
+test("listRelatedObjects ends with all extensions and catalogs", () => {
+  expect(listRelatedObjects("olmv1-system").slice(-2)).toEqual([
     { group: "olm.operatorframework.io", resource: "clusterextensions", name: "" },
     { group: "olm.operatorframework.io", resource: "clustercatalogs", name: "" },
   ]);
 });
 
-test("relatedObjects uses another system namespace", () => {
-  const elsewhere = JSON.stringify(relatedObjects("elsewhere"));
-  expect(elsewhere).toBe(JSON.stringify(relatedObjects("olmv1-system")).replaceAll('"olmv1-system"', '"elsewhere"'));
+test("listRelatedObjects uses another system namespace", () => {
+  const elsewhere = JSON.stringify(listRelatedObjects("elsewhere"));
+  expect(elsewhere).toBe(JSON.stringify(listRelatedObjects("olmv1-system")).replaceAll('"olmv1-system"', '"elsewhere"'));
 });

@@ -1,6 +1,6 @@
 import { GROUP } from "../api/constants.ts";
 
-/** An entry of a ClusterOperator's `relatedObjects`. An empty name means all objects of the resource. */
+/** An entry of a ClusterOperator's `listRelatedObjects`. An empty name means all objects of the resource. */
 export interface ObjectReference {
   /** Empty for the core group. */
   readonly group: string;
@@ -21,7 +21,7 @@ type Component = "catalogd" | "operator-controller";
  * has none.
  * @param namespace namespace of the controllers.
  */
-export function relatedObjects(namespace: string): ObjectReference[] {
+export function listRelatedObjects(namespace: string): ObjectReference[] {
   return [
     { group: "apps", resource: "deployments", namespace, name: "catalogd-controller-manager" },
     { group: "", resource: "services", namespace, name: "catalogd-service" },
@@ -32,13 +32,13 @@ export function relatedObjects(namespace: string): ObjectReference[] {
     { group: "", resource: "namespaces", name: namespace },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clustercatalogs.${GROUP}` },
     { group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: `clusterextensions.${GROUP}` },
-    ...permissionsOf("catalogd", namespace),
+    ...listPermissions("catalogd", namespace),
     { group: ADMISSION, resource: "validatingadmissionpolicies", name: "operator-controller-dependencies" },
     { group: ADMISSION, resource: "validatingadmissionpolicybindings", name: "operator-controller-dependencies" },
-    ...metricsPermissionsOf("operator-controller"),
+    ...listMetricsPermissions("operator-controller"),
     { group: RBAC, resource: "clusterroles", name: "operator-controller-resolution-reader" },
-    ...metricsPermissionsOf("catalogd"),
-    ...permissionsOf("operator-controller", namespace),
+    ...listMetricsPermissions("catalogd"),
+    ...listPermissions("operator-controller", namespace),
     ...["default-deny-all-traffic", "operator-controller-controller-manager", "catalogd-controller-manager"].map((name) => ({
       group: "networking.k8s.io",
       resource: "networkpolicies",
@@ -50,7 +50,7 @@ export function relatedObjects(namespace: string): ObjectReference[] {
   ];
 }
 
-function permissionsOf(component: Component, namespace: string): ObjectReference[] {
+function listPermissions(component: Component, namespace: string): ObjectReference[] {
   const manager = `${component}-manager`;
   const events = `${component}-events`;
   return [
@@ -65,7 +65,7 @@ function permissionsOf(component: Component, namespace: string): ObjectReference
 }
 
 /** Returns the roles of programs that serve metrics, and of clients that read them. */
-function metricsPermissionsOf(component: Component): ObjectReference[] {
+function listMetricsPermissions(component: Component): ObjectReference[] {
   return [
     { group: RBAC, resource: "clusterroles", name: `${component}-proxy-role` },
     { group: RBAC, resource: "clusterrolebindings", name: `${component}-proxy-rolebinding` },

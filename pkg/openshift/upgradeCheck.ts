@@ -124,22 +124,25 @@ export function checkUpgrade(
 
 function toRows({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: ClusterUpgradeTarget): UpgradeCheckRow[] {
   const all = [...releases, ...unreadable.map((because) => ({ extension, because }))];
-  if (all.length === 0) return [emptyRow({ extension, bundle: "", version: "" }, "not installed")];
-  const rows = all.map((release) => rowFrom(assessRelease(release, NO_CLUSTER), remedy, target));
+  if (all.length === 0) return [createEmptyRow({ extension, bundle: "", version: "" }, "not installed")];
+  const rows = all.map((release) => toRow(assessRelease(release, NO_CLUSTER), remedy, target));
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];
 }
 
-function rowFrom(verdict: ReleaseVerdict, remedy: string, target: ClusterUpgradeTarget): UpgradeCheckRow {
-  if (verdict.kind === "unlimited") return emptyRow(verdict, "unlimited");
+function toRow(verdict: ReleaseVerdict, remedy: string, target: ClusterUpgradeTarget): UpgradeCheckRow {
+  if (verdict.kind === "unlimited") return createEmptyRow(verdict, "unlimited");
   const blocking = target.isPatch ? {} : { blocks: true, remedy };
-  if (verdict.kind === "error") return { ...emptyRow(verdict, "error"), ...blocking, message: verdict.text };
+  if (verdict.kind === "error") return { ...createEmptyRow(verdict, "error"), ...blocking, message: verdict.text };
   const maximum = formatMinorVersion(verdict.max);
-  if (target.isPatch || !isBelow(verdict.max, target.minor)) return { ...emptyRow(verdict, "compatible"), maximum };
-  return { ...emptyRow(verdict, "blocked"), maximum, ...blocking };
+  if (target.isPatch || !isBelow(verdict.max, target.minor)) return { ...createEmptyRow(verdict, "compatible"), maximum };
+  return { ...createEmptyRow(verdict, "blocked"), maximum, ...blocking };
 }
 
 /** Returns a row with its members in the order of the output. */
-function emptyRow(about: Pick<UpgradeCheckRow, "extension" | "bundle" | "version">, verdict: UpgradeCheckRow["verdict"]): UpgradeCheckRow {
+function createEmptyRow(
+  about: Pick<UpgradeCheckRow, "extension" | "bundle" | "version">,
+  verdict: UpgradeCheckRow["verdict"],
+): UpgradeCheckRow {
   const { extension, bundle, version } = about;
   return { extension, bundle, version, maximum: null, verdict, blocks: false, message: "", remedy: "" };
 }

@@ -5,7 +5,7 @@ import { parseRawProperties } from "../bundle/properties.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
-import { allowsNext, type ClusterVersion, formatMinorVersion, getNextMinor, type MinorVersion } from "../version/clusterVersion.ts";
+import { type ClusterVersion, formatMinorVersion, getNextMinor, isNextAllowed, type MinorVersion } from "../version/clusterVersion.ts";
 import type { NewOperatorCondition } from "./operatorConditions.ts";
 
 /** An active release: the last deployed one of an extension, or a later attempt. */
@@ -77,7 +77,7 @@ function compareMaximum(max: MaxVersion, cluster: ClusterVersion, { extension, b
     const text = `error(s) with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: ${max.errors.join("\n")}`;
     return { kind: "error", text } as const;
   }
-  if (cluster.kind === "known") return { kind: allowsNext(max.max, cluster.minor) ? "compatible" : "blocked", max: max.max } as const;
+  if (cluster.kind === "known") return { kind: isNextAllowed(max.max, cluster.minor) ? "compatible" : "blocked", max: max.max } as const;
   const because = cluster.kind === "none" ? "not an OpenShift cluster" : cluster.because;
   return { kind: "undecided", max: max.max, because } as const;
 }
@@ -133,7 +133,7 @@ export function buildUpgradeableCondition(
   const type = EXTENSIONS_UPGRADEABLE;
   if (blocked.length === 0 && errors.length === 0) return { type, status: "True", reason: "", message: "" };
   const reason = blocked.length > 0 ? "IncompatibleOperatorsInstalled" : "FailureGettingExtensionMetadata";
-  return { type, status: "False", reason, message: boundMessage(formatMessage({ blocked, errors, advice }, nextText(cluster))) };
+  return { type, status: "False", reason, message: boundMessage(formatMessage({ blocked, errors, advice }, formatNextMinor(cluster))) };
 }
 
 /** Returns the condition `OLMIncompatibleOperatorControllerDegraded`: True if the check failed for some extension. */
@@ -203,7 +203,7 @@ function findAdvice(verdict: ReleaseVerdict, cluster: ClusterVersion, remedy: st
   const { extension, bundle, version } = verdict;
   const subject = `ClusterExtension ${goQuote(extension)}: bundle ${quoteName(bundle)} version ${truncate(version, NAME_LENGTH)}`;
   if (verdict.kind === "blocked") {
-    const step = remedy ?? `upgrade it to a version that supports ${nextText(cluster)}, or uninstall it`;
+    const step = remedy ?? `upgrade it to a version that supports ${formatNextMinor(cluster)}, or uninstall it`;
     return `${subject} supports OpenShift up to ${formatMinorVersion(verdict.max)}; ${step}`;
   }
   // If the releases cannot be read, the installed bundle itself may be correct.
@@ -217,7 +217,7 @@ function quoteName(name: string): string {
   return goQuote(truncate(name, NAME_LENGTH));
 }
 
-function nextText(cluster: ClusterVersion): string {
+function formatNextMinor(cluster: ClusterVersion): string {
   return cluster.kind === "known" ? formatMinorVersion(getNextMinor(cluster.minor)) : "unknown";
 }
 

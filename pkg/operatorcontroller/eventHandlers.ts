@@ -5,7 +5,7 @@ import { COLLECTOR_FINALIZERS } from "../api/constants.ts";
 import { mayTrust } from "../certificates/caBundle.ts";
 import type { Informer, StoreEvent } from "../controller/informer.ts";
 import type { KeyedTimers } from "../controller/workQueue.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { mayHaveHealth } from "../release/health/health.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
 import { type CatalogPackages, findAffectedExtensions } from "./catalogs/catalogPackages.ts";
@@ -17,7 +17,7 @@ import type { ObjectWatches } from "./watches/objectWatches.ts";
 
 /** Returns the fields of a catalog that affect a resolution in addition to its content, as one text. */
 function describeSettings({ spec, status, metadata }: ClusterCatalog): string {
-  return canonicalJson([
+  return encodeCanonicalJson([
     metadata.labels ?? {},
     spec.priority ?? 0,
     spec.availabilityMode ?? "Available",
@@ -54,7 +54,7 @@ export function findExtensionsToResolve(
 export function needsReconcile(after: ClusterExtension, before: ClusterExtension | undefined): boolean {
   if (!before) return true;
   const input = ({ metadata }: ClusterExtension): string =>
-    canonicalJson([
+    encodeCanonicalJson([
       metadata.uid,
       metadata.generation ?? 0,
       metadata.deletionTimestamp ?? "",

@@ -10,10 +10,10 @@ import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { EventRecorder } from "../kube/events.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
-import { pullMetrics } from "../oci/pull/pullPool.ts";
+import { registerPullMetrics } from "../oci/pull/pullPool.ts";
 import { findLastManager } from "../release/managedFields.ts";
 import type { ResolutionRecord } from "../resolve/resolutionRecord.ts";
-import { controllerMetrics, queueMetrics } from "../telemetry/metrics.ts";
+import { registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
 import { FULL_EVERY } from "./apply/drift.ts";
 import { Handovers } from "./apply/handovers.ts";
 import { BundleImages } from "./bundles/bundleImages.ts";
@@ -82,7 +82,7 @@ export class OperatorController {
     this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#contents = new CatalogPackages(options.packages);
-    this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: queueMetrics(metrics, NAME) });
+    this.#queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
     this.#rechecks = new ConditionPoller({ intervalMs: recheckIntervalMs, onOver: (name) => this.#queue.add(name) });
     this.#events = new EventRecorder(client, { component: "operator-controller", log });
     this.#identities = new Identities(client, new ServiceAccountTokens(client), options.serviceAccountFallback);
@@ -120,7 +120,7 @@ export class OperatorController {
       enqueue: (name) => this.#queue.add(name),
     });
     this.#images = new BundleImages(options.puller, (name) => this.#queue.add(name));
-    pullMetrics(metrics, () => this.#images.pulls);
+    registerPullMetrics(metrics, () => this.#images.pulls);
     this.#reconciler = this.#newReconciler();
     this.#gate = new ClusterUpgradeGate({
       client,
@@ -141,7 +141,7 @@ export class OperatorController {
       workers,
       ...(options.slowReconcileMs === undefined ? {} : { slowAfterMs: options.slowReconcileMs }),
       log,
-      metrics: controllerMetrics(metrics, NAME),
+      metrics: registerControllerMetrics(metrics, NAME),
       reconcile,
     });
     enqueueOnChanges({

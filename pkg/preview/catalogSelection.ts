@@ -3,7 +3,7 @@ import type { CatalogSource } from "../api/clusterExtension.ts";
 import { wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
-import { layoutNamed } from "../oci/imagePlace.ts";
+import { findLayoutPlace } from "../oci/imagePlace.ts";
 import { selectClusterCatalogs } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import type { CatalogPackage, Unresolved } from "../resolve/resolution.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
@@ -72,7 +72,7 @@ async function folderContent({ name, path }: CatalogFolder, packageName: string,
     return {
       name,
       priority: 0,
-      content: await readPackage((await layoutNamed(path)) ? await reader.catalogFolder(path) : path, packageName),
+      content: await readPackage((await findLayoutPlace(path)) ? await reader.catalogFolder(path) : path, packageName),
     };
   } catch (err) {
     throw wrapError(`read the catalog in ${path}: `, err);

@@ -33,7 +33,7 @@ export async function readExtensions(
   } catch (err) {
     throw wrapError("list ClusterExtensions: ", err);
   }
-  const asked = {
+  const requested = {
     text: formatMinorVersion(target.minor),
     isNext: cluster.kind === "known" && formatMinorVersion(getNextMinor(cluster.minor)) === formatMinorVersion(target.minor),
   };
@@ -41,7 +41,7 @@ export async function readExtensions(
   for (let from = 0; from < extensions.length; from += AT_ONCE) {
     const group = extensions.slice(from, from + AT_ONCE);
     const releases = await Promise.all(group.map((extension) => readReleases(store, extension, systemNamespace)));
-    read.push(...releases.map((one, i) => ({ ...one, remedy: readRemedy(group[i]?.status, asked) })));
+    read.push(...releases.map((one, i) => ({ ...one, remedy: readRemedy(group[i]?.status, requested) })));
   }
   return read;
 }

@@ -5,7 +5,7 @@ import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopb
 import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { Client } from "../kube/client.ts";
-import { whyNot } from "../resolve/whyNot.ts";
+import { explainWhyNot } from "../resolve/whyNot.ts";
 import { readPackage } from "../sources/catalogContent.ts";
 import { createClusterCatalog } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
@@ -89,7 +89,7 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
     );
     const { resolution, ...rest } = answer;
     const exclusions =
-      version === undefined ? [] : whyNot(source.packageName, version, resolution).bundles.flatMap((one) => one.exclusions);
+      version === undefined ? [] : explainWhyNot(source.packageName, version, resolution).bundles.flatMap((one) => one.exclusions);
     return { bundle: resolution.kind === "resolved" ? resolution.bundle.name : undefined, ...rest, exclusions };
   } finally {
     await client.close();

@@ -66,13 +66,13 @@ export async function resolveWithDependencies(question: Question, version?: stri
   const filtered = question.invalidSelector ?? filterCandidates(question.request);
   if (filtered.kind === "unresolved") return { resolution: filtered, notes: [], unjudged: [] };
   if (getPolicy(question) === "Ignore") return ignoring(chooseBest(filtered));
-  const asked = version === undefined ? [] : findQuestioned(filtered, version);
-  const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...asked.map(({ candidate }) => candidate)]);
+  const questioned = version === undefined ? [] : findQuestioned(filtered, version);
+  const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...questioned.map(({ candidate }) => candidate)]);
   const declares = all.some(({ bundle }) => bundle.properties.some(({ type }) => isDependency(type)));
   if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [] };
   const constraints = new ConstraintCache(loadCelRules);
   await constraints.prepare(all.map(({ bundle }) => bundle.properties));
-  return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(asked);
+  return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(questioned);
 }
 
 /** Checks the dependencies for one request. */
@@ -99,12 +99,12 @@ class DependencyChecker {
     this.#choice = new DependencyChoice({ installContext: known.installContext, indexes: reader, constraints });
   }
 
-  async check(asked: readonly CatalogCandidate[]): Promise<CheckedResolution> {
+  async check(questioned: readonly CatalogCandidate[]): Promise<CheckedResolution> {
     const { unknown, gaps } = this.#known;
     const { resolution, ...rest } = unknown === undefined ? await this.#chosen(this.#filtered) : { resolution: this.#withoutFaulty() };
     const notes = formatNotes({ resolution, ...rest });
     const winner = resolution.kind === "resolved" ? findWinners(resolution.filtered, resolution) : [];
-    const others = asked.filter(({ candidate }) => !winner.some((one) => one.candidate === candidate));
+    const others = questioned.filter(({ candidate }) => !winner.some((one) => one.candidate === candidate));
     const against = new Map<Candidate, Rejection>();
     const unjudged = [...gaps];
     for (const ranked of unknown === undefined ? others : [...winner, ...others]) {

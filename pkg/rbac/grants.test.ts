@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { buildRules, covers, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
-import { compact, mergeRequiredRules } from "./ruleSets.ts";
+import { compactRules, mergeRequiredRules } from "./ruleSets.ts";
 
 const some = (values: string[]): fc.Arbitrary<string[]> => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 });
 const grant: fc.Arbitrary<Grant> = fc.record(
@@ -62,9 +62,9 @@ test("buildRules returns rules that grant exactly the given permissions, in any 
 test("compact and removeCovered change no permission", () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {
-      expect(rightsOf(compact(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
+      expect(rightsOf(compactRules(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
       expect(rightsOf(removeCovered(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
-      expect(compact(compact(rules))).toEqual(compact(rules));
+      expect(compactRules(compactRules(rules))).toEqual(compactRules(rules));
     }),
   );
 });
@@ -102,7 +102,7 @@ test("mergeRequiredRules contains exactly the permissions of all versions", () =
   );
 });
 
-test.for<[name: string, holder: PolicyRule, asked: PolicyRule, covered: boolean]>([
+test.for<[name: string, holder: PolicyRule, requested: PolicyRule, covered: boolean]>([
   ["everything", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] }, { apiGroups: ["a"], resources: ["b/c"], verbs: ["d"] }, true],
   [
     "a wildcard covers its subresource",
@@ -134,6 +134,6 @@ test.for<[name: string, holder: PolicyRule, asked: PolicyRule, covered: boolean]
     { nonResourceURLs: ["/metrics"], verbs: ["get"] },
     false,
   ],
-])("%s", ([, holder, asked, covered]) => {
-  expect(covers(holder, asked)).toBe(covered);
+])("%s", ([, holder, requested, covered]) => {
+  expect(covers(holder, requested)).toBe(covered);
 });

@@ -107,16 +107,16 @@ export function mergeRequiredRules(all: readonly RequiredRules[]): RequiredRules
   const namespaces = [...new Set(all.flatMap(({ namespaceRules }) => [...namespaceRules.keys()]))].sort();
   const unknown = new Map(all.flatMap(({ unknownKinds }) => unknownKinds.map((gvk) => [`${gvk.apiVersion}/${gvk.kind}`, gvk] as const)));
   return {
-    clusterRules: compact(all.flatMap(({ clusterRules }) => clusterRules)),
+    clusterRules: compactRules(all.flatMap(({ clusterRules }) => clusterRules)),
     namespaceRules: new Map(
-      namespaces.map((namespace) => [namespace, compact(all.flatMap(({ namespaceRules }) => namespaceRules.get(namespace) ?? []))]),
+      namespaces.map((namespace) => [namespace, compactRules(all.flatMap(({ namespaceRules }) => namespaceRules.get(namespace) ?? []))]),
     ),
     unknownKinds: [...unknown.values()],
   };
 }
 
 /** Returns the same permissions in few rules, sorted. */
-export function compact(rules: readonly PolicyRule[]): PolicyRule[] {
+export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   const grants = rules.flatMap(splitRule);
   const urls = rules.filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0);
   return removeCovered([...buildRules(grants), ...urls]);
@@ -149,7 +149,7 @@ export function widensPermissions(before: KubeObject | undefined, after: KubeObj
   const isRole = getGroup(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
   if (!isRole) return false;
   const had = rulesOf(before);
-  return compact(rulesOf(after)).some((rule) => !had.some((held) => covers(held, rule)));
+  return compactRules(rulesOf(after)).some((rule) => !had.some((held) => covers(held, rule)));
 }
 
 function rulesOf(role: KubeObject | undefined): PolicyRule[] {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { onlyBundleLabelsDiffer, withBundleLabels, withoutBundleLabels } from "./labels.ts";
+import { differsOnlyInBundleLabels, withBundleLabels, withoutBundleLabels } from "./labels.ts";
 
 const PACKAGE = "olm.operatorframework.io/package-name";
 const VERSION = "olm.operatorframework.io/bundle-version";
@@ -38,6 +38,6 @@ test.for<[what: string, before: KubeObject, after: KubeObject, only: boolean]>([
   ["another label in addition", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0", app: "d" }), false],
   ["the image in addition", deployment({ [VERSION]: "1.0.0" }), deployment({ [VERSION]: "1.1.0" }, "i:2"), false],
   ["the image", deployment(), deployment(undefined, "i:2"), false],
-])("onlyBundleLabelsDiffer is correct when %s", ([, before, after, only]) => {
-  expect(onlyBundleLabelsDiffer(before, after)).toBe(only);
+])("differsOnlyInBundleLabels is correct when %s", ([, before, after, only]) => {
+  expect(differsOnlyInBundleLabels(before, after)).toBe(only);
 });

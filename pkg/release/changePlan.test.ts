@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { computeChangePlan, countActions, digestPlan } from "./changePlan.ts";
-import { describeObject, objectKey } from "./identity.ts";
+import { describeObject, getObjectKey } from "./identity.ts";
 import { withBundleLabels } from "./labels.ts";
 
 const config = (name: string, value: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { value } });
-const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(objects.map((object) => [objectKey(object), object]));
+const byKey = (...objects: KubeObject[]): Map<string, KubeObject> => new Map(objects.map((object) => [getObjectKey(object), object]));
 
 // Source: the output of `status.plan` and `olmv1 plan`.
 describe("computeChangePlan", () => {

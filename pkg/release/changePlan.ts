@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { type FieldChange, findChangedFields, type Redaction } from "./diff.ts";
-import { digestObjects, objectKey } from "./identity.ts";
-import { onlyBundleLabelsDiffer, withoutBundleLabels } from "./labels.ts";
+import { digestObjects, getObjectKey } from "./identity.ts";
+import { differsOnlyInBundleLabels, withoutBundleLabels } from "./labels.ts";
 
 /** The action of a release on one object. */
 export type PlannedAction = "Create" | "Update" | "Delete" | "Unchanged";
@@ -32,9 +32,9 @@ export interface ChangePlan {
 export interface PlanInput {
   digest: string;
   desired: readonly KubeObject[];
-  /** By `objectKey`; objects that do not exist are absent. */
+  /** By `getObjectKey`; objects that do not exist are absent. */
   live: ReadonlyMap<string, KubeObject>;
-  /** The results of the dry run by `objectKey`. An object without a result counts as desired. */
+  /** The results of the dry run by `getObjectKey`. An object without a result counts as desired. */
   after: ReadonlyMap<string, KubeObject>;
   /** Live objects that the release would remove, in that order. */
   leaving: readonly KubeObject[];
@@ -50,7 +50,7 @@ export interface PlanInput {
  * @param base number of the deployed release; 0 without one
  */
 export function digestPlan(input: { inputDigest: string | undefined; rendered: readonly KubeObject[]; base: number }): string {
-  const identity = canonicalJson([input.inputDigest ?? "", digestObjects(input.rendered), input.base]);
+  const identity = encodeCanonicalJson([input.inputDigest ?? "", digestObjects(input.rendered), input.base]);
   return `sha256:${createHash("sha256").update(identity).digest("hex")}`;
 }
 
@@ -60,8 +60,8 @@ export function digestPlan(input: { inputDigest: string | undefined; rendered: r
  */
 export function computeChangePlan({ digest, desired, live, after, leaving, widens, hidden }: PlanInput): ChangePlan {
   const applied = desired.map((object): PlannedObject => {
-    const before = live.get(objectKey(object));
-    const outcome = after.get(objectKey(object)) ?? object;
+    const before = live.get(getObjectKey(object));
+    const outcome = after.get(getObjectKey(object)) ?? object;
     const { changes, more } = before
       ? findChangedFields(withoutBundleLabels(before), withoutBundleLabels(outcome), hidden)
       : { changes: [], more: 0 };
@@ -73,8 +73,8 @@ export function computeChangePlan({ digest, desired, live, after, leaving, widen
   );
   const isChange = ({ action }: PlannedObject): boolean => action !== "Unchanged";
   const relabeled = desired.filter((object) => {
-    const before = live.get(objectKey(object));
-    return before !== undefined && onlyBundleLabelsDiffer(before, after.get(objectKey(object)) ?? object);
+    const before = live.get(getObjectKey(object));
+    return before !== undefined && differsOnlyInBundleLabels(before, after.get(getObjectKey(object)) ?? object);
   });
   return {
     digest,

@@ -1,9 +1,9 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { compareText } from "../text/compare.ts";
 import { redactUserinfo } from "../text/redact.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import { cleanObject } from "./cleanObject.ts";
 
 /** A changed field. An absent value is undefined. Values are canonical JSON, truncated to 200 characters, without credentials in URLs. */
@@ -126,12 +126,12 @@ function keyOf(entry: unknown, key: string): string | number | undefined {
 }
 
 function textOf(value: unknown): string | undefined {
-  return value === undefined ? undefined : canonicalJson(value);
+  return value === undefined ? undefined : encodeCanonicalJson(value);
 }
 
 /** Redacts credentials before truncating, which could cut through one. */
 function shown(value: string): string {
-  return excerpt(redactUserinfo(value), { length: MAX_VALUE });
+  return truncateExcerpt(redactUserinfo(value), { length: MAX_VALUE });
 }
 
 function masked({ path, before, after }: FieldChange): FieldChange {

@@ -9,11 +9,11 @@ import {
   TRUSTED_CA_KEY,
 } from "../api/constants.ts";
 import { getGroup, type KubeObject } from "../api/k8s.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { type Difference, findDifferences, formatDiffPath, type PathStep } from "./diff.ts";
-import { objectKey } from "./identity.ts";
-import { formatJsonPointer, parseJsonPointer, replaceAt, valueAt } from "./jsonPointer.ts";
+import { getObjectKey } from "./identity.ts";
+import { formatJsonPointer, getValueAt, parseJsonPointer, replaceAt } from "./jsonPointer.ts";
 import { findOtherManagers, isApplied } from "./managedFields.ts";
 import type { ReleaseRecord } from "./record.ts";
 
@@ -63,12 +63,12 @@ export function preserveIgnored(object: KubeObject, live: KubeObject | undefined
   if (!live) return object;
   const pointers = rules.filter(({ target }) => isMeant(object, target)).flatMap((rule) => rule.paths);
   const paths = [...pointers.map(parseJsonPointer), ...listInjectedPaths(object)].flatMap((path) =>
-    listLeafPaths(valueAt(object, path), path),
+    listLeafPaths(getValueAt(object, path), path),
   );
   return paths.reduce((applied, path) => {
     const there = findLivePath(object, live, path);
     const isOthers = there === undefined || findOtherManagers(live, there).length > 0;
-    return replaceAt(applied, path, isOthers ? undefined : valueAt(live, there));
+    return replaceAt(applied, path, isOthers ? undefined : getValueAt(live, there));
   }, object);
 }
 
@@ -77,7 +77,7 @@ function listInjectedPaths(object: KubeObject): string[][] {
   const path = parseJsonPointer(INJECTED[`${getGroup(object.apiVersion)}/${object.kind}`] ?? "");
   const star = path.indexOf("*");
   if (star < 0) return path.length > 0 ? [path] : [];
-  const list = valueAt(object, path.slice(0, star));
+  const list = getValueAt(object, path.slice(0, star));
   return Array.isArray(list) ? list.map((_item, i) => path.with(star, String(i))) : [];
 }
 
@@ -102,9 +102,9 @@ function findLivePath(object: unknown, live: unknown, path: readonly string[]): 
   const found: string[] = [];
   let [ours, theirs] = [object, live];
   for (const member of path) {
-    ours = valueAt(ours, [member]);
+    ours = getValueAt(ours, [member]);
     const there = Array.isArray(theirs) ? positionByName(theirs, ours, member) : member;
-    theirs = valueAt(theirs, [there]);
+    theirs = getValueAt(theirs, [there]);
     if (theirs === undefined) return undefined;
     found.push(there);
   }
@@ -146,7 +146,7 @@ export function toIndexes(object: unknown, path: readonly PathStep[]): string[] 
   let at = object;
   return path.map((step) => {
     const member = positionOf(at, step);
-    at = valueAt(at, [member]);
+    at = getValueAt(at, [member]);
     return member;
   });
 }
@@ -166,7 +166,7 @@ const OURS: ReadonlySet<string> = new Set([
   LABEL_PACKAGE_NAME,
 ]);
 
-/** A release that another program applied, and the cluster state by `objectKey`, without missing objects. */
+/** A release that another program applied, and the cluster state by `getObjectKey`, without missing objects. */
 export interface TakenOverRelease {
   recorded: readonly KubeObject[];
   /** With the fields of that program already transferred to us. */
@@ -180,9 +180,9 @@ export interface TakenOverRelease {
  * are applied. Omits deleted objects. An object without drift is returned unchanged.
  */
 export function preserveDrift(objects: readonly KubeObject[], { recorded, live, after }: TakenOverRelease): KubeObject[] {
-  const before = new Map(recorded.map((object) => [objectKey(object), object]));
+  const before = new Map(recorded.map((object) => [getObjectKey(object), object]));
   return objects.flatMap((object) => {
-    const key = objectKey(object);
+    const key = getObjectKey(object);
     const [was, is, wouldBe] = [before.get(key), live.get(key), after.get(key)];
     if (!was) return [object];
     if (!is) return [];
@@ -202,8 +202,8 @@ function keepDrift(object: KubeObject, recorded: KubeObject, live: KubeObject, a
 }
 
 function saysTheSame(path: readonly PathStep[], object: KubeObject, recorded: KubeObject): boolean {
-  const [now, then] = [object, recorded].map((one) => valueAt(one, toIndexes(one, path)));
-  return now !== undefined && then !== undefined && canonicalJson(now) === canonicalJson(then);
+  const [now, then] = [object, recorded].map((one) => getValueAt(one, toIndexes(one, path)));
+  return now !== undefined && then !== undefined && encodeCanonicalJson(now) === encodeCanonicalJson(then);
 }
 
 /** Returns labels and annotations one by one if all of them were removed. */

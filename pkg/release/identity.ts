@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { getGroup, type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 
 /** The kind whose deletion also deletes user data. */
 export const CRD_KIND = "CustomResourceDefinition";
@@ -11,7 +11,7 @@ export const CRD_KIND = "CustomResourceDefinition";
  * Returns a key for an object of the cluster: group, kind, namespace and name. It omits the version, because an object is the same in every
  * version.
  */
-export function objectKey(object: KubeObject | ObjectRef): string {
+export function getObjectKey(object: KubeObject | ObjectRef): string {
   const { apiVersion, kind, namespace, name } = "metadata" in object ? toObjectRef(object) : object;
   return `${getGroup(apiVersion)}/${kind}/${namespace ?? ""}/${name}`;
 }
@@ -53,11 +53,11 @@ export class UnidentifiedObjectsError extends TerminalError {
 
 /** Returns the SHA-256 (hex) of one object, independent of the order of its fields. */
 export function digestObject(object: KubeObject): string {
-  return createHash("sha256").update(canonicalJson(object)).digest("hex");
+  return createHash("sha256").update(encodeCanonicalJson(object)).digest("hex");
 }
 
 /** Returns the SHA-256 (hex) of a set of objects, independent of their order and that of their fields. */
 export function digestObjects(objects: readonly KubeObject[]): string {
-  const lines = objects.map((object) => `${objectKey(object)} ${digestObject(object)}\n`);
+  const lines = objects.map((object) => `${getObjectKey(object)} ${digestObject(object)}\n`);
   return createHash("sha256").update(lines.sort().join("")).digest("hex");
 }

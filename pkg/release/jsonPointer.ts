@@ -14,7 +14,7 @@ export function formatJsonPointer(path: readonly string[]): string {
 }
 
 /** Returns the value at `path`; undefined if it does not exist. */
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+export function getValueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((at: unknown, member) => {
     if (Array.isArray(at)) return at[Number(member)] as unknown;
     return isObject(at) && Object.hasOwn(at, member) ? at[member] : undefined;

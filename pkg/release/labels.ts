@@ -60,7 +60,7 @@ export function withoutBundleLabels(object: KubeObject): KubeObject {
 }
 
 /** Reports whether two states of an object differ only in the labels of `withBundleLabels`. */
-export function onlyBundleLabelsDiffer(before: KubeObject, after: KubeObject): boolean {
+export function differsOnlyInBundleLabels(before: KubeObject, after: KubeObject): boolean {
   return findDifferences(before, after).length > 0 && findDifferences(withoutBundleLabels(before), withoutBundleLabels(after)).length === 0;
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 
 /** Lists of a Pod whose entries the API server identifies by this field, and whose order it keeps as last applied. */
@@ -28,8 +28,8 @@ export function sortLikeLive(object: KubeObject, live: KubeObject | undefined): 
 /** Compares the Pod templates of two states of one object, including the order of lists. */
 export function comparePods(before: KubeObject, after: KubeObject): PodChange {
   const [from, to] = [getPodTemplate(before), getPodTemplate(after)];
-  if (!from || !to || canonicalJson(from) === canonicalJson(to)) return "none";
-  return canonicalJson(withoutAnnotations(from)) === canonicalJson(withoutAnnotations(to)) ? "annotations" : "other";
+  if (!from || !to || encodeCanonicalJson(from) === encodeCanonicalJson(to)) return "none";
+  return encodeCanonicalJson(withoutAnnotations(from)) === encodeCanonicalJson(withoutAnnotations(to)) ? "annotations" : "other";
 }
 
 function ordered(value: unknown, live: unknown): unknown {

@@ -1,8 +1,8 @@
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject, ObjectMeta } from "../api/k8s.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
-import { valueAt } from "./jsonPointer.ts";
+import { getValueAt } from "./jsonPointer.ts";
 
 /** The used parts of an entry in metadata.managedFields. */
 interface Entry extends JsonObject {
@@ -118,7 +118,7 @@ export function getAppliedFields(metadata: Pick<ObjectMeta, "managedFields">): J
 export function detectsConcurrentChange(before: Pick<ObjectMeta, "managedFields">, after: Pick<ObjectMeta, "managedFields">): boolean {
   const [was, is] = [appliedEntry(before), appliedEntry(after)];
   if (was === undefined || is === undefined || was.apiVersion !== is.apiVersion) return false;
-  return is.time > was.time && canonicalJson(was.fields) === canonicalJson(is.fields); // different fields: the apply itself changed
+  return is.time > was.time && encodeCanonicalJson(was.fields) === encodeCanonicalJson(is.fields); // different fields: the apply itself changed
 }
 
 /** Reports whether this manager has applied the object and still owns a part of it. */
@@ -173,10 +173,10 @@ function owns(fields: JsonObject, object: unknown, path: readonly string[]): boo
   let node = fields;
   let value = object;
   for (const [depth, member] of path.entries()) {
-    const next = findChild(node, valueAt(value, [member]), member, Array.isArray(value));
+    const next = findChild(node, getValueAt(value, [member]), member, Array.isArray(value));
     if (next === undefined) return depth > 0 && Object.keys(node).length === 0;
     node = next;
-    value = valueAt(value, [member]);
+    value = getValueAt(value, [member]);
   }
   return true;
 }

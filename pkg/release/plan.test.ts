@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { describeObject, objectKey } from "./identity.ts";
+import { describeObject, getObjectKey } from "./identity.ts";
 import { type CrdPolicy, planRelease } from "./plan.ts";
 
 const object = (kind: string, name: string, apiVersion = "v1"): KubeObject => ({ apiVersion, kind, metadata: { name } });
@@ -50,9 +50,9 @@ test("planRelease puts every recorded or desired object into exactly one part", 
         entries.map(([kind, name]) => (kind === "CustomResourceDefinition" ? crd(name) : object(kind, name)));
       const [recorded, desired] = [build(before), build(after)];
       const { apply, prune, crds } = planRelease({ recorded, desired, crdPolicy });
-      const planned = [...apply, ...prune, ...crds.ifUnused, ...crds.kept].map(objectKey);
-      expect(planned.toSorted()).toEqual([...new Set([...recorded, ...desired].map(objectKey))].sort());
-      expect(apply.map(objectKey).toSorted()).toEqual(desired.map(objectKey).toSorted());
+      const planned = [...apply, ...prune, ...crds.ifUnused, ...crds.kept].map(getObjectKey);
+      expect(planned.toSorted()).toEqual([...new Set([...recorded, ...desired].map(getObjectKey))].sort());
+      expect(apply.map(getObjectKey).toSorted()).toEqual(desired.map(getObjectKey).toSorted());
     }),
   );
 });

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { compareText } from "../text/compare.ts";
-import { isCrd, objectKey } from "./identity.ts";
+import { getObjectKey, isCrd } from "./identity.ts";
 
 /**
  * Kubernetes kinds in the order of an apply; others come last, by name. Unlike here, Helm sorts a custom resource with one of these names like
@@ -102,9 +102,9 @@ export function planRelease(request: {
   desired: readonly KubeObject[];
   crdPolicy?: CrdPolicy;
 }): ReleasePlan {
-  const wanted = new Set(request.desired.map(objectKey));
+  const wanted = new Set(request.desired.map(getObjectKey));
   const left = new Map<string, KubeObject>();
-  for (const object of request.recorded ?? []) if (!wanted.has(objectKey(object))) left.set(objectKey(object), object);
+  for (const object of request.recorded ?? []) if (!wanted.has(getObjectKey(object))) left.set(getObjectKey(object), object);
   const leaving = sortForUninstall([...left.values()]);
   const policy = request.crdPolicy ?? "DeleteIfUnused";
   const crds = leaving.filter(isCrd);

@@ -1,12 +1,12 @@
 import type { GroupVersionKind, KubeObject, ObjectMeta } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 import { cleanObject } from "./cleanObject.ts";
-import { describeObject, objectKey, requireIdentities } from "./identity.ts";
+import { describeObject, getObjectKey, requireIdentities } from "./identity.ts";
 import { type ObjectBundle, type ObjectOwner, withBundleLabels, withOwner } from "./labels.ts";
-import { type Adjusted, collapseDuplicates, releaseReplicas } from "./workloads.ts";
+import { type Adjusted, collapseDuplicates, removeScaledReplicas } from "./workloads.ts";
 
 /** The owner and namespace for prepared objects. */
 export interface PrepareOptions {
@@ -35,7 +35,7 @@ export function prepareObjects(objects: readonly KubeObject[], options: PrepareO
     return bundle ? withBundleLabels(owned, bundle) : owned;
   });
   const collapsed = collapseDuplicates(removeDuplicates(stated));
-  const released = releaseReplicas(collapsed.objects);
+  const released = removeScaledReplicas(collapsed.objects);
   return { objects: released.objects, notes: [...collapsed.notes, ...released.notes] };
 }
 
@@ -51,12 +51,12 @@ function withNamespace(object: KubeObject, options: PrepareOptions): KubeObject 
 function removeDuplicates(objects: readonly KubeObject[]): KubeObject[] {
   const byKey = new Map<string, KubeObject>();
   for (const object of objects) {
-    const other = byKey.get(objectKey(object));
+    const other = byKey.get(getObjectKey(object));
     if (other && !says(other, object) && !says(object, other)) {
       const message = `the bundle contains two different objects ${describeObject(object)}: only one of them can be applied`;
       throw new TerminalError("Blocked", message, { problems: [newProblem("BundleInvalid", { message })] });
     }
-    byKey.set(objectKey(object), other && says(other, object) ? other : object);
+    byKey.set(getObjectKey(object), other && says(other, object) ? other : object);
   }
   return [...byKey.values()];
 }
@@ -65,5 +65,5 @@ function removeDuplicates(objects: readonly KubeObject[]): KubeObject[] {
 function says(more: unknown, less: unknown): boolean {
   if (isObject(more) && isObject(less))
     return Object.entries(less).every(([member, value]) => Object.hasOwn(more, member) && says(more[member], value));
-  return canonicalJson(more) === canonicalJson(less);
+  return encodeCanonicalJson(more) === encodeCanonicalJson(less);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FIELD_MANAGER } from "../api/constants.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { preserveDrift } from "./drift.ts";
-import { objectKey } from "./identity.ts";
+import { getObjectKey } from "./identity.ts";
 
 const LABELS = { "olm.operatorframework.io/owner-name": "x", "olm.operatorframework.io/package-name": "p", app: "d" };
 const F_LABELS = Object.fromEntries(Object.keys(LABELS).map((key) => [`f:${key}`, {}]));
@@ -42,7 +42,7 @@ const somebody = (...spec: string[]): JsonObject => ({
   fieldsV1: { "f:spec": Object.fromEntries(spec.map((field) => [`f:${field}`, {}])) },
 });
 const all = ours("replicas");
-const byKey = (object: KubeObject): Map<string, KubeObject> => new Map([[objectKey(object), object]]);
+const byKey = (object: KubeObject): Map<string, KubeObject> => new Map([[getObjectKey(object), object]]);
 
 // Source: O-16 (Warn on a taken-over extension).
 test.for<[what: string, live: KubeObject, after: KubeObject, want: KubeObject]>([

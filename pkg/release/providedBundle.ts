@@ -10,9 +10,9 @@ import { listAggregatedApis } from "../bundle/apiServices.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
 import { readCrdKind, readCrdVersions } from "../crdsafety/crdParts.ts";
 import type { Property } from "../fbc/types.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import type { Gvk, Provider } from "../resolve/constraint/constraint.ts";
-import { gvkKey, toProvider } from "../resolve/constraint/parse.ts";
+import { getGvkKey, toProvider } from "../resolve/constraint/parse.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import { isCrd } from "./identity.ts";
 import type { ReleaseRecord } from "./record.ts";
@@ -40,7 +40,7 @@ const MAX_PROPERTIES = 32_768;
 export function formatKeptProperties(properties: readonly Property[]): string {
   const all = properties
     .filter(({ type }) => !BULKY.has(type))
-    .map(({ type, value }) => ({ decides: DECISIVE.has(type), json: goJson({ type, value }, { sortKeys: false }) }));
+    .map(({ type, value }) => ({ decides: DECISIVE.has(type), json: encodeGoJson({ type, value }, { sortKeys: false }) }));
   let left = MAX_PROPERTIES;
   const fitting = (one: { json: string }): boolean => {
     if (one.json.length + 1 >= left) return false;
@@ -92,7 +92,7 @@ export function readProvidedBundle(release: Pick<ReleaseRecord, "labels" | "anno
 export function mergeProvidedApis(served: readonly Gvk[], stated: readonly Gvk[]): Gvk[] {
   const defined = new Set(served.map(({ group, kind }) => `${group}/${kind}`));
   const others = stated.filter(({ group, kind }) => !defined.has(`${group}/${kind}`));
-  return [...new Map([...served, ...others].map((gvk) => [gvkKey(gvk), gvk])).values()].slice(0, MAX_APIS);
+  return [...new Map([...served, ...others].map((gvk) => [getGvkKey(gvk), gvk])).values()].slice(0, MAX_APIS);
 }
 
 function readProperties(text: string | undefined): Property[] | undefined {

@@ -30,10 +30,10 @@ interface Found {
  * are none, or we never applied the object.
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
-export function findRenumberedPorts(wanted: KubeObject, live: KubeObject): RenumberedPorts | undefined {
+export function findRenumberedPorts(desiredValue: KubeObject, live: KubeObject): RenumberedPorts | undefined {
   const found: Found[] = [];
   const { managedFields: before = [], ...metadata } = live.metadata;
-  const after = mendPorts(wanted, { ...live, metadata }, [], found) as KubeObject;
+  const after = mendPorts(desiredValue, { ...live, metadata }, [], found) as KubeObject;
   if (found.length === 0 || !before.some(isOurs)) return undefined;
   const managedFields = found.reduce<JsonObject[]>((entries, port) => transferFields(entries, port.live), before);
   const owned = found.reduce<JsonObject>((fields, port) => mergeFieldTrees(fields, buildTree(port.wanted)), {});
@@ -45,11 +45,11 @@ function isOurs(entry: JsonObject): boolean {
 }
 
 /** Returns `live` with desired ports in place of those with the same names, which are added to `found`. */
-function mendPorts(wanted: unknown, live: unknown, path: FieldPath, found: Found[]): unknown {
-  if (!isObject(wanted) || !isObject(live)) return live;
+function mendPorts(desiredValue: unknown, live: unknown, path: FieldPath, found: Found[]): unknown {
+  if (!isObject(desiredValue) || !isObject(live)) return live;
   return Object.fromEntries(
     Object.entries(live).map(([member, there]) => {
-      const ours = wanted[member];
+      const ours = desiredValue[member];
       const inner = [...path, `f:${member}`];
       if (!Array.isArray(there) || !Array.isArray(ours)) return [member, mendPorts(ours, there, inner, found)];
       if (member === "ports") return [member, mendPortList(ours, there, inner, found)];
@@ -64,11 +64,11 @@ function mendPorts(wanted: unknown, live: unknown, path: FieldPath, found: Found
   );
 }
 
-function mendPortList(wanted: readonly unknown[], live: readonly unknown[], path: FieldPath, found: Found[]): unknown[] {
-  const keys = new Set(wanted.map(keyOf));
+function mendPortList(desiredValue: readonly unknown[], live: readonly unknown[], path: FieldPath, found: Found[]): unknown[] {
+  const keys = new Set(desiredValue.map(keyOf));
   return live.map((port) => {
     const key = keyOf(port);
-    const same = keys.has(key) ? undefined : wanted.find((other) => haveSameName(other, port));
+    const same = keys.has(key) ? undefined : desiredValue.find((other) => haveSameName(other, port));
     const wantedKey = keyOf(same);
     if (key === undefined || wantedKey === undefined || !isObject(port) || !isObject(same)) return port;
     found.push({ live: [...path, key], wanted: [...path, wantedKey] });

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
 import { truncate } from "../text/truncate.ts";
-import { isCrd, objectKey } from "./identity.ts";
+import { getObjectKey, isCrd } from "./identity.ts";
 
 /** A release that was rolled back, and is not retried for a time. */
 export interface RolledBack {
@@ -61,16 +61,16 @@ export function countAttempts(attempt: Pick<Attempt, "inputDigest">, before: Rol
 /**
  * Returns the objects that a rollback applies: those of `target`, except for CustomResourceDefinitions, because reverting one can lose data.
  * Definitions that `given` contains and has applied stay; missing ones come from `target`.
- * @param applied reports by `objectKey` which objects of `given` were applied
+ * @param applied reports by `getObjectKey` which objects of `given` were applied
  */
 export function computeRollbackObjects(
   target: readonly KubeObject[],
   given: readonly KubeObject[],
   applied: (key: string) => boolean = () => true,
 ): KubeObject[] {
-  const newer = given.filter((object) => isCrd(object) && applied(objectKey(object)));
-  const replaced = new Set(newer.map(objectKey));
-  return [...newer, ...target.filter((object) => !replaced.has(objectKey(object)))];
+  const newer = given.filter((object) => isCrd(object) && applied(getObjectKey(object)));
+  const replaced = new Set(newer.map(getObjectKey));
+  return [...newer, ...target.filter((object) => !replaced.has(getObjectKey(object)))];
 }
 
 /** Parses the rollback in a stored release; undefined if it is missing or invalid. */

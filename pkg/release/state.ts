@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { formatCount } from "../text/lists.ts";
-import { digestObject, digestObjects, objectKey } from "./identity.ts";
+import { digestObject, digestObjects, getObjectKey } from "./identity.ts";
 import { withoutBundleLabels } from "./labels.ts";
 import { findLastDeployed, isPending, type ReleaseRecord, sortNewestFirst } from "./record.ts";
 
@@ -75,8 +75,8 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
 
 /** Formats changes, such as "2 objects are new, 1 object is changed"; empty without a difference. */
 function describeChanges(release: ReleaseRecord, { objects, labels }: DesiredRelease): string {
-  const before = new Map(release.objects.map((object) => [objectKey(object), digestObject(object)]));
-  const after = new Map(objects.map((object) => [objectKey(object), digestObject(object)]));
+  const before = new Map(release.objects.map((object) => [getObjectKey(object), digestObject(object)]));
+  const after = new Map(objects.map((object) => [getObjectKey(object), digestObject(object)]));
   const isNew = [...after.keys()].filter((key) => !before.has(key)).length;
   const changes = [...after].filter(([key, digest]) => before.has(key) && before.get(key) !== digest).length;
   const leaves = [...before.keys()].filter((key) => !after.has(key)).length;

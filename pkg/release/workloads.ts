@@ -1,6 +1,6 @@
 import { getGroup, type JsonObject, type KubeObject, type ObjectRef } from "../api/k8s.ts";
 import { isObject } from "../golang/members.ts";
-import { describeObject, objectKey } from "./identity.ts";
+import { describeObject, getObjectKey } from "./identity.ts";
 
 /** The fields that identify a list entry, with the default of an absent field. */
 type ListKey = readonly (readonly [member: string, absent: string])[];
@@ -163,12 +163,12 @@ export function collapseDuplicates(objects: readonly KubeObject[]): Adjusted {
 }
 
 /** Removes `replicas` from workloads that a HorizontalPodAutoscaler of the same set targets. */
-export function releaseReplicas(objects: readonly KubeObject[]): Adjusted {
+export function removeScaledReplicas(objects: readonly KubeObject[]): Adjusted {
   const scaled = new Set(objects.filter((object) => object.kind === "HorizontalPodAutoscaler").map(getTarget));
   const notes: string[] = [];
   const released = objects.map((object) => {
     const spec = object["spec"];
-    if (!scaled.has(objectKey(object)) || !isObject(spec) || !("replicas" in spec)) return object;
+    if (!scaled.has(getObjectKey(object)) || !isObject(spec) || !("replicas" in spec)) return object;
     const { replicas: _, ...rest } = spec;
     notes.push(`${describeObject(object)}: replicas are left to its HorizontalPodAutoscaler`);
     return { ...object, spec: rest };
@@ -179,7 +179,7 @@ export function releaseReplicas(objects: readonly KubeObject[]): Adjusted {
 function getTarget(autoscaler: KubeObject): string {
   const spec = autoscaler["spec"];
   const { apiVersion, kind, name } = (isObject(spec) ? (spec["scaleTargetRef"] ?? {}) : {}) as Partial<ObjectRef>;
-  return objectKey({ apiVersion: apiVersion ?? "", kind: kind ?? "", name: name ?? "", namespace: autoscaler.metadata.namespace });
+  return getObjectKey({ apiVersion: apiVersion ?? "", kind: kind ?? "", name: name ?? "", namespace: autoscaler.metadata.namespace });
 }
 
 function collapseOwnLists(object: KubeObject, notes: string[]): KubeObject {

@@ -42,8 +42,8 @@ const mount = fc.record({
   mountPath: fc.constantFrom("/mine", "/other", ...CERTIFICATE_PATHS),
 });
 
-// Source: S0-141; the API server takes no container that mounts two volumes at one path.
-test("whatever a container mounts, it finds its certificate, and nothing is mounted twice", () => {
+// Source: S0-141; the API server rejects a container that mounts two volumes at one path.
+test("withOwnMountsKept mounts the certificate and no path twice for all mounts of a container", () => {
   fc.assert(
     fc.property(fc.uniqueArray(mount, { selector: ({ mountPath }) => mountPath }), (volumeMounts) => {
       const containers = [{ name: "a", volumeMounts }];
@@ -72,9 +72,9 @@ function isProtected({ name }: { name: string }): boolean {
   return name !== "mine";
 }
 
-// Source: the one real bundle with API services in the data, refused by operator-controller.
-describeWithData("a real bundle that brings API services", (folder) => {
-  test("is rendered, and its containers keep the place where they look for their certificate", () => {
+// Source: the only real bundle with API services in the data, rejected by operator-controller.
+describeWithData("a real bundle with API services", (folder) => {
+  test("renderBundle renders a real bundle with API services and keeps the certificate paths of its containers", () => {
     const bundle = loadBundle(bundleFiles(join(folder, "bundles/enmasse/0.28.2")));
     for (const certProvider of CERTIFICATE_PROVIDERS) {
       const objects = renderBundle(bundle, { installNamespace: "ns", config: { watchNamespace: "ns" }, certProvider });

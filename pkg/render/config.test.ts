@@ -3,9 +3,9 @@ import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { getProblems, TerminalError } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
-import { bundleConfig } from "./config.ts";
-import { targetNamespaces } from "./watchScope.ts";
+import { encodeGoJson } from "../golang/json.ts";
+import { readBundleConfig } from "./config.ts";
+import { chooseTargetNamespaces } from "./watchScope.ts";
 
 interface ConfigCase extends CaseHead {
   modes: string[];
@@ -13,7 +13,7 @@ interface ConfigCase extends CaseHead {
   /** JSON. */
   config: string;
   error?: string;
-  /** What Go's decoder and encoder make of it, JSON; an empty node selector is lost on that way. */
+  /** JSON from Go's decoder and encoder, which lose an empty node selector. */
   deploymentConfig?: string;
 }
 
@@ -30,7 +30,7 @@ const GO = { deploymentConfig: true, extended: false };
 const EXTENDED = { deploymentConfig: true, extended: true };
 
 function check(modes: readonly string[], installNamespace: string, config: unknown, options = EXTENDED) {
-  return bundleConfig(bundleOf({ modes }).csv, config, { installNamespace, ...options });
+  return readBundleConfig(bundleOf({ modes }).csv, config, { installNamespace, ...options });
 }
 
 function faultOf(run: () => unknown): string {
@@ -44,7 +44,7 @@ function faultOf(run: () => unknown): string {
   throw new Error("the configuration was accepted");
 }
 
-/** The message of the problem, which also says what the error omits, behind the prefix of the error. */
+/** Returns the prefix of the error and the message of the problem, which includes details that the error omits. */
 function fullFaultOf(run: () => unknown): string {
   const text = faultOf(run);
   try {
@@ -65,16 +65,16 @@ test.for(loadCases<ConfigCase>("render-config"))("$name", ({ modes, namespace, c
   }
   const { nodeSelector, ...rest } = run().deploymentConfigs[0] ?? {};
   const kept = nodeSelector && Object.keys(nodeSelector).length > 0 ? { nodeSelector } : {};
-  if (deploymentConfig !== undefined) expect(JSON.parse(goJson({ ...kept, ...rest }))).toEqual(JSON.parse(deploymentConfig));
+  if (deploymentConfig !== undefined) expect(JSON.parse(encodeGoJson({ ...kept, ...rest }))).toEqual(JSON.parse(deploymentConfig));
 });
 
 test.for(loadCases<ExtendedCase>("config-extended"))("$name", ({ modes = ["AllNamespaces"], config, targets, error }) => {
   const run = () => check(modes, "ns", config);
   if (error !== undefined) expect(fullFaultOf(run)).toBe(`${PREFIX}${error}`);
-  else expect(targetNamespaces(bundleOf({ modes }).csv, run().watchNamespaces)).toEqual(targets);
+  else expect(chooseTargetNamespaces(bundleOf({ modes }).csv, run().watchNamespaces)).toEqual(targets);
 });
 
-test("what the Go implementation does not know is unknown unless it is asked for", () => {
+test("readBundleConfig rejects fields and values unknown to the Go implementation unless the configuration is extended", () => {
   const modes = ["MultiNamespace", "SingleNamespace", "AllNamespaces"];
   const unknown = (field: string) => `${PREFIX}invalid configuration: unknown field "${field}"`;
   expect(faultOf(() => check(modes, "ns", { watchNamespaces: ["a", "b"] }, GO))).toContain(unknown("watchNamespaces"));
@@ -86,14 +86,14 @@ test("what the Go implementation does not know is unknown unless it is asked for
   for (const all of ["", "*"]) expect(faultOf(() => check(modes, "ns", { watchNamespace: all }, GO))).toContain("must match pattern");
 });
 
-test("without the feature deploymentConfig is an unknown field", () => {
+test("readBundleConfig rejects deploymentConfig as unknown field if the feature is disabled", () => {
   const options = { ...EXTENDED, deploymentConfig: false };
   expect(faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: {} }, options))).toBe(
     `${PREFIX}invalid configuration: unknown field "deploymentConfig"`,
   );
 });
 
-test("mistakes of unknown fields name a similar field, otherwise all fields once", () => {
+test("readBundleConfig suggests a similar field for an unknown field, or lists all fields once", () => {
   const mistakes = (config: unknown): unknown => {
     try {
       return check(["AllNamespaces"], "ns", config);
@@ -110,14 +110,14 @@ test("mistakes of unknown fields name a similar field, otherwise all fields once
   ]);
 });
 
-test("a value that the schema lets through and Go cannot decode", () => {
+test("readBundleConfig rejects a value that the schema accepts but Go cannot decode", () => {
   expect(faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: { resources: { limits: { cpu: "lots" } } } }))).toBe(
     "invalid deploymentConfig: failed to unmarshal deploymentConfig: quantities must match the regular expression " +
       "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
   );
 });
 
-test("what was given is known: an empty node selector differs from none", () => {
+test("readBundleConfig keeps an empty node selector", () => {
   const modes = ["AllNamespaces", "OwnNamespace"];
   const none = { deploymentConfigs: [] };
   expect(check(modes, "ns", { deploymentConfig: { nodeSelector: {} } })).toEqual({ deploymentConfigs: [{ nodeSelector: {} }] });
@@ -126,7 +126,7 @@ test("what was given is known: an empty node selector differs from none", () => 
   expect(check(modes, "ns", { watchNamespace: "ns" })).toEqual({ watchNamespaces: ["ns"], ...none });
 });
 
-test("a configuration with very many mistakes tells some of them, and how many more there are", () => {
+test("readBundleConfig lists some of very many mistakes and the number of the others", () => {
   const fault = fullFaultOf(() => check(["AllNamespaces"], "ns", Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`x${i}`, i]))));
   expect(fault.split("\n")).toHaveLength(22);
   expect(fault).toMatch(/and 480 more$/);
@@ -136,7 +136,7 @@ test.for<[what: string, env: unknown[]]>([
   ["empty items", Array.from({ length: 9_000 }, () => ({}))],
   ["numbers", Array.from({ length: 9_000 }, (_, i) => i)],
   ["fields of wrong types", Array.from({ length: 3_000 }, () => ({ name: null, value: 3 }))],
-])("a list with thousands of %s is rejected with a text that ends with the length of a message", ([, env]) => {
+])("readBundleConfig rejects a list with thousands of %s with a text of limited length", ([, env]) => {
   const first = { deploymentConfig: { env: env.slice(0, 100) } };
   const known = faultOf(() => check(["AllNamespaces"], "ns", first)).split("; ")[0] ?? "";
   const text = faultOf(() => check(["AllNamespaces"], "ns", { deploymentConfig: { env } }));
@@ -144,7 +144,7 @@ test.for<[what: string, env: unknown[]]>([
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(32_768);
 });
 
-test("of thousands of unknown fields twenty are listed, and the others counted", () => {
+test("readBundleConfig lists twenty of thousands of unknown fields and the number of the others", () => {
   const fields = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`deploymentConfi${i}`, 1]));
   const lines = fullFaultOf(() => check(["AllNamespaces"], "ns", fields)).split("\n");
   expect(lines).toHaveLength(22);

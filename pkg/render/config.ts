@@ -6,13 +6,13 @@ import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts"
 import { getErrorMessage, TerminalError } from "../errors/errors.ts";
 import { findSelectorError, type LabelSelector } from "../resolve/labelSelector.ts";
 import { compareText } from "../text/compare.ts";
-import { configErrors } from "./configErrors.ts";
+import { toConfigErrors } from "./configErrors.ts";
 import { checkConfigSize, INVALID_CONFIG } from "./configLimits.ts";
-import { type ConfigSchemaOptions, configFormats, configSchema } from "./configSchema.ts";
+import { buildConfigSchema, type ConfigSchemaOptions, createConfigFormats } from "./configSchema.ts";
 import { type JsonSchema, SchemaChecker, type SchemaFailure } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
-import { type TrustedCa, trustedCaFault } from "./trustedCa.ts";
-import { exclusionFault, explainWatchErrors, listFault, readWatchScope } from "./watchScope.ts";
+import { findTrustedCaFault, type TrustedCa } from "./trustedCa.ts";
+import { explainWatchErrors, findExclusionFault, findListFault, readWatchScope } from "./watchScope.ts";
 
 /** Changes of the user to the Deployments of the bundle, as in Go's SubscriptionConfig. Has only the members that are set. */
 export interface DeploymentConfig {
@@ -58,18 +58,21 @@ interface ConfigMembers {
  * @param inline parsed JSON. Undefined means `{}`, so that missing required fields are still reported.
  * @throws TerminalError InvalidConfiguration if the configuration is invalid or exceeds `CONFIG_LIMITS`.
  */
-export function bundleConfig(csv: Csv, inline: unknown, options: ConfigOptions): BundleConfig {
+export function readBundleConfig(csv: Csv, inline: unknown, options: ConfigOptions): BundleConfig {
   const { installNamespace, extended = false } = options;
   const given = inline ?? {};
   checkConfigSize(given);
   const { requested, rest } = readWatchScope(csv, given, extended);
-  const checker = new SchemaChecker(kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0], configFormats(installNamespace));
-  const found = checker.check(schemaFor(configSchema(csv, options), rest), rest);
+  const checker = new SchemaChecker(
+    kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0],
+    createConfigFormats(installNamespace),
+  );
+  const found = checker.check(schemaFor(buildConfigSchema(csv, options), rest), rest);
   const failures = extended
     ? found.concat(extendedFaults(csv, given, { requested, rest, installNamespace, isValid: found.length === 0 }))
     : found;
   if (failures.length > 0) {
-    const { text, fullText, mistakes } = configErrors(failures, explainWatchErrors(csv, given, extended));
+    const { text, fullText, mistakes } = toConfigErrors(failures, explainWatchErrors(csv, given, extended));
     const problems = [newProblem("InvalidConfiguration", { message: fullText, details: mistakes })];
     throw new TerminalError(Reason.InvalidConfiguration, `${INVALID_CONFIG}${text}`, { problems });
   }
@@ -95,10 +98,10 @@ function extendedFaults(
     isValid,
   }: { requested: readonly string[] | undefined; rest: unknown; installNamespace: string; isValid: boolean },
 ): SchemaFailure[] {
-  const faults = [exclusionFault(given)];
+  const faults = [findExclusionFault(given)];
   if (isValid) {
     const { deploymentConfig, deploymentConfigs = [], watchNamespaces } = rest as ConfigMembers;
-    if (watchNamespaces && requested) faults.push(listFault(csv, installNamespace, requested));
+    if (watchNamespaces && requested) faults.push(findListFault(csv, installNamespace, requested));
     if (deploymentConfig) faults.push(...configFaults(deploymentConfig, ["deploymentConfig"]));
     faults.push(...deploymentConfigs.flatMap((config, index) => configFaults(config, ["deploymentConfigs", String(index)])));
   }
@@ -106,7 +109,7 @@ function extendedFaults(
 }
 
 function configFaults(config: JsonObject, path: readonly string[]): SchemaFailure[] {
-  const errors = { selector: findSelectorError(config["selector"] as LabelSelector | undefined), trustedCA: trustedCaFault(config) };
+  const errors = { selector: findSelectorError(config["selector"] as LabelSelector | undefined), trustedCA: findTrustedCaFault(config) };
   return Object.entries(errors).flatMap(([member, error]): SchemaFailure[] => {
     if (error === undefined) return [];
     const field = [...path, member];

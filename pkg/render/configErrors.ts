@@ -1,5 +1,5 @@
 import { goQuote } from "../golang/quote.ts";
-import { similarName } from "../text/compare.ts";
+import { findSimilarName } from "../text/compare.ts";
 import { formatCount, formatList } from "../text/lists.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
 
@@ -36,7 +36,7 @@ export interface ConfigErrors {
  * @param remarks additional sentences by the field of the configuration that they explain.
  * @see operator-controller df2c201d internal/operator-controller/config formatSchemaError
  */
-export function configErrors(failures: readonly SchemaFailure[], remarks: ReadonlyMap<string, string> = new Map()): ConfigErrors {
+export function toConfigErrors(failures: readonly SchemaFailure[], remarks: ReadonlyMap<string, string> = new Map()): ConfigErrors {
   const lines: Lines = { sentences: [], sentencesLength: 0, details: [] };
   for (const failure of failures) describeFailure(failure, remarks, lines);
   const { sentences, details } = lines;
@@ -115,7 +115,7 @@ function unknownFields({ fault, path }: SchemaFailure, remarks?: ReadonlyMap<str
 
 /** Suggests a similar field. Returns an empty text if no field is similar, or after `MAX_COMPARED` fields. */
 function similarHint(name: string, index: number, known: readonly string[], path: readonly string[]): string {
-  const similar = index >= MAX_COMPARED ? undefined : similarName(name, known);
+  const similar = index >= MAX_COMPARED ? undefined : findSimilarName(name, known);
   return similar === undefined ? "" : `did you mean ${goQuote(fieldPath([...path, similar]))}?`;
 }
 

@@ -6,7 +6,7 @@ import { ClusterExtension } from "../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { parseYaml } from "../golang/yaml.ts";
-import { configNotes } from "./configNotes.ts";
+import { listConfigNotes } from "./configNotes.ts";
 import { renderBundle } from "./render.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../docs/how-to/configure.md"), "utf8");
@@ -20,7 +20,7 @@ const EXAMPLES = [...PAGE.matchAll(/```yaml\n([\s\S]*?)```/g)]
   .map(([, text = ""]) => parseYaml(text) as { spec: Pick<ClusterExtension["spec"], "config"> })
   .map(({ spec }) => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, metadata: { name: "example" }, spec: { ...REST, ...spec } }));
 
-/** A bundle with the Deployments that the examples are about. */
+/** A bundle with the Deployments of the examples. */
 function exampleBundle(): ReturnType<typeof bundleOf> {
   const deployment = (name: string, labels: Record<string, string>): JsonObject => ({
     name,
@@ -30,17 +30,17 @@ function exampleBundle(): ReturnType<typeof bundleOf> {
   return bundleOf({ modes: ["AllNamespaces", "MultiNamespace"], deployments });
 }
 
-test("the page has examples", () => {
+test("the page about configuration has two examples", () => {
   expect(EXAMPLES).toHaveLength(2);
 });
 
 test.for(EXAMPLES.map((example, index) => [index + 1, example] as const))(
-  "example %i of the page is accepted, and all of it has effect",
+  "renderBundle accepts example %i of the page, and listConfigNotes reports nothing without effect",
   ([, example]) => {
     expect(ClusterExtension.safeParse(example).error).toBeUndefined();
     const { inline } = example.spec.config ?? {};
     const objects = renderBundle(exampleBundle(), { installNamespace: example.spec.namespace, config: inline });
     expect(objects).not.toEqual(renderBundle(exampleBundle(), { installNamespace: example.spec.namespace }));
-    expect(configNotes(inline, objects)).toEqual([]);
+    expect(listConfigNotes(inline, objects)).toEqual([]);
   },
 );

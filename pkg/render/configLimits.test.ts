@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { TerminalError } from "../errors/errors.ts";
-import { CONFIG_LIMITS, checkConfigSize, configSizeFault } from "./configLimits.ts";
+import { CONFIG_LIMITS, checkConfigSize, findConfigSizeFault } from "./configLimits.ts";
 
 const PREFIX = "invalid ClusterExtension configuration: invalid configuration: ";
-const VALUES = `${PREFIX}it holds more than the 10000 values allowed: `;
-const BYTES = `${PREFIX}it holds more than the 262144 bytes allowed as JSON: `;
+const VALUES = `${PREFIX}it contains more than the 10000 values allowed: `;
+const BYTES = `${PREFIX}it contains more than the 262144 bytes allowed as JSON: `;
 const DEPTH = `${PREFIX}it is nested deeper than the 64 levels allowed: `;
 
 const env = (count: number, value = "v") => Array.from({ length: count }, (_, i) => ({ name: `NAME_${i}`, value }));
@@ -29,21 +29,21 @@ test.for<[what: string, config: unknown, message: string | undefined]>([
   ["unknown fields", map(20_000), `${VALUES}it has 20000 fields`],
   ["a list", Array.from({ length: 20_000 }, () => 1), `${VALUES}it has 20000 items`],
   ["as many bytes as allowed", "x".repeat(262_142), undefined],
-  ["one byte more", { a: "x".repeat(262_137) }, `${BYTES}field "a" alone has 262139`],
-  ["a text far above the limit", { a: [{ b: "x".repeat(3_000_000) }] }, `${BYTES}field "a.0.b" alone has 3000000`],
-  ["a text that JSON escapes", { a: "\u0001".repeat(50_000) }, `${BYTES}field "a" alone has 300002`],
-  ["a long name", { ["x".repeat(300_000)]: 1 }, `${BYTES}field "${"x".repeat(200)}…" alone has 300000`],
+  ["one byte more", { a: "x".repeat(262_137) }, `${BYTES}field "a" has 262139 bytes`],
+  ["a text far above the limit", { a: [{ b: "x".repeat(3_000_000) }] }, `${BYTES}field "a.0.b" has 3000000 bytes`],
+  ["a text that JSON escapes", { a: "\u0001".repeat(50_000) }, `${BYTES}field "a" has 300002 bytes`],
+  ["a long name", { ["x".repeat(300_000)]: 1 }, `${BYTES}field "${"x".repeat(200)}…" has 300000 bytes`],
   ["many texts", { deploymentConfig: { env: env(1_000, "x".repeat(300)) } }, `${BYTES}field "deploymentConfig.env" has 1000 items`],
   ["as many levels as allowed", nested(64), undefined],
   ["one level more", nested(65), `${DEPTH}field "${"a.".repeat(62)}a"`],
   ["many levels", nested(100_000), `${DEPTH}field "${"a.".repeat(62)}a"`],
-])("checkConfigSize judges %s", ([, config, message]) => {
+])("checkConfigSize checks %s", ([, config, message]) => {
   const check = () => checkConfigSize(config);
   if (message === undefined) return expect(check).not.toThrow();
   expect(check).toThrow(new TerminalError("InvalidConfiguration", message));
 });
 
-test("a configuration is accepted exactly when its JSON, its values and its levels are within the limits", () => {
+test("findConfigSizeFault accepts a configuration only if its JSON, values and levels are within the limits", () => {
   const measure = (value: unknown): { values: number; depth: number } => {
     if (typeof value !== "object" || value === null) return { values: 1, depth: 0 };
     const inner = Object.values(value).map(measure);
@@ -60,18 +60,18 @@ test("a configuration is accepted exactly when its JSON, its values and its leve
       const { values, depth } = measure(config);
       const isWithin =
         Buffer.byteLength(JSON.stringify(config)) <= CONFIG_LIMITS.bytes && values <= CONFIG_LIMITS.values && depth <= CONFIG_LIMITS.depth;
-      expect(configSizeFault(config) === undefined).toBe(isWithin);
+      expect(findConfigSizeFault(config) === undefined).toBe(isWithin);
     }),
     { numRuns: 200 },
   );
 });
 
-test("counting stops at the limit", () => {
+test("findConfigSizeFault stops counting at the limit", () => {
   let read = 0;
   const counted = new Proxy(
     Array.from({ length: 1_000_000 }, () => 1),
     { get: (list, name, receiver) => (read++, Reflect.get(list, name, receiver) as unknown) },
   );
-  expect(configSizeFault({ a: counted })?.where).toBe('field "a" has 1000000 items');
+  expect(findConfigSizeFault({ a: counted })?.where).toBe('field "a" has 1000000 items');
   expect(read).toBeLessThan(CONFIG_LIMITS.values + 10);
 });

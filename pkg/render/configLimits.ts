@@ -1,7 +1,7 @@
 import { Reason } from "../api/constants.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 
 /** Limits of a bundle configuration: ten times the size of 300 environment variables with a value each, or of 300 annotations. */
 export const CONFIG_LIMITS = {
@@ -45,12 +45,12 @@ export interface SizeFault {
  * @throws TerminalError InvalidConfiguration with the limit and the largest field on the path to the place that exceeds it.
  */
 export function checkConfigSize(config: unknown): void {
-  const fault = configSizeFault(config);
+  const fault = findConfigSizeFault(config);
   if (fault) throw new TerminalError(Reason.InvalidConfiguration, `${INVALID_CONFIG}${fault.limit}: ${fault.where}`);
 }
 
 /** Returns the limit that a configuration exceeds, or undefined. */
-export function configSizeFault(config: unknown): SizeFault | undefined {
+export function findConfigSizeFault(config: unknown): SizeFault | undefined {
   return new SizeCount().add(config, "");
 }
 
@@ -87,7 +87,7 @@ class SizeCount {
     const size = typeof scalar !== "string" ? String(scalar).length : scalar.length > most ? scalar.length : jsonLength(scalar);
     this.#bytes += size + extra;
     if (this.#bytes <= most) return undefined;
-    return { limit: TOO_MANY.bytes, where: size > most / 2 ? `${this.#path(name)} has ${size}` : this.#largest() };
+    return { limit: TOO_MANY.bytes, where: size > most / 2 ? `${this.#path(name)} has ${size} bytes` : this.#largest() };
   }
 
   /** Returns the largest list or object that contains the value counted last. */
@@ -100,7 +100,7 @@ class SizeCount {
   #path(last?: string, depth = this.#places.length): string {
     const names = this.#places.slice(1, depth).map(({ name }) => name);
     if (last !== undefined) names.push(last);
-    return names.length === 0 ? "it" : `field ${goQuote(excerpt(names.map((text) => excerpt(text)).join(".")))}`;
+    return names.length === 0 ? "it" : `field ${goQuote(truncateExcerpt(names.map((text) => truncateExcerpt(text)).join(".")))}`;
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { JsonObject } from "../api/k8s.ts";
-import { configNotes } from "./configNotes.ts";
+import { listConfigNotes } from "./configNotes.ts";
 import { renderBundle } from "./render.ts";
 
 interface NotesCase extends CaseHead {
@@ -19,11 +19,11 @@ const deployment = (app: string, label?: Record<string, string>): JsonObject => 
 test.for(loadCases<NotesCase>("config-notes"))("$name", ({ config, notes }) => {
   const bundle = bundleOf({ deployments: [deployment("web", { tier: "front" }), deployment("api")] });
   const objects = renderBundle(bundle, { installNamespace: "ns", config: config ?? undefined });
-  expect(configNotes(config, objects)).toEqual(notes);
+  expect(listConfigNotes(config, objects)).toEqual(notes);
 });
 
-test("a bundle without Deployments has none to choose", () => {
-  expect(configNotes({ deploymentConfig: { selector: {} } }, renderBundle(bundleOf(), { installNamespace: "ns" }))).toEqual([
-    "deploymentConfig.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; there are none at all",
+test("listConfigNotes reports a selector without effect for a bundle without Deployments", () => {
+  expect(listConfigNotes({ deploymentConfig: { selector: {} } }, renderBundle(bundleOf(), { installNamespace: "ns" }))).toEqual([
+    "deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, which has none",
   ]);
 });

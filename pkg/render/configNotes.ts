@@ -3,11 +3,11 @@ import type { KubeObject } from "../api/k8s.ts";
 import type { DeploymentSpec } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compileSelector, type LabelSelector } from "../resolve/labelSelector.ts";
-import { similarName } from "../text/compare.ts";
+import { findSimilarName } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
-import { deploymentConfigSchema } from "./configSchema.ts";
-import { deploymentLabels } from "./deploymentConfig.ts";
+import { buildDeploymentConfigSchema } from "./configSchema.ts";
+import { buildDeploymentLabels } from "./deploymentConfig.ts";
 import type { JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
 
@@ -27,7 +27,7 @@ const REFERENCES: Readonly<Record<string, JsonSchema>> = kubernetes.schemas as R
  * @param config valid according to its schema. @param path of the configuration.
  */
 function findIgnoredFields(config: unknown, path: string): IgnoredMember[] {
-  return collectIgnored(deploymentConfigSchema(), config, path);
+  return collectIgnored(buildDeploymentConfigSchema(), config, path);
 }
 
 function collectIgnored(schema: JsonSchema, value: unknown, path: string): IgnoredMember[] {
@@ -40,7 +40,7 @@ function collectIgnored(schema: JsonSchema, value: unknown, path: string): Ignor
     if (!properties) return [];
     const known = Object.keys(properties);
     const found = known.find((other) => other.toLowerCase() === name.toLowerCase());
-    if (found === undefined) return [{ field, meant: () => similarName(name, known) }];
+    if (found === undefined) return [{ field, meant: () => findSimilarName(name, known) }];
     return collectIgnored(properties[found] ?? {}, member, field);
   });
 }
@@ -76,7 +76,7 @@ const MAX_IGNORED = 5;
  * @param config unchanged configuration.
  * @param objects rendered objects or those of a release. Only Deployments are used.
  */
-export function configNotes(config: unknown, objects: readonly KubeObject[]): string[] {
+export function listConfigNotes(config: unknown, objects: readonly KubeObject[]): string[] {
   const { deploymentConfig, deploymentConfigs = [] } = (config ?? {}) as Given;
   const configs: [path: string, config: SelectedConfig][] = deploymentConfigs.map((each, index) => [`deploymentConfigs.${index}`, each]);
   if (deploymentConfig) configs.unshift(["deploymentConfig", deploymentConfig]);
@@ -85,7 +85,7 @@ export function configNotes(config: unknown, objects: readonly KubeObject[]): st
   const unused = configs.flatMap(([path, { selector }]): string[] => {
     if (selector === undefined || labels.some(compileSelector(selector).matches)) return [];
     return [
-      `${path}.selector of the configuration has no effect: it matches no Deployment of the bundle (${formatDeployments(deployments)})`,
+      `${path}.selector of the configuration has no effect: it matches no Deployment of the bundle, which has ${formatDeployments(deployments)}`,
     ];
   });
   const ignored = configs.flatMap(([path, each]) => findIgnoredFields(each, path));
@@ -99,7 +99,7 @@ export function configNotes(config: unknown, objects: readonly KubeObject[]): st
 }
 
 function formatDeployments(deployments: readonly KubeObject[]): string {
-  if (deployments.length === 0) return "it has none";
+  if (deployments.length === 0) return "none";
   const names = deployments.map((deployment) => {
     const labels = Object.entries(labelsOf(deployment)).map(([key, value]) => `${key}=${value}`);
     return truncate(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
@@ -110,5 +110,5 @@ function formatDeployments(deployments: readonly KubeObject[]): string {
 /** Returns the labels without those of release objects. */
 function labelsOf(deployment: KubeObject): Record<string, string> {
   const labels = Object.entries(deployment.metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX));
-  return deploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });
+  return buildDeploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });
 }

@@ -65,7 +65,7 @@ const EXTENDED_DEPLOYMENT_CONFIG: JsonSchema = {
 };
 
 /** The schema of `deploymentConfig`, with all that it may hold. */
-export function deploymentConfigSchema(): JsonSchema {
+export function buildDeploymentConfigSchema(): JsonSchema {
   return EXTENDED_DEPLOYMENT_CONFIG;
 }
 
@@ -96,7 +96,7 @@ export interface ConfigSchemaOptions {
  * required if the bundle supports no other mode.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/bundle/registryv1.go
  */
-export function configSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema {
+export function buildConfigSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema {
   const modes = listSupportedInstallModes(csv);
   const { deploymentConfig, extended = false } = options;
   const own = modes.has("OwnNamespace");
@@ -117,7 +117,7 @@ export function configSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema
 }
 
 /** Returns the validated formats by name. Without an install namespace, its two formats accept all values. */
-export function configFormats(installNamespace: string): ReadonlyMap<string, Format> {
+export function createConfigFormats(installNamespace: string): ReadonlyMap<string, Format> {
   const given =
     (check: Format): Format =>
     (value) =>
@@ -160,9 +160,9 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
  * and uses only standard formats. Rendering rejects all configurations that it rejects, and also checks selectors, quantities and lists of namespaces.
  * @param installNamespace `spec.namespace` of the extension, if known. The schema then requires or forbids it as watched namespace.
  */
-export function userConfigSchema(csv: Csv, installNamespace?: string): JsonObject {
+export function buildUserConfigSchema(csv: Csv, installNamespace?: string): JsonObject {
   const modes = listSupportedInstallModes(csv);
-  const schema = configSchema(csv, { deploymentConfig: true, extended: true });
+  const schema = buildConfigSchema(csv, { deploymentConfig: true, extended: true });
   const { watchNamespace, watchNamespaces, ...others } = schema.properties ?? {};
   const all = modes.has("AllNamespaces");
   const properties: Record<string, JsonObject> = {};

@@ -12,7 +12,7 @@ interface ValuesCase extends CaseHead {
   sources: SourceRow[];
   inline?: JsonObject;
   config?: JsonObject;
-  /** In place of `config` where YAML cannot say it. */
+  /** Replaces `config` where YAML cannot express it. */
   json?: string;
   missing?: string[];
   invalid?: string[];
@@ -35,7 +35,7 @@ test.for(loadCases<ValuesCase>("values-from"))("$name", ({ sources, inline, conf
   else expect(JSON.stringify(merged.config)).toBe(json);
 });
 
-test("the strings and numbers of all sources are known, also of one that another overrides or that a fault keeps out", () => {
+test("mergeConfig returns the strings and numbers of all sources, including overridden and invalid ones", () => {
   const rows: SourceRow[] = [
     { kind: "Secret", name: "a", text: "{a: [first, 7, true], b: null}" },
     { kind: "Secret", name: "b", text: "{a: second}" },
@@ -49,37 +49,37 @@ test.for<[string, string, string]>([
   [
     "a text that is too large",
     `a: ${"x".repeat(262_144)}`,
-    'key "values.yaml" of ConfigMap ns/a holds 262147 bytes: all sources may hold 262144 together, and 262144 are left',
+    'key "values.yaml" of ConfigMap ns/a contains 262147 bytes: all sources together are limited to 262144, and 262144 are left',
   ],
   [
     "too many list items",
     `a: [${"1,".repeat(20_001)}]`,
-    'key "values.yaml" of ConfigMap ns/a holds too many lines, list items and members: all sources may hold 20000 together, and 20000 are left',
+    'key "values.yaml" of ConfigMap ns/a contains too many lines, list items and fields: all sources together are limited to 20000, and 20000 are left',
   ],
   [
     "a value that aliases make huge",
     `a: &a [${"1,".repeat(500)}]\nb: [${Array.from({ length: 50 }, () => "*a").join(", ")}]`,
-    'key "values.yaml" of ConfigMap ns/a is too large: it holds more than the 10000 values allowed',
+    'key "values.yaml" of ConfigMap ns/a is too large: it contains more than the 10000 values allowed',
   ],
   [
     "a value that is nested too deep",
     `a: ${"[".repeat(100)}${"]".repeat(100)}`,
     'key "values.yaml" of ConfigMap ns/a is too large: it is nested deeper than the 64 levels allowed',
   ],
-  ["too many values", `a: [${Array.from({ length: 2_001 }, (_, i) => i).join()}]`, "the sources hold more than 2000 different values"],
-])("limits: %s", ([, text, fault]) => {
+  ["too many values", `a: [${Array.from({ length: 2_001 }, (_, i) => i).join()}]`, "the sources contain more than 2000 different values"],
+])("mergeConfig rejects %s", ([, text, fault]) => {
   const { invalid } = mergeConfig([readSource({ kind: "ConfigMap", name: "a", text })], "ns", undefined);
   expect(invalid.join()).toContain(fault);
 });
 
-test("limits: all sources together have the room of one", () => {
+test("mergeConfig applies the limits to all sources together", () => {
   const text = `a: ${"x".repeat(100_000)}`;
   const sources = ["a", "b", "c", "d"].map((name) => readSource({ kind: "Secret", name, text }));
   const { invalid, config } = mergeConfig(sources, "ns", undefined);
   expect(invalid).toEqual(
     ["c", "d"].map(
       (name, i) =>
-        `spec.config.valuesFrom[${i + 2}]: key "values.yaml" of Secret ns/${name} holds 100003 bytes: all sources may hold 262144 together, and 62138 are left`,
+        `spec.config.valuesFrom[${i + 2}]: key "values.yaml" of Secret ns/${name} contains 100003 bytes: all sources together are limited to 262144, and 62138 are left`,
     ),
   );
   expect(config).toBeUndefined();
@@ -88,7 +88,7 @@ test("limits: all sources together have the room of one", () => {
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<unknown>;
 const object = fc.dictionary(fc.constantFrom("a", "b", "c", "__proto__"), json);
 
-test("merging nothing changes nothing, merging twice is merging once, and neither side is written to", () => {
+test("mergeValues is idempotent, ignores empty values and does not change its arguments", () => {
   fc.assert(
     fc.property(object, object, (under, over) => {
       const before = JSON.stringify([under, over]);

@@ -3,7 +3,7 @@ import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { countSeparators } from "../bundle/limits.ts";
 import { isObject } from "../golang/members.ts";
 import { parseYaml } from "../golang/yaml.ts";
-import { CONFIG_LIMITS, configSizeFault } from "./configLimits.ts";
+import { CONFIG_LIMITS, findConfigSizeFault } from "./configLimits.ts";
 
 /**
  * The result of reading a source of configuration. `missing`: the controller waits for it; `invalid`: the user must change it. Texts contain no
@@ -54,7 +54,7 @@ function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | 
   }
   if (values === null) return { kind: "values", values: {} };
   if (!isObject(values)) return invalid(`contains ${Array.isArray(values) ? "a list" : `a ${typeof values}`} instead of an object`);
-  const tooLarge = configSizeFault(values);
+  const tooLarge = findConfigSizeFault(values);
   return tooLarge ? invalid(`is too large: ${tooLarge.limit}`) : { kind: "values", values };
 }
 

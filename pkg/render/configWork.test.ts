@@ -15,7 +15,7 @@ const bundleWith = (count: number, containers = 1) =>
 const env = (count: number, value = "v") => Array.from({ length: count }, (_, i) => ({ name: `NAME_${i}`, value }));
 const map = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`key-${i}`, "v"]));
 const fault = (where: string): string =>
-  `invalid ClusterExtension configuration: invalid configuration: it holds more than the 100000 values allowed, counted for each Deployment and container that gets them, up to Deployment ${where}`;
+  `invalid ClusterExtension configuration: invalid configuration: it contains more than the 100000 values allowed, counted for each Deployment and container that gets them, up to Deployment ${where}`;
 
 test.for<[what: string, deployments: number, containers: number, config: JsonObject, message: string | undefined]>([
   ["3000 variables of one Deployment with nine containers", 1, 9, { deploymentConfig: { env: env(3_000) } }, undefined],
@@ -47,13 +47,13 @@ test.for<[what: string, deployments: number, containers: number, config: JsonObj
     { deploymentConfig: { selector: { matchExpressions: Array.from({ length: 1_000 }, () => ({ key: "a", operator: "DoesNotExist" })) } } },
     fault('"d100", 101 of 300'),
   ],
-])("renderBundle judges %s", ([, deployments, containers, config, message]) => {
+])("renderBundle checks the cost of %s", ([, deployments, containers, config, message]) => {
   const render = () => renderBundle(bundleWith(deployments, containers), { installNamespace: "ns", config });
   if (message === undefined) expect(render()).toHaveLength(deployments);
   else expect(render).toThrow(new TerminalError("InvalidConfiguration", message));
 });
 
-test("each Deployment gets the configurations that choose it in their order, and a selector is read as often for many as for one", () => {
+test("chooseConfigs returns the matching configurations in order and reads each selector once", () => {
   const reads = (count: number): number => {
     let read = 0;
     const selector = {

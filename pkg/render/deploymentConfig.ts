@@ -3,13 +3,13 @@ import type { JsonObject } from "../api/k8s.ts";
 import { isProxyVariable, PROXY_NAMES, type ProxyVariables } from "../api/proxy.ts";
 import type { Container, DeploymentSpec, PodTemplate, StrategyDeployment } from "../bundle/types.ts";
 import { TerminalError } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
-import { excerpt } from "../text/truncate.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
 import type { DeploymentConfig } from "./config.ts";
 import { CONFIG_LIMITS, INVALID_CONFIG } from "./configLimits.ts";
-import { trustedCaVolume, withTrustedCa } from "./trustedCa.ts";
+import { buildTrustedCaVolume, withTrustedCa } from "./trustedCa.ts";
 
 /** The annotations and spec of a Deployment. */
 export interface DeploymentContent {
@@ -41,7 +41,7 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
     ...(config.includeInitContainers && pod.initContainers
       ? { initContainers: pod.initContainers.map((container) => configureContainer(container, config)) }
       : {}),
-    volumes: mergeByName(pod.volumes, [...(config.volumes ?? []), ...(config.trustedCA ? [trustedCaVolume(config.trustedCA)] : [])]),
+    volumes: mergeByName(pod.volumes, [...(config.volumes ?? []), ...(config.trustedCA ? [buildTrustedCaVolume(config.trustedCA)] : [])]),
     tolerations: appendNew(pod.tolerations, config.tolerations),
     ...(config.nodeSelector ? { nodeSelector: config.nodeSelector } : {}),
   };
@@ -55,7 +55,7 @@ export function withDeploymentConfig({ annotations, spec }: DeploymentContent, c
 }
 
 /** Returns the labels for selectors: those of the Deployment, overridden by those of its Pods. */
-export function deploymentLabels({
+export function buildDeploymentLabels({
   label,
   spec,
 }: {
@@ -90,9 +90,9 @@ function mergeByName<T extends { name: string }>(existing: readonly T[] = [], gi
 
 function appendNew(existing: readonly JsonObject[] = [], given: readonly JsonObject[] = []): JsonObject[] {
   const result = new Map(existing.map((item, index) => [`${index}`, item]));
-  const present = new Set(existing.map((item) => goJson(item)));
+  const present = new Set(existing.map((item) => encodeGoJson(item)));
   for (const item of given) {
-    const text = goJson(item);
+    const text = encodeGoJson(item);
     if (!present.has(text)) result.set(text, item);
     present.add(text);
   }
@@ -145,7 +145,7 @@ export function chooseConfigs(deployments: readonly StrategyDeployment[], config
   let work = 0;
   return deployments.map((deployment, index) => {
     const { label, spec } = deployment;
-    const labels = deploymentLabels({ label, spec });
+    const labels = buildDeploymentLabels({ label, spec });
     const { containers, initContainers } = spec.template.spec;
     const chosen: DeploymentConfig[] = [];
     let values = 0;
@@ -176,7 +176,7 @@ function computeWeight(value: unknown): number {
 }
 
 function tooMuchWork(name: string, at: number, of: number): TerminalError {
-  const where = `Deployment ${goQuote(excerpt(name))}, ${at} of ${of}`;
+  const where = `Deployment ${goQuote(truncateExcerpt(name))}, ${at} of ${of}`;
   return new TerminalError(
     Reason.InvalidConfiguration,
     `${INVALID_CONFIG}it contains more than the ${CONFIG_LIMITS.work} values allowed, counted for each Deployment and container that gets them, up to ${where}`,

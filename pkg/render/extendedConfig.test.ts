@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject } from "../api/k8s.ts";
 import { getErrorMessage, TerminalError } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { renderBundle } from "./render.ts";
 
 const MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
-/** All but MultiNamespace alone, which the Go implementation never installs. */
+/** All sets of install modes except only MultiNamespace, which the Go implementation never installs. */
 const modes = fc.subarray(MODES, { minLength: 1 }).filter((all) => all.join() !== "MultiNamespace");
 const deploymentConfig = fc.record(
   {
@@ -20,7 +20,7 @@ const deploymentConfig = fc.record(
   },
   { requiredKeys: [] },
 );
-/** In the words of the Go implementation, right and wrong. */
+/** Valid and invalid configurations with fields that the Go implementation knows. */
 const config = fc.record(
   {
     watchNamespace: fc.constantFrom<unknown[]>(null, "ns", "a", "Bad_", "x".repeat(64), 5, ["a"]),
@@ -39,20 +39,20 @@ function bundleWith(supported: string[]): ReturnType<typeof bundleOf> {
   return found;
 }
 
-/** The objects as text, or the error. */
+/** Returns the objects as text, or the error. */
 function outcome(
   supported: string[],
   given: JsonObject,
   extendedConfig: boolean,
 ): { objects: string } | { error: string; terminal: boolean } {
   try {
-    return { objects: goJson(renderBundle(bundleWith(supported), { installNamespace: "ns", config: given, extendedConfig })) };
+    return { objects: encodeGoJson(renderBundle(bundleWith(supported), { installNamespace: "ns", config: given, extendedConfig })) };
   } catch (err) {
     return { error: getErrorMessage(err), terminal: err instanceof TerminalError };
   }
 }
 
-test("what the Go implementation accepts comes to the same objects, and what it refuses to an error that begins with its text", () => {
+test("renderBundle with extended configuration returns the same objects as the Go implementation, or an error that begins with its text", () => {
   fc.assert(
     fc.property(modes, config, (supported, given) => {
       const [go, ours] = [outcome(supported, given, false), outcome(supported, given, true)];
@@ -68,7 +68,7 @@ test("what the Go implementation accepts comes to the same objects, and what it 
   );
 });
 
-test("the order of a list of namespaces does not matter", () => {
+test("renderBundle returns the same objects for any order of watchNamespaces", () => {
   const list = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}$/), { minLength: 2, maxLength: 6 });
   const shuffled = list.chain((names) => fc.tuple(fc.constant(names), fc.shuffledSubarray(names, { minLength: names.length })));
   fc.assert(

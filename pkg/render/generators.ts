@@ -44,7 +44,7 @@ function watchesAll({ targetNamespaces }: GeneratorOptions): boolean {
  * Returns the other manifests of the bundle. Sets the namespace of namespaced objects to the install namespace.
  * @throws RetryableError Retrying for a kind that bundles must not contain.
  */
-export function additionalResources({ others }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
+export function generateAdditionalResources({ others }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
   return others.map((object) => {
     const scope = getSupportedScope(object.kind);
     if (scope === undefined) {
@@ -66,7 +66,7 @@ function setNamespace(object: KubeObject, namespace: string): KubeObject {
  * Returns the CRDs of the bundle. CRDs of a conversion webhook get its conversion and the annotations of the certificate provider.
  * @throws RetryableError Retrying for a CRD of a conversion webhook that preserves unknown fields or belongs to several conversion webhooks.
  */
-export function crds({ csv, crds }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+export function generateCrds({ csv, crds: generateCrds }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const webhooks = new Map<string, WebhookDescription>();
   for (const webhook of csv.spec.webhookdefinitions ?? []) {
     if (webhook.type !== "ConversionWebhook") continue;
@@ -76,7 +76,7 @@ export function crds({ csv, crds }: RegistryV1Bundle, options: GeneratorOptions)
       webhooks.set(name, webhook);
     }
   }
-  return crds.map((crd) => {
+  return generateCrds.map((crd) => {
     const webhook = webhooks.get(crd.metadata.name);
     return webhook ? addConversion(crd, webhook, options) : crd;
   });
@@ -114,7 +114,7 @@ function createBundleError(text: string): RetryableError {
  * with the watched namespaces. Deployments that serve webhooks or APIs get their certificate mounted. The configuration of the user and the
  * proxy of the cluster are applied last.
  */
-export function deployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+export function generateDeployments({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const withWebhooks = new Set((csv.spec.webhookdefinitions ?? []).map(({ deploymentName = "" }) => deploymentName));
   const withApis = new Set(listOwnedApiServices(csv).map(({ deploymentName }) => deploymentName));
   const all = csv.spec.install.spec.deployments ?? [];
@@ -175,7 +175,7 @@ const DEFAULT_ACCOUNT = "default";
 const READ_NAMESPACES: CsvPolicyRule = { verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["namespaces"] };
 
 /** Returns a ServiceAccount for each name in the permissions, except the default ServiceAccount of the namespace. */
-export function serviceAccounts({ csv }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
+export function generateServiceAccounts({ csv }: RegistryV1Bundle, { installNamespace }: GeneratorOptions): KubeObject[] {
   const { permissions = [], clusterPermissions = [] } = csv.spec.install.spec;
   const names = new Set([...permissions, ...clusterPermissions].map(getServiceAccount));
   names.delete(DEFAULT_ACCOUNT);
@@ -183,7 +183,7 @@ export function serviceAccounts({ csv }: RegistryV1Bundle, { installNamespace }:
 }
 
 /** Returns a Role and RoleBinding for each permission in each watched namespace; none if the operator watches all namespaces. */
-export function roles({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+export function generateRoles({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   if (watchesAll(options)) return [];
   const { permissions = [] } = csv.spec.install.spec;
   return options.targetNamespaces.flatMap((namespace) =>
@@ -192,7 +192,7 @@ export function roles({ csv }: RegistryV1Bundle, options: GeneratorOptions): Kub
 }
 
 /** Returns a ClusterRole and ClusterRoleBinding for each cluster permission, and for each permission if the operator watches all namespaces. */
-export function clusterRoles({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+export function generateClusterRoles({ csv }: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   const { permissions = [], clusterPermissions = [] } = csv.spec.install.spec;
   const promoted = watchesAll(options)
     ? permissions.map((permission) => ({ ...permission, rules: [...(permission.rules ?? []), READ_NAMESPACES] }))

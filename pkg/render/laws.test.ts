@@ -5,7 +5,7 @@ import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { CsvPolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
-import { canonicalJson } from "../golang/json.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 
 const INSTALL = "install";
@@ -13,7 +13,7 @@ const WATCHED = "watched";
 const MODES = ["AllNamespaces", "OwnNamespace", "SingleNamespace"];
 const RUNS = { numRuns: 150 };
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-/** Names of roles and bindings need be no more. */
+/** Requirement for the names of roles and bindings. */
 const PATH_SEGMENT = /^(?!\.\.?$)[^/%]+$/;
 
 const label = fc.stringMatching(/^[a-z]([-a-z0-9]{0,58}[a-z0-9])?$/);
@@ -28,7 +28,7 @@ const permission = fc.record({
   rules: fc.array(rule, { maxLength: 3 }),
 });
 
-/** Names are unique in a list, since a bundle with two of one name is refused. */
+/** Lists have unique names, because a bundle with duplicate names is rejected. */
 const deployments = fc.uniqueArray(label, { maxLength: 4 }).map((names) =>
   names.map((name) => ({
     name,
@@ -96,21 +96,21 @@ function holds(law: (given: BundleParts, rendering: RenderOptions) => void): voi
   );
 }
 
-const sortedTexts = (objects: readonly unknown[]): string[] => objects.map((object) => canonicalJson(object)).sort();
+const sortedTexts = (objects: readonly unknown[]): string[] => objects.map((object) => encodeCanonicalJson(object)).sort();
 const rulesOf = (objects: readonly KubeObject[], kinds: readonly string[]): CsvPolicyRule[] =>
   objects.filter(({ kind }) => kinds.includes(kind)).flatMap((role) => (role["rules"] ?? []) as CsvPolicyRule[]);
 
 describe("laws of rendering", () => {
-  test("the same bundle and options give the same objects in the same order", () => {
+  test("renderBundle returns the same objects in the same order for the same bundle and options", () => {
     holds((given, rendering) => {
       const bundle = bundleOf(given);
-      const first = canonicalJson(renderBundle(bundle, rendering));
-      expect(canonicalJson(renderBundle(bundle, rendering))).toBe(first);
-      expect(canonicalJson(renderBundle(bundleOf(given), rendering))).toBe(first);
+      const first = encodeCanonicalJson(renderBundle(bundle, rendering));
+      expect(encodeCanonicalJson(renderBundle(bundle, rendering))).toBe(first);
+      expect(encodeCanonicalJson(renderBundle(bundleOf(given), rendering))).toBe(first);
     });
   });
 
-  test("the order of manifests, permissions, deployments and webhooks changes the order of objects and nothing else", () => {
+  test("renderBundle changes only the order of objects if manifests, permissions, deployments and webhooks are reordered", () => {
     holds((given, rendering) => {
       const { permissions = [], clusterPermissions = [], deployments: list = [], webhooks = [], crds = [], others: rest = [] } = given;
       const turned: BundleParts = {
@@ -126,7 +126,7 @@ describe("laws of rendering", () => {
     });
   });
 
-  test("a manifest more or less changes its own object and no other", () => {
+  test("renderBundle changes no other object if a manifest is added or removed", () => {
     holds((given, rendering) => {
       const all = sortedTexts(renderBundle(bundleOf(given), rendering));
       const [dropped, ...rest] = given.others ?? [];
@@ -136,7 +136,7 @@ describe("laws of rendering", () => {
     });
   });
 
-  test("neither the bundle nor the options are changed", () => {
+  test("renderBundle does not change the bundle or the options", () => {
     holds((given, rendering) => {
       const bundle = deepFreeze(bundleOf(given));
       deepFreeze(rendering.config);
@@ -144,21 +144,21 @@ describe("laws of rendering", () => {
     });
   });
 
-  test("names of what is generated are valid and of bounded length", () => {
+  test("renderBundle generates valid names of limited length", () => {
     holds((given, rendering) => {
       const stated = new Set((given.others ?? []).map((object) => (object["metadata"] as { name: string }).name));
       for (const { kind, metadata } of renderBundle(bundleOf(given), rendering)) {
         if (stated.has(metadata.name)) continue;
         const isRole = /^(?:Cluster)?Role/.test(kind);
         expect(metadata.name, kind).toMatch(isRole ? PATH_SEGMENT : SUBDOMAIN);
-        // A text and a digest that are 63 long together make 64, as upstream has it.
+        // A text and a digest of together 63 characters give a name of 64 characters, as upstream.
         expect(metadata.name.length, metadata.name).toBeLessThanOrEqual(isRole ? 64 : 253);
         if (kind === "Service") expect(metadata.name.length).toBeLessThanOrEqual(63);
       }
     });
   });
 
-  test("everything with a namespace is in the install namespace or, if it is a Role or binding, in a watched one", () => {
+  test("renderBundle puts namespaced objects into the install namespace, and Roles and RoleBindings into watched namespaces", () => {
     holds((given, rendering) => {
       const watched = (rendering.config?.["watchNamespace"] as string | undefined) ?? INSTALL;
       for (const { kind, metadata } of renderBundle(bundleOf(given), rendering)) {
@@ -169,27 +169,29 @@ describe("laws of rendering", () => {
     });
   });
 
-  test("no right is made out of nothing: rules are those of the bundle, and to read namespaces where all are watched", () => {
+  test("renderBundle grants only permissions of the bundle, and permission to read namespaces if all are watched", () => {
     holds((given, rendering) => {
       const { permissions = [], clusterPermissions = [] } = given;
-      const stated = new Set([...permissions, ...clusterPermissions].flatMap(({ rules }) => rules as JsonObject[]).map(canonicalJson));
-      const reads = canonicalJson({ verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["namespaces"] });
+      const stated = new Set(
+        [...permissions, ...clusterPermissions].flatMap(({ rules }) => rules as JsonObject[]).map(encodeCanonicalJson),
+      );
+      const reads = encodeCanonicalJson({ verbs: ["get", "list", "watch"], apiGroups: [""], resources: ["namespaces"] });
       const watchesAll = rendering.config?.["watchNamespace"] === undefined;
       const objects = renderBundle(bundleOf({ ...given, others: [] }), rendering);
-      const made = rulesOf(objects, ["Role", "ClusterRole"]).map(canonicalJson);
+      const made = rulesOf(objects, ["Role", "ClusterRole"]).map(encodeCanonicalJson);
       expect(made.filter((text) => !stated.has(text) && !(watchesAll && text === reads))).toEqual([]);
-      const inCluster = new Set(clusterPermissions.flatMap(({ rules }) => rules as JsonObject[]).map(canonicalJson));
+      const inCluster = new Set(clusterPermissions.flatMap(({ rules }) => rules as JsonObject[]).map(encodeCanonicalJson));
       if (!watchesAll)
         expect(
           rulesOf(objects, ["ClusterRole"])
-            .map(canonicalJson)
+            .map(encodeCanonicalJson)
             .filter((text) => !inCluster.has(text)),
         ).toEqual([]);
     });
   });
 });
 
-/** How often a member of the bundle is read while it is rendered. */
+/** Returns the number of reads of bundle members while rendering. */
 function readsOf(count: number): number {
   const names = Array.from({ length: count }, (_, i) => `n${i}`);
   const bundle = bundleOf({
@@ -213,7 +215,7 @@ function readsOf(count: number): number {
   return counter.reads;
 }
 
-/** `value`, of which every reading of a member is counted, however deep. */
+/** Returns `value` as a proxy that counts each read of a member at any depth. */
 function counted(value: unknown, counter: { reads: number }): unknown {
   if (typeof value !== "object" || value === null) return value;
   return new Proxy(value, {
@@ -224,7 +226,7 @@ function counted(value: unknown, counter: { reads: number }): unknown {
   });
 }
 
-test("ten times as many CRDs, roles, deployments and webhooks take ten times as many steps", () => {
+test("renderBundle needs ten times as many steps for ten times as many CRDs, roles, deployments and webhooks", () => {
   const [few, many] = [readsOf(40), readsOf(400)];
   expect(many / few).toBeLessThan(11);
 });

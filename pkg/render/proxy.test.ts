@@ -47,7 +47,7 @@ const proxies: fc.Arbitrary<ProxyVariables> = fc.record(
   { requiredKeys: [] },
 );
 
-test("a proxy changes nothing but the environment, and nothing at all where the user names one of its variables", () => {
+test("renderBundle changes only the environment for a proxy, and nothing if the user sets a proxy variable", () => {
   fc.assert(
     fc.property(variables, variables, proxies, (container, env, proxy) => {
       const config = { deploymentConfig: { env } };
@@ -68,6 +68,6 @@ test.for([
   { deploymentConfig: null },
   { deploymentConfig: { env: "x" } },
   { deploymentConfig: { env: [null, "x", { name: 1 }] } },
-])("a configuration of any form can be asked: %j", (inline) => {
+])("overridesProxy accepts a configuration of any form: %j", (inline) => {
   expect(overridesProxy(inline as JsonObject | undefined)).toBe(false);
 });

@@ -7,13 +7,13 @@ import { describeWithData } from "../../test/support/sharedData.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { MANIFEST_TYPES } from "../bundle/goTypes.ts";
 import { buildUniqueName } from "../bundle/objectNames.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 
 const MAX_SHOWN = 10;
-/** Operators by first letter, a test each; the data is read inside the tests, since they are collected even where it is absent. */
+/** Operators by first letter, one test each. The tests read the data, because vitest collects them even if the data is absent. */
 const LETTERS = ["ab", "c", "def", "ghij", "klm", "nop", "qr", "s", "tuvwxyz0123456789"];
 
-// Source: what the Go operator-controller rendered for these bundles.
+// Source: objects that the Go operator-controller rendered for these bundles.
 describeWithData("real bundles are rendered as operator-controller renders them", (folder) => {
   test.for(LETTERS)("operators that begin with one of %s", { timeout: 120_000 }, (letters) => {
     const differing: string[] = [];
@@ -27,12 +27,12 @@ describeWithData("real bundles are rendered as operator-controller renders them"
     expect(differing.slice(0, MAX_SHOWN)).toEqual([]);
   });
 
-  test("no operator is left out", () => {
+  test("the letters cover all operators", () => {
     expect(readdirSync(join(folder, "render")).filter(([first = ""]) => !LETTERS.join("").includes(first))).toEqual([]);
   });
 });
 
-/** The objects of a release as Go wrote them, JSON of one object each. */
+/** Returns the objects of a release as JSON texts written by Go. */
 function releasedObjects(folder: string): string[] {
   const { items } = JSON.parse(readFileSync(join(folder, "go-release/secrets.json"), "utf8")) as { items: { data: { chunk: string } }[] };
   return items.flatMap(({ data }) => {
@@ -47,9 +47,9 @@ describeWithData("what a Go release holds", (folder) => {
     releasedObjects(folder)
       .map((text) => ({ text, object: JSON.parse(text) as KubeObject }))
       .filter(({ object }) => object.kind === kind);
-  const inGoOrder = (value: unknown) => goJson(value, { sortKeys: false });
+  const inGoOrder = (value: unknown) => encodeGoJson(value, { sortKeys: false });
 
-  test("CRDs and Deployments are the same bytes after our types", () => {
+  test("MANIFEST_TYPES converts CRDs and Deployments to the same bytes", () => {
     expect([ofKind("CustomResourceDefinition").length, ofKind("Deployment").length]).toEqual([8, 2]);
     for (const { text, object } of ofKind("CustomResourceDefinition")) {
       expect(inGoOrder(MANIFEST_TYPES.convert("apiextensions/v1.CustomResourceDefinition", object))).toBe(text);
@@ -59,7 +59,7 @@ describeWithData("what a Go release holds", (folder) => {
     }
   });
 
-  test("ClusterRoles have the names that we give them", () => {
+  test("renderBundle uses the same names of ClusterRoles", () => {
     const [first, second] = ofKind("ClusterRole").map(({ object }) => object);
     const named = (version: string, rules: unknown) =>
       buildUniqueName(`flux-operator.v${version}-flux-operator`, { serviceAccountName: "flux-operator", rules });

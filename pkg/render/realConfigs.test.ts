@@ -12,7 +12,7 @@ import { renderBundle } from "./render.ts";
 
 const NAMESPACES = ["b", "a"];
 
-/** The kinds and namespaces of roles, or why there are none. */
+/** Returns the kinds and namespaces of roles, or the error. */
 function rolesOf(bundle: RegistryV1Bundle): string[] {
   try {
     const options = { installNamespace: "ns", config: { watchNamespaces: NAMESPACES }, certProvider: selfSigned };
@@ -25,7 +25,7 @@ function rolesOf(bundle: RegistryV1Bundle): string[] {
 
 // Source: I-14; 528 of 17,460 real bundles support MultiNamespace and not AllNamespaces.
 describeWithData("real bundles in two namespaces", (folder) => {
-  test("have the Roles of each permission in both where they support MultiNamespace, and are refused where not", {
+  test("renderBundle renders Roles for each permission in both namespaces, or fails without MultiNamespace", {
     timeout: 120_000,
   }, () => {
     let supporting = 0;

@@ -4,29 +4,29 @@ import { HIDDEN, HiddenTexts } from "./redaction.ts";
 
 const LONG = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEF\nAAOCAQ8AMIIBCgKCAQEAu1SU1L7V\n-----END KEY-----\n";
 
-// Source: O-05 (never shown).
+// Source: O-05 (values are never shown).
 test.for<[why: string, texts: string[], text: string, shown: string]>([
-  ["nothing to hide", [], "as it is", "as it is"],
+  ["nothing without values", [], "a text", "a text"],
   ["a value in quotes", ["hunter2!"], 'invalid value "hunter2!": must be "ns"', `invalid value "${HIDDEN}": must be "ns"`],
-  ["each time", ["hunter2!"], "hunter2! and hunter2!", `${HIDDEN} and ${HIDDEN}`],
+  ["each occurrence", ["hunter2!"], "hunter2! and hunter2!", `${HIDDEN} and ${HIDDEN}`],
   ["a long value within a word", ["hunter2!"], "xhunter2!y", `x${HIDDEN}y`],
   ["a short value as a word of its own", ["info"], "level info=info, no information", `level ${HIDDEN}=${HIDDEN}, no information`],
-  ["a value of two characters stays within texts", ["ns"], 'namespace "ns"', 'namespace "ns"'],
-  ["truth values tell nothing", ["true"], "status is true", "status is true"],
-  ["the longer one of two that begin alike", ["hunter", "hunter-and-more"], "hunter-and-more hunter", `${HIDDEN} ${HIDDEN}`],
-  ["two that overlap", ["abcdefgh", "efghijkl"], "abcdefghijkl", HIDDEN],
-  ["two side by side", ["abcdefgh", "ijklmnop"], "abcdefghijklmnop", HIDDEN],
-  ["as Go quotes it", ['say "hi" \u00ad'], 'got "say \\"hi\\" \\u00ad"', `got "${HIDDEN}"`],
-  ["as JSON quotes it", ["a\nb\tcdef"], JSON.stringify({ a: "a\nb\tcdef" }), `{"a":"${HIDDEN}"}`],
-  ["a line of a text of several", [LONG], "near MIIEvQIBADANBgkqhkiG9w0BAQEF", `near ${HIDDEN}`],
-  ["a URL of which the password is left out already", ["http://u:p@proxy:3128"], 'got "http://[redacted]@proxy:3128"', `got "${HIDDEN}"`],
-  ["a text that was cut", ["0123456789abcdefghijklmnopqrstuvwxyz"], "0123456789abcdefghijklmnopqrs…", `${HIDDEN}…`],
-  ["words of the mask itself, in what is masked already", ["config", "hunter2!"], `config ${HIDDEN}`, `${HIDDEN} ${HIDDEN}`],
-])("hides %s", ([, texts, text, shown]) => {
+  ["no value of two characters inside a text", ["ns"], 'namespace "ns"', 'namespace "ns"'],
+  ["no boolean", ["true"], "status is true", "status is true"],
+  ["the longer of two values with the same prefix", ["hunter", "hunter-and-more"], "hunter-and-more hunter", `${HIDDEN} ${HIDDEN}`],
+  ["two overlapping values", ["abcdefgh", "efghijkl"], "abcdefghijkl", HIDDEN],
+  ["two adjacent values", ["abcdefgh", "ijklmnop"], "abcdefghijklmnop", HIDDEN],
+  ["a value quoted by Go", ['say "hi" \u00ad'], 'got "say \\"hi\\" \\u00ad"', `got "${HIDDEN}"`],
+  ["a value quoted by JSON", ["a\nb\tcdef"], JSON.stringify({ a: "a\nb\tcdef" }), `{"a":"${HIDDEN}"}`],
+  ["a line of a multi-line value", [LONG], "near MIIEvQIBADANBgkqhkiG9w0BAQEF", `near ${HIDDEN}`],
+  ["a URL with a redacted password", ["http://u:p@proxy:3128"], 'got "http://[redacted]@proxy:3128"', `got "${HIDDEN}"`],
+  ["a truncated value", ["0123456789abcdefghijklmnopqrstuvwxyz"], "0123456789abcdefghijklmnopqrs…", `${HIDDEN}…`],
+  ["words of the replacement, except in replacements", ["config", "hunter2!"], `config ${HIDDEN}`, `${HIDDEN} ${HIDDEN}`],
+])("hide hides %s", ([, texts, text, shown]) => {
   expect(new HiddenTexts(texts).hide(text)).toBe(shown);
 });
 
-test("whole values are hidden however short they are, with the parts of larger ones and the names of members", () => {
+test("hideIn hides whole values of any length, parts of larger values and names of members", () => {
   const hidden = new HiddenTexts(["x", "7", "hunter2!"]);
   expect(hidden.hideIn({ a: "x", b: 7, c: ["xy", 77, true, null], "is-hunter2!": "say hunter2!" })).toEqual({
     a: HIDDEN,
@@ -36,7 +36,7 @@ test("whole values are hidden however short they are, with the parts of larger o
   });
 });
 
-test("what is known in any case is shown", () => {
+test("reveal stops hiding a value", () => {
   const hidden = new HiddenTexts(["watched-ns", "hunter2!"]);
   hidden.reveal("watched-ns");
   expect([hidden.hide("hunter2! in watched-ns"), hidden.hideIn("watched-ns"), hidden.texts]).toEqual([
@@ -46,7 +46,7 @@ test("what is known in any case is shown", () => {
   ]);
 });
 
-test("whatever surrounds it, a value of eight characters or more is never left, and hiding twice is hiding once", () => {
+test("hide removes a value of eight or more characters from any text and is idempotent", () => {
   const secret = fc.string({ minLength: 8, unit: "grapheme" }).filter((text) => text.trim().length >= 8 && !HIDDEN.includes(text.trim()));
   fc.assert(
     fc.property(fc.array(secret, { minLength: 1, maxLength: 3 }), fc.string(), fc.string(), (secrets, before, after) => {
@@ -62,7 +62,7 @@ test("whatever surrounds it, a value of eight characters or more is never left, 
   );
 });
 
-test("nothing is shown of a text that would take too many comparisons", () => {
+test("hide hides the whole text if it needs too many comparisons", () => {
   expect(new HiddenTexts(["a".repeat(100_000)]).hide(`x ${"a".repeat(30_000)} y`)).toBe(HIDDEN);
   const lines = Array.from({ length: 10_000 }, (_, i) => `line number ${i}`);
   expect(new HiddenTexts([lines.join("\n")]).hide("short line number 5 text")).toBe(`short ${HIDDEN} text`);

@@ -8,7 +8,7 @@ export const HIDDEN = "(from spec.config.valuesFrom)";
 /** Minimum length to hide a text inside other texts, where shorter ones match too often. Shorter texts are hidden only as whole values. */
 const MIN_LENGTH = 3;
 /** Minimum length to hide a text inside a word. Shorter texts are hidden only as whole words. */
-const LEAST_ANYWHERE = 8;
+const MIN_LENGTH_ANYWHERE = 8;
 /** Number of characters that identify a longer text, because the end of a truncated message can contain only part of it. */
 const PREFIX = 24;
 /** Maximum steps for one text, about 50 ms. Only malicious texts need more, and are hidden completely. */
@@ -89,7 +89,7 @@ export class HiddenTexts {
 function collectParts(texts: readonly string[]): Part[] {
   const parts = new Set<string>();
   for (const text of texts) {
-    const lines = text.includes("\n") ? text.split("\n").filter((line) => line.trim().length >= LEAST_ANYWHERE) : [];
+    const lines = text.includes("\n") ? text.split("\n").filter((line) => line.trim().length >= MIN_LENGTH_ANYWHERE) : [];
     for (const part of [text, ...lines].map((line) => line.trim())) {
       const quoted = goQuote(part).slice(1, -1);
       const forms = [part, quoted, JSON.stringify(part).slice(1, -1), quoted.replaceAll('\\"', '"').replaceAll("'", "\\'")];
@@ -123,7 +123,7 @@ function replaceParts(text: string, parts: readonly Part[], steps: Steps): strin
 
 /** Adds the start and end of each match until no steps remain. A match at the end of a truncated text is shorter. */
 function addPlaces(text: string, { text: hidden, search }: Part, steps: Steps, places: [number, number][]): void {
-  const isWord = hidden.length < LEAST_ANYWHERE;
+  const isWord = hidden.length < MIN_LENGTH_ANYWHERE;
   steps.left -= Math.ceil(text.length / SEARCHED_CHARACTERS);
   for (let from = text.indexOf(search); from >= 0 && steps.left >= 0; from = text.indexOf(search, from + 1)) {
     let to = from + search.length;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { certManager, serviceCa } from "../certificates/providers.ts";
-import { goJson } from "../golang/json.ts";
+import { encodeGoJson } from "../golang/json.ts";
 import { type RenderOptions, renderBundle } from "./render.ts";
 
 const render = (parts: BundleParts, options: Partial<RenderOptions> = {}) =>
@@ -28,7 +28,7 @@ const webhook = (type: string, generateName: string, more: JsonObject = {}): Jso
   ...more,
 });
 
-describe("what is not rendered at all, in this order", () => {
+describe("renderBundle errors, in this order", () => {
   const everything: BundleParts = {
     modes: ["MultiNamespace"],
     packageName: "",
@@ -53,14 +53,14 @@ describe("what is not rendered at all, in this order", () => {
     expect(() => render(parts, options)).toThrow(expect.objectContaining({ message: error, reason: "Retrying", retry: true }));
   });
 
-  test("configuration is looked at before the bundle's own faults", () => {
+  test("renderBundle validates the configuration before the bundle", () => {
     const fault = 'invalid ClusterExtension configuration: invalid configuration: required field "watchNamespace" is missing';
     expect(() => render({ modes: ["OwnNamespace"], packageName: "" })).toThrow(
       expect.objectContaining({ message: fault, reason: "InvalidConfiguration" }),
     );
   });
 
-  test("without the single- and own-namespace feature configuration is only looked at when it is there", () => {
+  test("renderBundle validates only an existing configuration if the single- and own-namespace feature is disabled", () => {
     expect(render({ modes: ["AllNamespaces"] }, { singleOwnNamespace: false })).toEqual([]);
     expect(() => render({ modes: ["AllNamespaces"] }, { singleOwnNamespace: false, config: { a: 1 } })).toThrow('unknown field "a"');
   });
@@ -73,7 +73,7 @@ describe("permissions", () => {
     clusterPermissions: [{ serviceAccountName: "sa", rules: [rule] }, { serviceAccountName: "other" }],
   };
 
-  test("in a watched namespace they are Roles there, bound to the account in the install namespace", () => {
+  test("renderBundle renders permissions as Roles in the watched namespace, bound to the ServiceAccount in the install namespace", () => {
     const objects = render(parts, { config: { watchNamespace: "watched" } });
     expect(ids(objects).map((id) => id.replace(/-[a-z0-9]{43,}$/, "-H"))).toEqual([
       "ServiceAccount ns/other",
@@ -101,7 +101,7 @@ describe("permissions", () => {
     });
   });
 
-  test("in several watched namespaces they are Roles in each of them, sorted, whatever the order of the list", () => {
+  test("renderBundle renders permissions as Roles in each watched namespace, sorted", () => {
     const several: BundleParts = { ...parts, modes: ["MultiNamespace"], permissions: [{ serviceAccountName: "sa", rules: [rule] }] };
     const objects = render(several, { config: { watchNamespaces: ["zone", "area"] } });
     expect(ofKind(objects, "Role").map(({ metadata }) => metadata.namespace)).toEqual(["area", "zone"]);
@@ -110,7 +110,7 @@ describe("permissions", () => {
     expect(render(several, { config: { watchNamespaces: ["area", "zone"] } })).toEqual(objects);
   });
 
-  test("with all namespaces watched they become ClusterRoles that may also read namespaces, under another name", () => {
+  test("renderBundle renders permissions as ClusterRoles with permission to read namespaces if all namespaces are watched", () => {
     const objects = render(parts);
     expect(ofKind(objects, "Role")).toEqual([]);
     const [cluster, , promoted] = ofKind(objects, "ClusterRole");
@@ -118,7 +118,7 @@ describe("permissions", () => {
     expect(promoted?.metadata.name).not.toBe(cluster?.metadata.name);
   });
 
-  test("the name is made from Go's JSON of the permission: member order of the manifest does not count", () => {
+  test("renderBundle computes names of roles from Go's JSON of the permission, so member order does not matter", () => {
     const one = render({ clusterPermissions: [{ serviceAccountName: "sa", rules: [rule] }] });
     const two = render({
       clusterPermissions: [{ rules: [{ verbs: ["get"], resources: ["deployments"], apiGroups: ["apps"] }], serviceAccountName: "sa" }],
@@ -136,7 +136,7 @@ describe("other manifests", () => {
   };
   const clusterRole = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "r", namespace: "left" } };
 
-  test("stay as they are, namespaced ones in the install namespace", () => {
+  test("renderBundle does not change other manifests except the namespace", () => {
     const bare = { apiVersion: "v1", kind: "Secret" };
     expect(render({ others: [service, clusterRole, bare] })).toEqual([
       { ...service, metadata: { ...service.metadata, namespace: "ns" } },
@@ -145,21 +145,21 @@ describe("other manifests", () => {
     ]);
   });
 
-  test("the bundle is not changed", () => {
+  test("renderBundle does not change the bundle", () => {
     const bundle = bundleOf({ others: [service], deployments: [deployment("my.dep")], webhooks: [webhook("MutatingAdmission", "m")] });
-    const before = goJson(bundle);
+    const before = encodeGoJson(bundle);
     const options = {
       installNamespace: "ns",
       certProvider: certManager,
       config: { deploymentConfig: { env: [{ name: "A" }], nodeSelector: {} } },
     };
-    const first = goJson(renderBundle(bundle, options), { sortKeys: false });
-    expect(goJson(renderBundle(bundle, options), { sortKeys: false })).toBe(first);
-    expect(goJson(bundle)).toBe(before);
+    const first = encodeGoJson(renderBundle(bundle, options), { sortKeys: false });
+    expect(encodeGoJson(renderBundle(bundle, options), { sortKeys: false })).toBe(first);
+    expect(encodeGoJson(bundle)).toBe(before);
   });
 });
 
-test("a Deployment carries the CSV's annotations, overlaid by its own, and the operator's scope", () => {
+test("renderBundle adds the annotations of the CSV and the watched namespaces to a Deployment", () => {
   const own = { "olm.targetNamespaces": "wrong", a: "template" };
   const spec = {
     replicas: 2,
@@ -208,7 +208,7 @@ describe("webhooks", () => {
     ],
   };
 
-  test("with cert-manager", () => {
+  test("renderBundle renders webhooks for cert-manager", () => {
     const objects = render(parts, { certProvider: certManager });
     expect(ids(objects)).toEqual([
       "Deployment ns/other",
@@ -265,7 +265,7 @@ describe("webhooks", () => {
     });
   });
 
-  test("with OpenShift's service CA", () => {
+  test("renderBundle renders webhooks for the OpenShift service CA", () => {
     const objects = render(parts, { certProvider: serviceCa });
     expect(ofKind(objects, "Issuer")).toEqual([]);
     expect(ofKind(objects, "Service")[0]?.metadata.annotations).toEqual({
@@ -276,14 +276,14 @@ describe("webhooks", () => {
     }
   });
 
-  test("select the watched namespace", () => {
+  test("renderBundle limits webhooks to the watched namespace", () => {
     const objects = render(parts, { certProvider: certManager, config: { watchNamespace: "watched" } });
     expect(webhookOf(ofKind(objects, "ValidatingWebhookConfiguration")[0])?.["namespaceSelector"]).toEqual({
       matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "In", values: ["watched"] }],
     });
   });
 
-  test("the deployment that serves them finds its certificate at both places, in every container, instead of what was mounted there", () => {
+  test("renderBundle replaces mounts at both certificate paths in each container of a Deployment that serves webhooks", () => {
     const pod = {
       volumes: [{ name: "mine", emptyDir: {} }, { name: "kept" }, { name: "webhook-cert" }],
       initContainers: [{ name: "i", volumeMounts: [{ name: "mine", mountPath: "/i" }] }],
@@ -332,7 +332,7 @@ describe("CRDs with a conversion webhook", () => {
     crds: [crdOf("as.b", { scope: "Namespaced" }), crdOf("cs.b")],
   };
 
-  test("are told to use it", () => {
+  test("renderBundle adds the conversion webhook to the CRD", () => {
     const [converted, plain] = ofKind(
       render({ ...parts, webhooks: [conversion()] }, { certProvider: certManager }),
       "CustomResourceDefinition",
@@ -354,7 +354,7 @@ describe("CRDs with a conversion webhook", () => {
     });
   });
 
-  test("must not keep unknown fields", () => {
+  test("renderBundle rejects a CRD that preserves unknown fields", () => {
     const crds = [crdOf("as.b", { preserveUnknownFields: true })];
     expect(() => render({ ...parts, crds, webhooks: [conversion()] }, { certProvider: certManager })).toThrow(
       "custom resource definition 'as.b' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion",

@@ -7,19 +7,27 @@ import type { Csv, RegistryV1Bundle } from "../bundle/types.ts";
 import { listSupportedInstallModes, validateBundle } from "../bundle/validate.ts";
 import type { CertificateProvider } from "../certificates/providers.ts";
 import { RetryableError } from "../errors/errors.ts";
-import { goJson } from "../golang/json.ts";
-import { excerpt } from "../text/truncate.ts";
-import { type BundleConfig, bundleConfig } from "./config.ts";
-import { additionalResources, clusterRoles, crds, deployments, type Generator, roles, serviceAccounts } from "./generators.ts";
-import { trustedCaConfigMaps } from "./trustedCa.ts";
-import { targetFault, targetNamespaces } from "./watchScope.ts";
+import { encodeGoJson } from "../golang/json.ts";
+import { truncateExcerpt } from "../text/truncate.ts";
+import { type BundleConfig, readBundleConfig } from "./config.ts";
 import {
-  apiServicePermissions,
-  apiServices,
-  certificateObjects,
-  mutatingWebhooks,
-  services,
-  validatingWebhooks,
+  type Generator,
+  generateAdditionalResources,
+  generateClusterRoles,
+  generateCrds,
+  generateDeployments,
+  generateRoles,
+  generateServiceAccounts,
+} from "./generators.ts";
+import { buildTrustedCaConfigMaps } from "./trustedCa.ts";
+import { chooseTargetNamespaces, findTargetFault } from "./watchScope.ts";
+import {
+  generateApiServicePermissions,
+  generateApiServices,
+  generateCertificateObjects,
+  generateMutatingWebhooks,
+  generateServices,
+  generateValidatingWebhooks,
 } from "./webhookGenerators.ts";
 
 /**
@@ -59,7 +67,7 @@ function checkRendered(objects: readonly KubeObject[]): void {
 
 /** Formats kind and name. A manifest can lack both. */
 function formatKindAndName({ kind, metadata }: Partial<KubeObject>): string {
-  return excerpt(`${kind} ${metadata?.name}`);
+  return truncateExcerpt(`${kind} ${metadata?.name}`);
 }
 
 function jsonBytes(object: KubeObject): number {
@@ -67,7 +75,7 @@ function jsonBytes(object: KubeObject): number {
     return Buffer.byteLength(JSON.stringify(object));
   } catch {
     // JSON.stringify is twice as fast, but does not support bigint.
-    return Buffer.byteLength(goJson(object));
+    return Buffer.byteLength(encodeGoJson(object));
   }
 }
 
@@ -92,19 +100,19 @@ export interface RenderOptions {
 }
 
 const GENERATORS: readonly Generator[] = [
-  serviceAccounts,
-  roles,
-  clusterRoles,
-  crds,
-  additionalResources,
-  trustedCaConfigMaps,
-  deployments,
-  validatingWebhooks,
-  mutatingWebhooks,
-  services,
-  certificateObjects,
-  apiServicePermissions,
-  apiServices,
+  generateServiceAccounts,
+  generateRoles,
+  generateClusterRoles,
+  generateCrds,
+  generateAdditionalResources,
+  buildTrustedCaConfigMaps,
+  generateDeployments,
+  generateValidatingWebhooks,
+  generateMutatingWebhooks,
+  generateServices,
+  generateCertificateObjects,
+  generateApiServicePermissions,
+  generateApiServices,
 ];
 
 /**
@@ -121,8 +129,8 @@ export function renderBundle(bundle: RegistryV1Bundle, options: RenderOptions): 
   const { watchNamespaces, deploymentConfigs } = readConfig(bundle.csv, options);
   const faults = validateBundle(bundle);
   if (faults.length > 0) throw new InvalidBundleError(faults.join("\n"));
-  const targets = targetNamespaces(bundle.csv, watchNamespaces);
-  const fault = targetFault(bundle.csv, installNamespace, targets);
+  const targets = chooseTargetNamespaces(bundle.csv, watchNamespaces);
+  const fault = findTargetFault(bundle.csv, installNamespace, targets);
   if (fault !== undefined) throw createBundleError(`invalid option(s): invalid target namespaces [${targets.join(" ")}]: ${fault}`);
   const generatorOptions = { installNamespace, targetNamespaces: targets, certProvider, deploymentConfigs, proxy };
   checkRoles(bundle.csv, targets);
@@ -155,7 +163,7 @@ function checkSupported({ spec }: Csv, options: RenderOptions): void {
 function readConfig(csv: Csv, options: RenderOptions): BundleConfig {
   const { installNamespace, config, singleOwnNamespace = true, deploymentConfig = true, extendedConfig: extended = true } = options;
   if (!singleOwnNamespace && config === undefined) return { deploymentConfigs: [] };
-  return bundleConfig(csv, config, { installNamespace, deploymentConfig, extended });
+  return readBundleConfig(csv, config, { installNamespace, deploymentConfig, extended });
 }
 
 /** Error for a bundle that fails validation or that the Go operator-controller does not support. */

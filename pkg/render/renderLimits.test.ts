@@ -21,7 +21,7 @@ test.for<[what: string, render: () => unknown, message: RegExp]>([
     /^bundle is too large: its objects have 3\d{7} bytes as JSON, more than the 33554432 allowed$/,
   ],
   [
-    "its permissions are wanted in many namespaces",
+    "its permissions need too many Roles in many namespaces",
     () =>
       renderBundle(
         bundleOf({

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
-import { targetFault, targetNamespaces } from "./watchScope.ts";
+import { chooseTargetNamespaces, findTargetFault } from "./watchScope.ts";
 
 const csvOf = (modes: string) => bundleOf({ modes: modes === "" ? [] : modes.split(" ") }).csv;
 
@@ -23,12 +23,12 @@ test.for<[modes: string, targets: readonly string[], fault: string | undefined]>
   ["SingleNamespace", ["a", "b"], "supported install modes [SingleNamespace] do not support target namespaces [a b]"],
   ["SingleNamespace", [], "exactly one target namespace must be specified"],
   ["MultiNamespace", [], "at least one target namespace must be specified"],
-])("%s watching %j", ([modes, targets, fault]) => {
-  expect(targetFault(csvOf(modes), "ns", targets)).toBe(fault);
+])("findTargetFault checks %s with target namespaces %j", ([modes, targets, fault]) => {
+  expect(findTargetFault(csvOf(modes), "ns", targets)).toBe(fault);
 });
 
-test("all namespaces are watched by default where that is supported, none otherwise", () => {
-  expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), undefined)).toEqual([""]);
-  expect(targetNamespaces(csvOf("OwnNamespace"), undefined)).toEqual([]);
-  expect(targetNamespaces(csvOf("AllNamespaces OwnNamespace"), ["ns"])).toEqual(["ns"]);
+test("chooseTargetNamespaces returns all namespaces by default if AllNamespaces is supported, otherwise none", () => {
+  expect(chooseTargetNamespaces(csvOf("AllNamespaces OwnNamespace"), undefined)).toEqual([""]);
+  expect(chooseTargetNamespaces(csvOf("OwnNamespace"), undefined)).toEqual([]);
+  expect(chooseTargetNamespaces(csvOf("AllNamespaces OwnNamespace"), ["ns"])).toEqual(["ns"]);
 });

@@ -11,7 +11,7 @@ const trustedCA = (configMapName: string, create?: boolean): JsonObject => ({
 });
 
 // Source: S0-090, Register A (config.openshift.io/inject-trusted-cabundle).
-test("a ConfigMap that is to be made is one of the objects, once, labelled for OpenShift and without data", () => {
+test("renderBundle renders one ConfigMap for trustedCA with create, with the OpenShift label and without data", () => {
   const selector = { matchLabels: { a: "b" } };
   const deploymentConfigs = [
     { selector, ...trustedCA("ca", true) },
@@ -26,31 +26,31 @@ test("a ConfigMap that is to be made is one of the objects, once, labelled for O
   ]);
 });
 
-test.for([undefined, false])("one that is there already (create: %s) is none of them", (create) => {
+test.for([undefined, false])("renderBundle renders no ConfigMap for trustedCA with create: %s", (create) => {
   expect(made({ deploymentConfig: trustedCA("ca", create) }).map(({ kind }) => kind)).toEqual(["Deployment"]);
 });
 
 test.for<[why: string, config: JsonObject, error: string]>([
-  ["a name that no ConfigMap can have", trustedCA("My_CA"), 'field "deploymentConfig.trustedCA.configMapName" must match pattern'],
+  ["an invalid ConfigMap name", trustedCA("My_CA"), 'field "deploymentConfig.trustedCA.configMapName" must match pattern'],
   ["no name", { trustedCA: { create: true } }, 'invalid configuration: required field "configMapName" is missing'],
   ["another member", { trustedCA: { configMapName: "ca", key: "x" } }, 'unknown field "key"'],
   [
-    "a mount of the user's at the same place",
+    "a mount of the user at the same path",
     { ...trustedCA("ca"), volumeMounts: [{ name: "v", mountPath: "/etc/pki/ca-trust/extracted/pem" }] },
-    'invalid value for field "deploymentConfig.trustedCA": volumeMounts mounts something at "/etc/pki/ca-trust/extracted/pem", where trustedCA mounts the certificate authorities: leave one out',
+    'invalid value for field "deploymentConfig.trustedCA": volumeMounts has a mount at "/etc/pki/ca-trust/extracted/pem", where trustedCA mounts the certificate authorities: remove one of them',
   ],
-])("%s is refused", ([, deploymentConfig, error]) => {
+])("renderBundle rejects trustedCA with %s", ([, deploymentConfig, error]) => {
   expect(() => made({ deploymentConfig })).toThrow(error);
 });
 
-test("a ConfigMap that the bundle brings itself is not made, and that is said", () => {
-  const brought = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ca" } }];
-  expect(() => made({ deploymentConfig: trustedCA("ca", true) }, brought)).toThrow(
-    'the bundle brings ConfigMap "ca" itself: set trustedCA.create to false, or name another',
+test("renderBundle fails if trustedCA creates a ConfigMap of the bundle", () => {
+  const bundled = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "ca" } }];
+  expect(() => made({ deploymentConfig: trustedCA("ca", true) }, bundled)).toThrow(
+    'the bundle contains ConfigMap "ca": set trustedCA.create to false, or use another name',
   );
-  expect(made({ deploymentConfig: trustedCA("ca") }, brought)).toHaveLength(2);
+  expect(made({ deploymentConfig: trustedCA("ca") }, bundled)).toHaveLength(2);
 });
 
-test("where only what the Go implementation knows counts, it is refused as there", () => {
+test("renderBundle rejects trustedCA like the Go implementation if the configuration is not extended", () => {
   expect(() => made({ deploymentConfig: trustedCA("ca") }, [], false)).toThrow('invalid configuration: unknown field "trustedCA"');
 });

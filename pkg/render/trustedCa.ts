@@ -40,7 +40,7 @@ export const TRUSTED_CA_SCHEMA: JsonSchema = {
 };
 
 /** Returns the volume of a Pod. It is not optional, so that containers wait until the ConfigMap exists. */
-export function trustedCaVolume({ configMapName }: TrustedCa): NamedItem {
+export function buildTrustedCaVolume({ configMapName }: TrustedCa): NamedItem {
   return { name: VOLUME, configMap: { name: configMapName, items: [{ key: TRUSTED_CA_KEY, path: FILE }] } };
 }
 
@@ -60,7 +60,7 @@ export function withTrustedCa(container: Container): Container {
 }
 
 /** Returns the error for a configured mount at the same path; undefined if there is none. */
-export function trustedCaFault(config: JsonObject): string | undefined {
+export function findTrustedCaFault(config: JsonObject): string | undefined {
   const { trustedCA, volumeMounts = [] } = config as { trustedCA?: TrustedCa; volumeMounts?: readonly { mountPath?: string }[] };
   const taken = trustedCA && volumeMounts.find(({ mountPath }) => isInMountPath(mountPath));
   return (
@@ -73,7 +73,7 @@ export function trustedCaFault(config: JsonObject): string | undefined {
  * Returns the ConfigMaps that extensions own and OpenShift fills, one for each name. They have no data, so that the extension does not own the data.
  * @throws TerminalError InvalidConfiguration if the bundle contains a ConfigMap of that name.
  */
-export function trustedCaConfigMaps(
+export function buildTrustedCaConfigMaps(
   { others }: RegistryV1Bundle,
   { installNamespace, deploymentConfigs }: { installNamespace: string; deploymentConfigs: readonly { trustedCA?: TrustedCa }[] },
 ): KubeObject[] {

@@ -3,14 +3,14 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
 import { getErrorMessage } from "../errors/errors.ts";
-import { bundleConfig } from "./config.ts";
-import { userConfigSchema } from "./configSchema.ts";
+import { readBundleConfig } from "./config.ts";
+import { buildUserConfigSchema } from "./configSchema.ts";
 
 interface Validator {
   compile(schema: object): (value: unknown) => boolean;
 }
 
-/** A JSON Schema validator that is not ours: the one that the web framework brings. */
+/** An independent JSON Schema validator: the one of the web framework. */
 function otherValidator(): Validator {
   const framework = createRequire(createRequire(import.meta.url).resolve("fastify"));
   const load = createRequire(framework.resolve("@fastify/ajv-compiler"));
@@ -45,21 +45,21 @@ const config = fc.record(
   { requiredKeys: [] },
 );
 
-/** Why a configuration is refused; undefined when it is not. */
+/** Returns the error of a configuration; undefined if it is valid. */
 function refusal(supported: readonly string[], value: unknown): string | undefined {
   try {
-    bundleConfig(bundleOf({ modes: supported }).csv, value, { installNamespace: "ns", deploymentConfig: true, extended: true });
+    readBundleConfig(bundleOf({ modes: supported }).csv, value, { installNamespace: "ns", deploymentConfig: true, extended: true });
     return undefined;
   } catch (err) {
     return getErrorMessage(err);
   }
 }
 
-test("what rendering accepts the schema accepts, and what the schema refuses is refused", () => {
+test("buildUserConfigSchema accepts all configurations that rendering accepts", () => {
   const schemas = new Map<string, (value: unknown) => boolean>();
   const accepts = (supported: readonly string[], value: unknown): boolean => {
     const key = supported.join();
-    const found = schemas.get(key) ?? validator.compile(userConfigSchema(bundleOf({ modes: supported }).csv, "ns"));
+    const found = schemas.get(key) ?? validator.compile(buildUserConfigSchema(bundleOf({ modes: supported }).csv, "ns"));
     schemas.set(key, found);
     return found(value);
   };
@@ -78,16 +78,16 @@ test.for<[modes: string[], fields: string[], required: unknown]>([
   [["AllNamespaces"], ["deploymentConfig", "deploymentConfigs", "watchNamespace", "watchNamespaces"], undefined],
   [["OwnNamespace"], ["deploymentConfig", "deploymentConfigs", "watchNamespace"], ["watchNamespace"]],
   [["MultiNamespace"], ["deploymentConfig", "deploymentConfigs", "watchNamespaces"], ["watchNamespaces"]],
-])("a bundle with %j has the fields %j", ([supported, fields, required]) => {
-  const schema = userConfigSchema(bundleOf({ modes: supported }).csv);
+])("buildUserConfigSchema for install modes %j has the fields %j", ([supported, fields, required]) => {
+  const schema = buildUserConfigSchema(bundleOf({ modes: supported }).csv);
   expect(Object.keys(schema["properties"] as object).sort()).toEqual(fields);
   expect(schema["required"]).toEqual(required);
   for (const property of Object.values(schema["properties"] as object))
     expect(property).toMatchObject({ description: expect.stringMatching(/\w/) });
 });
 
-test("where the install namespace is not known the schema says nothing about it", () => {
+test("buildUserConfigSchema does not restrict the namespace if the install namespace is unknown", () => {
   const { csv } = bundleOf({ modes: ["OwnNamespace"] });
-  expect(validator.compile(userConfigSchema(csv))({ watchNamespace: "a" })).toBe(true);
-  expect(validator.compile(userConfigSchema(csv, "ns"))({ watchNamespace: "a" })).toBe(false);
+  expect(validator.compile(buildUserConfigSchema(csv))({ watchNamespace: "a" })).toBe(true);
+  expect(validator.compile(buildUserConfigSchema(csv, "ns"))({ watchNamespace: "a" })).toBe(false);
 });

@@ -7,13 +7,13 @@ import type { SchemaFailure } from "./jsonSchema.ts";
 /**
  * Returns the namespaces that the operator watches: the distinct requested ones, sorted, or else `[""]` (all) if the bundle supports it, or else none.
  */
-export function targetNamespaces(csv: Csv, requested: readonly string[] | undefined): string[] {
+export function chooseTargetNamespaces(csv: Csv, requested: readonly string[] | undefined): string[] {
   if (requested !== undefined) return [...new Set(requested)].sort(compareText);
   return listSupportedInstallModes(csv).has("AllNamespaces") ? [""] : [];
 }
 
 /** Returns the error of operator-controller if the bundle cannot watch `targets`; undefined if it can. */
-export function targetFault(csv: Csv, installNamespace: string, targets: readonly string[]): string | undefined {
+export function findTargetFault(csv: Csv, installNamespace: string, targets: readonly string[]): string | undefined {
   const modes = listSupportedInstallModes(csv);
   const supported = `supported install modes [${[...modes].sort().join(" ")}]`;
   const set = new Set(targets);
@@ -62,16 +62,16 @@ export function readWatchScope(csv: Csv, config: unknown, extended: boolean): Wa
 }
 
 /** Checks that only one of the two fields is set. */
-export function exclusionFault(config: unknown): SchemaFailure | undefined {
+export function findExclusionFault(config: unknown): SchemaFailure | undefined {
   const { watchNamespace, watchNamespaces } = config as WatchMembers;
   if (watchNamespace === undefined || watchNamespace === null || watchNamespaces === undefined) return undefined;
   return rule(`fields "watchNamespace" and "watchNamespaces" are mutually exclusive: remove one of them`);
 }
 
 /** Returns why the bundle cannot watch a list of valid namespaces; undefined if it can. */
-export function listFault(csv: Csv, installNamespace: string, requested: readonly string[]): SchemaFailure | undefined {
-  const targets = targetNamespaces(csv, requested);
-  const fault = targetFault(csv, installNamespace, targets);
+export function findListFault(csv: Csv, installNamespace: string, requested: readonly string[]): SchemaFailure | undefined {
+  const targets = chooseTargetNamespaces(csv, requested);
+  const fault = findTargetFault(csv, installNamespace, targets);
   if (fault === undefined) return undefined;
   const [only] = targets;
   const isOwn = targets.includes(installNamespace) && !listSupportedInstallModes(csv).has("OwnNamespace");

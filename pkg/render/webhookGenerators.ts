@@ -7,7 +7,7 @@ import { compareText } from "../text/compare.ts";
 import type { GeneratorOptions } from "./generators.ts";
 
 /** Generates a Service for each deployment that serves webhooks or APIs, in the order of the deployments. */
-export function services({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
+export function generateServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   const ports = portsByDeployment(csv);
   return (csv.spec.install.spec.deployments ?? []).flatMap(({ name, spec }) => {
     const own = servicePorts(ports.get(name) ?? []);
@@ -29,7 +29,7 @@ export function services({ csv }: RegistryV1Bundle, { installNamespace, certProv
 }
 
 /** Generates the objects of the certificate provider for each deployment that serves webhooks or APIs, sorted by deployment. */
-export function certificateObjects({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
+export function generateCertificateObjects({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   if (!certProvider) return [];
   const names = [...listServingDeployments(csv)].sort();
   return names.flatMap((name) => certProvider.additionalObjects(buildCertificateNames(name, installNamespace)));
@@ -75,14 +75,14 @@ function numberOf(target: number | string): number {
 const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
 
 /** Generates a ValidatingWebhookConfiguration for each validating webhook of the CSV. */
-export function validatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+export function generateValidatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   return webhooksOf(bundle, "ValidatingAdmissionWebhook").map((webhook) =>
     configuration("ValidatingWebhookConfiguration", webhook, options),
   );
 }
 
 /** Generates a MutatingWebhookConfiguration for each mutating webhook of the CSV. */
-export function mutatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
+export function generateMutatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
   return webhooksOf(bundle, "MutatingAdmissionWebhook").map((webhook) => configuration("MutatingWebhookConfiguration", webhook, options));
 }
 
@@ -155,7 +155,7 @@ const VERSION_PRIORITY = 15;
  * Generates an APIService for each API group and version that the operator serves. An annotation lists its kinds, because the object has no such field.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/apiservice.go
  */
-export function apiServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
+export function generateApiServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
   return listOwnedApiServices(csv).map(({ name, group, version, deploymentName, port, kinds }) => {
     const names = buildCertificateNames(deploymentName, installNamespace);
     return {
@@ -185,7 +185,7 @@ const SYSTEM_NAMESPACE = "kube-system";
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
-export function apiServicePermissions(
+export function generateApiServicePermissions(
   { csv }: RegistryV1Bundle,
   { installNamespace: namespace, certProvider }: GeneratorOptions,
 ): KubeObject[] {

@@ -1,4 +1,4 @@
-import { channelRanks } from "../fbc/bundleOrder.ts";
+import { rankChannels } from "../fbc/bundleOrder.ts";
 import type { DeprecationReference, FbcBundle, FbcChannel, FbcDeprecations, PackageContent } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { parseVersionRelease, type VersionRelease } from "../version/version.ts";
@@ -41,7 +41,7 @@ function createPropertyError(reason: string): Error {
 /** Returns the bundles of a package as candidates, in the same order. */
 export function listCandidates(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
   const channels = content.channels.map(({ name, entries }) => ({ name, entries: entries.map((entry) => entry.name) }));
-  const rankOf = channelRanks(content.package?.defaultChannel, channels);
+  const rankOf = rankChannels(content.package?.defaultChannel, channels);
   return content.bundles.map((bundle) => ({
     bundle,
     version: findBundleVersion(bundle),

@@ -1,7 +1,7 @@
 import type { CatalogSource } from "../api/clusterExtension.ts";
 import { readMaxVersion } from "../bundle/maxOpenShiftVersion.ts";
 import { goQuote } from "../golang/quote.ts";
-import { allowsNext, type MinorVersion } from "../version/clusterVersion.ts";
+import { isNextAllowed, type MinorVersion } from "../version/clusterVersion.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import { type Candidate, listEntryNames } from "./candidates.ts";
 import { type FilterResult, filterCatalog, findClusterConflict, isInRange, parseQuery, type ResolutionQuery } from "./filters.ts";
@@ -85,7 +85,7 @@ export function findRemedy({ source, catalogs, installed, blocking, cluster }: R
 
 function isHighEnough({ bundle }: Candidate, cluster: MinorVersion): boolean {
   const max = readMaxVersion(bundle);
-  return max.kind === "none" || (max.kind === "stated" && allowsNext(max.max, cluster));
+  return max.kind === "none" || (max.kind === "stated" && isNextAllowed(max.max, cluster));
 }
 
 function listStages(query: ResolutionQuery): Stage[] {

@@ -21,15 +21,15 @@ import type {
   Unresolved,
 } from "./resolution.ts";
 import {
-  ambiguousCatalogs,
-  catalogUnavailable,
+  describeAmbiguousCatalogs,
+  describeInvalidBundleVersion,
+  describeInvalidInstalledVersion,
+  describeInvalidSelector,
+  describeInvalidVersionRange,
+  describeNoMatchingBundle,
+  describeUnavailableCatalog,
   explainUnavailable,
   formatUnavailable,
-  invalidBundleVersion,
-  invalidInstalledVersion,
-  invalidSelector,
-  invalidVersionRange,
-  noMatchingBundle,
 } from "./unresolved.ts";
 import { formatEnumeration } from "./wording.ts";
 
@@ -63,7 +63,7 @@ export function selectCatalogs<C>(
   metadataOf: (catalog: C) => { readonly name: string; readonly labels?: Readonly<Record<string, string>> | undefined },
 ): SelectedCatalogs<C> | Unresolved {
   const { error, matches } = compileSelector(source.selector);
-  if (error !== undefined) return invalidSelector(source, error);
+  if (error !== undefined) return describeInvalidSelector(source, error);
   const selected = catalogs.filter((catalog) => matches(metadataOf(catalog).labels ?? {}));
   return { kind: "catalogs", catalogs: selected.sort((a, b) => compareText(metadataOf(a).name, metadataOf(b).name)) };
 }
@@ -75,9 +75,9 @@ export function selectCatalogs<C>(
 export function filterCandidates(request: FilterRequest): FilteredCatalogs | Unresolved {
   const { source, catalogs, installed, installedFrom, cluster = { kind: "none" } } = request;
   const parsed = parseQuery(source, installed, cluster);
-  if (parsed.kind === "invalidRange") return invalidVersionRange(source, parsed.error.message);
+  if (parsed.kind === "invalidRange") return describeInvalidVersionRange(source, parsed.error.message);
   if (parsed.kind === "invalidInstalledVersion" && catalogs.some(({ content }) => hasContent(content)))
-    return invalidInstalledVersion(source, parsed.error.message);
+    return describeInvalidInstalledVersion(source, parsed.error.message);
   const { query } = parsed;
   const results = catalogs.flatMap((catalog) =>
     catalog.unavailable === undefined && hasContent(catalog.content) ? [filterCatalog(catalog, catalog.content, query)] : [],
@@ -100,14 +100,14 @@ export function hasContent(content: PackageContent | undefined): content is Pack
 export function chooseBest(filtered: FilteredCatalogs): Resolution {
   const [first, ...rest] = rankCatalogs(filtered.results);
   const blocking = findBlockingCatalog(filtered);
-  if (blocking) return catalogUnavailable(filtered, blocking, first);
-  if (!first) return noMatchingBundle(filtered);
+  if (blocking) return describeUnavailableCatalog(filtered, blocking, first);
+  if (!first) return describeNoMatchingBundle(filtered);
   const tied = rest.filter(({ priority }) => priority === first.priority);
-  if (tied.length > 0) return ambiguousCatalogs(filtered, [first, ...tied], [first, ...rest]);
+  if (tied.length > 0) return describeAmbiguousCatalogs(filtered, [first, ...tied], [first, ...rest]);
   try {
     return toResolved(first, first.best.version ?? parseBundleVersion(first.best.bundle), filtered);
   } catch (err) {
-    return invalidBundleVersion(filtered, first, getErrorMessage(err));
+    return describeInvalidBundleVersion(filtered, first, getErrorMessage(err));
   }
 }
 

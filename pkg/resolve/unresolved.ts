@@ -12,19 +12,19 @@ import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wordi
 const RANGE_HINT = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
 
 /** Returns the result for an invalid `source.selector`. */
-export function invalidSelector(source: CatalogSource, error: string): Unresolved {
+export function describeInvalidSelector(source: CatalogSource, error: string): Unresolved {
   const explanation = "no catalog can be selected until you correct spec.source.catalog.selector";
   return unresolved({ reason: "InvalidSelector", error }, source, `desired catalog selector is invalid: ${error}`, explanation);
 }
 
 /** Returns the result for an invalid `source.version`. */
-export function invalidVersionRange(source: CatalogSource, error: string): Unresolved {
+export function describeInvalidVersionRange(source: CatalogSource, error: string): Unresolved {
   const goMessage = `desired version range ${goQuote(source.version ?? "")} is invalid: ${error}`;
   return unresolved({ reason: "InvalidVersionRange", error }, source, goMessage, RANGE_HINT);
 }
 
 /** Returns the result for an invalid version of the installed bundle, whose successors are therefore unknown. */
-export function invalidInstalledVersion(source: CatalogSource, error: string): Unresolved {
+export function describeInvalidInstalledVersion(source: CatalogSource, error: string): Unresolved {
   const explanation =
     "the version of the installed bundle is invalid, so its successors are unknown; upgradeConstraintPolicy SelfCertified works without them";
   const goMessage = `error walking catalogs: error finding upgrade edges: ${error}`;
@@ -32,7 +32,11 @@ export function invalidInstalledVersion(source: CatalogSource, error: string): U
 }
 
 /** Returns the result for an unavailable catalog that could change the choice. @param first the best match of the others */
-export function catalogUnavailable(filtered: FilteredCatalogs, blocking: CatalogPackage, first: MatchingCatalog | undefined): Unresolved {
+export function describeUnavailableCatalog(
+  filtered: FilteredCatalogs,
+  blocking: CatalogPackage,
+  first: MatchingCatalog | undefined,
+): Unresolved {
   const { name, priority, unavailable = "", reports } = blocking;
   const { packageName } = filtered.query;
   const goMessage = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
@@ -51,13 +55,13 @@ export function catalogUnavailable(filtered: FilteredCatalogs, blocking: Catalog
 }
 
 /** Returns the result if the filters left no bundle in any catalog. */
-export function noMatchingBundle(filtered: FilteredCatalogs): Unresolved {
+export function describeNoMatchingBundle(filtered: FilteredCatalogs): Unresolved {
   const explanation = explainNothing(listSearchedCatalogs(filtered), filtered.results, filtered.query);
   return unresolved({ reason: "NoMatchingBundle", filtered }, filtered.source, formatNotFound(filtered, []), explanation);
 }
 
 /** Returns the result if catalogs of the same priority have a best bundle. @param matching all catalogs that have one */
-export function ambiguousCatalogs(
+export function describeAmbiguousCatalogs(
   filtered: FilteredCatalogs,
   tied: readonly MatchingCatalog[],
   matching: readonly MatchingCatalog[],
@@ -67,7 +71,7 @@ export function ambiguousCatalogs(
 }
 
 /** Returns the result if the best bundle has no valid version. */
-export function invalidBundleVersion(filtered: FilteredCatalogs, { catalog, best }: MatchingCatalog, error: string): Unresolved {
+export function describeInvalidBundleVersion(filtered: FilteredCatalogs, { catalog, best }: MatchingCatalog, error: string): Unresolved {
   const bundle = best.bundle.name;
   const goMessage = `error getting resolved bundle version for bundle ${goQuote(bundle)}: ${error}`;
   const explanation = `no matching bundle of catalog ${goQuote(catalog)} has a valid version`;

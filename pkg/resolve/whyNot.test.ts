@@ -7,7 +7,7 @@ import type { ResolveRequest } from "./resolution.ts";
 import type { RecordedBundle } from "./resolutionRecord.ts";
 import { chooseBest, filterCandidates, resolve } from "./resolve.ts";
 import type { BundleMetadata } from "./successors.ts";
-import { type ExplainedBundle, whyNot } from "./whyNot.ts";
+import { type ExplainedBundle, explainWhyNot } from "./whyNot.ts";
 
 interface Want {
   error?: string;
@@ -46,8 +46,8 @@ function bundleLine({ bundle, catalog, exclusions }: ExplainedBundle): string {
 test.for(rows)("$about: $id", ({ version, want, packageName, catalogs, catalog, installed, cluster }) => {
   const source = { packageName, ...catalog };
   const resolution = resolve({ source, catalogs: catalogsFrom(catalogs, packageName), installed, cluster: clusterFrom(cluster) });
-  if (want.error !== undefined) return expect(() => whyNot(packageName, version, resolution)).toThrow(want.error);
-  const got = whyNot(packageName, version, resolution);
+  if (want.error !== undefined) return expect(() => explainWhyNot(packageName, version, resolution)).toThrow(want.error);
+  const got = explainWhyNot(packageName, version, resolution);
   expect(JSON.parse(JSON.stringify(got))).toEqual(got);
   expect({ verdict: got.verdict, gets: got.gets?.bundle }).toEqual({ verdict: want.verdict, gets: want.gets });
   expect(got.bundles.map(bundleLine)).toEqual(want.bundles);

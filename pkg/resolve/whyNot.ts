@@ -43,7 +43,7 @@ const MAX_CATALOGS = 32;
  * @param version a version with or without release, or the name of a bundle
  * @throws Error if the selector or the version range of the request is invalid, or `version` is neither a version nor a known name
  */
-export function whyNot(packageName: string, version: string, resolution: Resolution): WhyNot {
+export function explainWhyNot(packageName: string, version: string, resolution: Resolution): WhyNot {
   const { filtered } = resolution;
   if (!filtered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "nothing was considered");
   const all = filtered.results.flatMap((result) => result.all.map((candidate) => ({ result, candidate })));

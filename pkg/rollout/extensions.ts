@@ -4,13 +4,13 @@ import type { ObjectRef } from "../api/k8s.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
-import { compareText, similarName } from "../text/compare.ts";
+import { compareText, findSimilarName } from "../text/compare.ts";
 
 /** Kind of extensions. */
 const EXTENSION_KIND = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
 
 /** Returns the reference of an extension. */
-export function extensionRef(name: string): ObjectRef {
+export function buildExtensionRef(name: string): ObjectRef {
   return { ...EXTENSION_KIND, name };
 }
 
@@ -24,11 +24,11 @@ export async function listClusterExtensions(client: Pick<Client, "list">): Promi
  * Returns one extension. @throws Error if it does not exist, with a similar name or the command that lists extensions.
  */
 export async function readExtension(client: Pick<Client, "get" | "list">, name: string): Promise<ClusterExtension> {
-  const found = await client.get<ClusterExtension>(extensionRef(name));
+  const found = await client.get<ClusterExtension>(buildExtensionRef(name));
   if (found) return found;
   const others = await listClusterExtensions(client).catch(() => []);
   const names = others.map(({ metadata }) => metadata.name);
-  const similar = similarName(name, names) ?? others.find(({ spec }) => spec.source.catalog?.packageName === name)?.metadata.name;
+  const similar = findSimilarName(name, names) ?? others.find(({ spec }) => spec.source.catalog?.packageName === name)?.metadata.name;
   const advice = similar === undefined ? "run olmv1 list to list all extensions" : `did you mean ${goQuote(similar)}?`;
   throw new Error(`ClusterExtension ${goQuote(name)} not found; ${advice}`);
 }

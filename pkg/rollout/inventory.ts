@@ -38,7 +38,7 @@ export async function readExtensionTree(client: TreeClient, name: string, now: n
   const extension = await readExtension(client, name);
   const { inventory } = extension.status ?? {};
   if (!inventory) return { label: formatExtension(extension), children: [] };
-  const children = await mapInParallel(inventory.objects.map(parseInventoryRef), PARALLEL, (ref) => objectNode(client, ref, now));
+  const children = await mapInParallel(inventory.objects.map(parseInventoryRef), PARALLEL, (ref) => buildObjectNode(client, ref, now));
   const more = inventory.count - inventory.objects.length;
   return {
     label: formatExtension(extension),
@@ -58,12 +58,12 @@ export function parseInventoryRef({ group, version, kind, namespace, name }: Inv
   return { apiVersion: group ? `${group}/${version}` : version, kind, name, ...(namespace ? { namespace } : {}) };
 }
 
-async function objectNode(client: TreeClient, ref: ObjectRef, now: number): Promise<TreeNode> {
+async function buildObjectNode(client: TreeClient, ref: ObjectRef, now: number): Promise<TreeNode> {
   const label = describeObject(ref);
   try {
     const object = await client.get(ref);
     if (!object) return { label: `${label}: missing`, children: [] };
-    return { label: label + healthText(object, now), children: await readChildren(client, object, now) };
+    return { label: label + formatHealth(object, now), children: await readChildren(client, object, now) };
   } catch (err) {
     return { label: `${label}: ${formatError(err)}`, children: [] };
   }
@@ -81,7 +81,7 @@ async function readChildren(client: TreeClient, workload: KubeObject, now: numbe
     const sets = workload.kind === "Deployment" ? (await client.list(REPLICA_SET, options)).items : [];
     const pods = (await client.list(POD, options)).items;
     const node = (object: KubeObject, children: TreeNode[]): TreeNode => ({
-      label: describeObject({ ...toObjectRef(object), namespace: undefined }) + healthText(object, now),
+      label: describeObject({ ...toObjectRef(object), namespace: undefined }) + formatHealth(object, now),
       children,
     });
     const podsOf = (owner: KubeObject): TreeNode[] => pods.filter((pod) => isOwnedBy(pod, owner)).map((pod) => node(pod, []));
@@ -96,7 +96,7 @@ function isOwnedBy({ metadata: { ownerReferences = [] } }: KubeObject, owner: Ku
   return ownerReferences.some(({ uid }) => uid === owner.metadata.uid);
 }
 
-function healthText(object: KubeObject, now: number): string {
+function formatHealth(object: KubeObject, now: number): string {
   if (!hasHealth(object)) return "";
   const { state, message } = computeHealth(object, now);
   return message === "" ? `: ${state}` : `: ${state}: ${message}`;

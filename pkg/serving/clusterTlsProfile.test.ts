@@ -5,9 +5,9 @@ import { refusal } from "../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { API_SERVER, ClusterTlsSettings, clusterTlsProfileFrom } from "./clusterTlsProfile.ts";
+import { API_SERVER, ClusterTlsSettings, toClusterTlsProfile } from "./clusterTlsProfile.ts";
 import { FollowedTls } from "./serverTls.ts";
-import { tlsSettings } from "./tlsProfile.ts";
+import { computeTlsSettings } from "./tlsProfile.ts";
 
 interface ProfileCase extends CaseHead {
   spec: Record<string, unknown>;
@@ -20,10 +20,10 @@ afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
 test.for(loadCases<ProfileCase>("tls-profile"))("$name", ({ spec, want }) => {
   const { name, ...gvk } = API_SERVER;
-  const { profile, source } = clusterTlsProfileFrom({ kind: "present", object: { ...gvk, metadata: { name }, spec } });
+  const { profile, source } = toClusterTlsProfile({ kind: "present", object: { ...gvk, metadata: { name }, spec } });
   const ciphers = typeof want.ciphers === "number" ? profile.ciphers.length : profile.ciphers;
   expect({ minVersion: profile.minVersion, ciphers, source }).toEqual(want);
-  expect(() => createSecureContext(tlsSettings(profile, new Set(getCiphers())).settings)).not.toThrow();
+  expect(() => createSecureContext(computeTlsSettings(profile, new Set(getCiphers())).settings)).not.toThrow();
 });
 
 function follow(kind: WatchedKind) {

@@ -3,12 +3,12 @@ import type { KubeObject } from "../api/k8s.ts";
 import { type ObjectState, OptionalSetting, type OptionalSettingOptions } from "../controller/optionalObject.ts";
 import type { SettingsSource } from "./serverTls.ts";
 import {
+  computeTlsSettings,
+  getTlsProfile,
   isKnownProfile,
   type TlsProfile,
   type TlsSettings,
   type TlsVersion,
-  tlsProfile,
-  tlsSettings,
   withOpensslNames,
 } from "./tlsProfile.ts";
 
@@ -33,7 +33,7 @@ export class ClusterTlsSettings implements SettingsSource {
   }
 
   current(): TlsSettings {
-    return tlsSettings(this.#setting.current().profile, this.#available).settings;
+    return computeTlsSettings(this.#setting.current().profile, this.#available).settings;
   }
 
   onChange(handler: () => void): void {
@@ -47,8 +47,8 @@ export class ClusterTlsSettings implements SettingsSource {
 
   #profileOf(state: ObjectState): ClusterTlsProfile {
     const isTold = state.kind !== "unreadable" && state.kind !== "unknown";
-    if (isTold) this.#last = clusterTlsProfileFrom(state);
-    return this.#last ?? clusterTlsProfileFrom(state);
+    if (isTold) this.#last = toClusterTlsProfile(state);
+    return this.#last ?? toClusterTlsProfile(state);
   }
 }
 
@@ -73,7 +73,7 @@ const NONE = { minVersion: "TLSv1.2", ciphers: [], curves: [] } as const;
  * profile if it is missing, unknown or unusable.
  * @see github.com/openshift/api 2a3d7391 config/v1/types_tlssecurityprofile.go
  */
-export function clusterTlsProfileFrom(state: ObjectState): ClusterTlsProfile {
+export function toClusterTlsProfile(state: ObjectState): ClusterTlsProfile {
   if (state.kind === "present") return readProfile(state.object);
   if (state.kind === "notServed" || state.kind === "absent") return intermediate('APIServer "cluster" does not exist');
   return intermediate(
@@ -88,7 +88,7 @@ function readProfile(object: KubeObject): ClusterTlsProfile {
   const source = `APIServer "cluster": ${JSON.stringify(type).slice(0, 64)}`;
   if (type === "Custom") return readCustomProfile(record(custom), source);
   return typeof type === "string" && isKnownProfile(type)
-    ? { profile: tlsProfile(type, NONE), source }
+    ? { profile: getTlsProfile(type, NONE), source }
     : intermediate(`${source} is unknown`);
 }
 
@@ -99,11 +99,11 @@ function readCustomProfile({ ciphers, minTLSVersion }: Readonly<Record<string, u
   const names = Array.isArray(ciphers) ? ciphers.filter((name) => typeof name === "string") : [];
   const known = withOpensslNames(names);
   if (known.length === 0 && names.length > 0) return intermediate(`${source} has no known cipher suite`);
-  return { profile: tlsProfile("custom", { ...NONE, minVersion, ciphers: known }), source: `${source}, ${minVersion} or later` };
+  return { profile: getTlsProfile("custom", { ...NONE, minVersion, ciphers: known }), source: `${source}, ${minVersion} or later` };
 }
 
 function intermediate(source: string): ClusterTlsProfile {
-  return { profile: tlsProfile("intermediate", NONE), source: `intermediate, because ${source}` };
+  return { profile: getTlsProfile("intermediate", NONE), source: `intermediate, because ${source}` };
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

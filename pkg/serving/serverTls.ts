@@ -23,7 +23,7 @@ export interface ServerTls {
 }
 
 /** Expiration time of the serving certificate, in seconds since the epoch; 0 without a certificate. */
-export function servingCertificateEnd(metrics: Metrics, tls: Pick<ServerTls, "current"> | undefined): GaugeMetric {
+export function createCertificateEndMetric(metrics: Metrics, tls: Pick<ServerTls, "current"> | undefined): GaugeMetric {
   return metrics.gauge({
     name: "serving_certificate_expiration_timestamp_seconds",
     help: "Expiration time of the serving certificate, in seconds since the epoch; 0 without a certificate",

@@ -1,6 +1,14 @@
 import { createSecureContext, getCiphers } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { type CustomProfile, clientSettings, isKnownCipher, isKnownProfile, TLS_CURVES, tlsProfile, tlsSettings } from "./tlsProfile.ts";
+import {
+  type CustomProfile,
+  computeTlsSettings,
+  getTlsProfile,
+  isKnownCipher,
+  isKnownProfile,
+  TLS_CURVES,
+  toClientSettings,
+} from "./tlsProfile.ts";
 
 const NONE: CustomProfile = { minVersion: "TLSv1.2", ciphers: [], curves: [] };
 const TLS13 = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
@@ -57,20 +65,20 @@ const ROWS: Row[] = [
 
 describe("OpenSSL settings", () => {
   test.for(ROWS)("profile $profile with $custom", ({ profile, custom, minVersion, ciphers, ecdhCurve = GROUPS, missing = [] }) => {
-    const nodeSettings = tlsSettings(tlsProfile(profile, { ...NONE, ...custom }), available);
+    const nodeSettings = computeTlsSettings(getTlsProfile(profile, { ...NONE, ...custom }), available);
     expect(nodeSettings).toEqual({ settings: { minVersion, ciphers, ecdhCurve }, missing });
     expect(() => createSecureContext(nodeSettings.settings)).not.toThrow();
   });
 
   test.for([...TLS_CURVES.keys()])("OpenSSL supports curve %s", (curve) => {
-    const { settings } = tlsSettings(tlsProfile("custom", { ...NONE, curves: [curve] }), available);
+    const { settings } = computeTlsSettings(getTlsProfile("custom", { ...NONE, curves: [curve] }), available);
     expect(() => createSecureContext(settings)).not.toThrow();
   });
 });
 
 test("an unknown profile is an error", () => {
   expect(isKnownProfile("paranoid")).toBe(false);
-  expect(() => tlsProfile("paranoid", NONE)).toThrow('unknown TLS profile: "paranoid"');
+  expect(() => getTlsProfile("paranoid", NONE)).toThrow('unknown TLS profile: "paranoid"');
 });
 
 test.for([
@@ -89,5 +97,5 @@ test.for([
   ["intermediate", "TLSv1.2"],
   ["modern", "TLSv1.3"],
 ] as const)("a client with profile %s requires %s or later", ([name, minVersion]) => {
-  expect(clientSettings(tlsSettings(tlsProfile(name, NONE), available).settings).minVersion).toBe(minVersion);
+  expect(toClientSettings(computeTlsSettings(getTlsProfile(name, NONE), available).settings).minVersion).toBe(minVersion);
 });

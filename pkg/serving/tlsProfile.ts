@@ -125,7 +125,7 @@ export function withOpensslNames(names: readonly string[]): string[] {
   });
 }
 
-/** Returns whether `tlsProfile` knows a profile with this name; case-insensitive. */
+/** Returns whether `getTlsProfile` knows a profile with this name; case-insensitive. */
 export function isKnownProfile(name: string): boolean {
   return name.toLowerCase() === "custom" || PROFILES.has(name.toLowerCase());
 }
@@ -135,7 +135,7 @@ export function isKnownProfile(name: string): boolean {
  * it does not contain is taken from "intermediate", or for a version below TLS 1.2 from "old".
  * @throws Error `unknown TLS profile: "x"`
  */
-export function tlsProfile(name: string, custom: CustomProfile): TlsProfile {
+export function getTlsProfile(name: string, custom: CustomProfile): TlsProfile {
   const { minVersion, ciphers, curves } = custom;
   const isOlder = minVersion === "TLSv1.0" || minVersion === "TLSv1.1";
   const profile = PROFILES.get(name.toLowerCase());
@@ -154,7 +154,7 @@ export function tlsProfile(name: string, custom: CustomProfile): TlsProfile {
  * be disabled.
  * @param available lower-case names of OpenSSL's cipher suites, as `getCiphers` lists them.
  */
-export function tlsSettings(profile: TlsProfile, available: ReadonlySet<string>): { settings: TlsSettings; missing: string[] } {
+export function computeTlsSettings(profile: TlsProfile, available: ReadonlySet<string>): { settings: TlsSettings; missing: string[] } {
   const newer = profile.ciphers.filter((name) => !OLDER_CIPHERS.has(name));
   const older = profile.ciphers.flatMap((name) => {
     const openssl = OLDER_CIPHERS.get(name);
@@ -172,6 +172,6 @@ export function tlsSettings(profile: TlsProfile, available: ReadonlySet<string>)
 }
 
 /** Returns the settings for a client of catalogs, which requires TLS 1.2 or later for any profile. */
-export function clientSettings(settings: TlsSettings): TlsSettings {
+export function toClientSettings(settings: TlsSettings): TlsSettings {
   return settings.minVersion === "TLSv1.3" ? settings : { ...settings, minVersion: "TLSv1.2" };
 }

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
-import { type LayoutPlace, layoutNamed } from "../oci/imagePlace.ts";
+import { findLayoutPlace, type LayoutPlace } from "../oci/imagePlace.ts";
 import { BUNDLE_IMAGE_LIMITS, CATALOG_IMAGE_LIMITS, type Limits } from "../oci/limits.ts";
-import { defaultPolicyPlace, SignaturePolicy } from "../oci/policy/signaturePolicy.ts";
-import { bundleRoot, catalogRoot } from "../oci/pull/imageFilter.ts";
+import { getDefaultPolicyPlace, SignaturePolicy } from "../oci/policy/signaturePolicy.ts";
+import { findBundleRoot, findCatalogRoot } from "../oci/pull/imageFilter.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
 import { readLogins } from "../oci/registry/authFile.ts";
 import { LayoutImages } from "../oci/store/layoutImages.ts";
@@ -47,15 +47,15 @@ export class BundleReader {
 
   /** Returns the files of a bundle, even if it is invalid. @throws Error if an image cannot be pulled, or there are too many or too large files */
   async files(source: string): Promise<BundleFiles> {
-    const layout = await layoutNamed(source);
+    const layout = await findLayoutPlace(source);
     if (layout) {
       const layouts = await this.#layoutImages();
-      return layouts.withImage(layout, bundleRoot, this.#cost(BUNDLE_IMAGE_LIMITS), ({ dir }) => readBundleFiles(dir));
+      return layouts.withImage(layout, findBundleRoot, this.#cost(BUNDLE_IMAGE_LIMITS), ({ dir }) => readBundleFiles(dir));
     }
     if (await isDirectory(source)) return readBundleFiles(source);
     if (A_PATH.test(source)) throw new Error("folder does not exist");
     const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
-    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_IMAGE_LIMITS.timeoutMs), filter: bundleRoot });
+    const image = await puller.pull("bundle", source, { signal: this.#within(BUNDLE_IMAGE_LIMITS.timeoutMs), filter: findBundleRoot });
     return readBundleFiles(image.dir);
   }
 
@@ -84,7 +84,7 @@ export class BundleReader {
 
   /** Resolves a reference to a digest. A reference by digest needs no network. @throws Error if the registry cannot resolve it */
   async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
-    const layout = await layoutNamed(ref);
+    const layout = await findLayoutPlace(ref);
     if (layout) return (await this.#layoutImages()).resolve(layout, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
     return puller.resolve(ref, this.#within(CATALOG_IMAGE_LIMITS.timeoutMs));
@@ -96,14 +96,14 @@ export class BundleReader {
   }
 
   async #catalogFolder(source: string): Promise<string> {
-    const layout = await layoutNamed(source);
+    const layout = await findLayoutPlace(source);
     if (layout) {
-      const { dir, root } = await (await this.#layoutImages()).unpack(layout, catalogRoot, this.#cost(CATALOG_IMAGE_LIMITS));
+      const { dir, root } = await (await this.#layoutImages()).unpack(layout, findCatalogRoot, this.#cost(CATALOG_IMAGE_LIMITS));
       return join(dir, root);
     }
     if (await stat(source).catch(() => undefined)) return source;
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
-    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_IMAGE_LIMITS.timeoutMs), filter: catalogRoot });
+    const image = await puller.pull("catalog", source, { signal: this.#within(CATALOG_IMAGE_LIMITS.timeoutMs), filter: findCatalogRoot });
     return join(image.dir, image.root);
   }
 
@@ -114,7 +114,7 @@ export class BundleReader {
 
   async #openLayouts(): Promise<LayoutImages> {
     const { signaturePolicy: file } = this.#options;
-    const place = file === undefined ? defaultPolicyPlace(homedir()) : { file, required: true };
+    const place = file === undefined ? getDefaultPolicyPlace(homedir()) : { file, required: true };
     const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
     const layouts = await LayoutImages.open(new SignaturePolicy(() => place, log));
     this.#open.push(() => layouts.close());
@@ -169,7 +169,7 @@ const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
  * @throws Error if `source` is neither a folder nor an image
  */
 export async function findCatalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
-  if (await layoutNamed(source)) return reader.catalogFolder(source);
+  if (await findLayoutPlace(source)) return reader.catalogFolder(source);
   if (await isDirectory(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
   if (!IMAGE.test(source))

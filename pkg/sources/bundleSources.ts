@@ -1,5 +1,5 @@
 import type { PackageContent } from "../fbc/types.ts";
-import { layoutPlace } from "../oci/imagePlace.ts";
+import { parseLayoutPlace } from "../oci/imagePlace.ts";
 import { CatalogClient } from "../operatorcontroller/catalogs/catalogClient.ts";
 import { type BundleReader, isDirectory } from "./bundleReader.ts";
 import { readPackage, selectBundles } from "./catalogContent.ts";
@@ -36,7 +36,7 @@ export async function resolveSources(
   const isBundle = async (arg: string): Promise<boolean> => !PACKAGE.test(arg) || (await isDirectory(arg));
   for (const arg of args) {
     const packageName = packages?.find((name) => PACKAGE.test(name));
-    if (arg.includes("/") || layoutPlace(arg) || (packages === undefined && (await isBundle(arg))) || (await isDirectory(arg))) {
+    if (arg.includes("/") || parseLayoutPlace(arg) || (packages === undefined && (await isBundle(arg))) || (await isDirectory(arg))) {
       sources.push(arg);
       continue;
     }

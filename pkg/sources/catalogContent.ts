@@ -6,7 +6,7 @@ import { findCatalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../catalogd/load/loader.ts";
 import { wrapError } from "../errors/errors.ts";
 import { compareNewestFirst } from "../fbc/bundleOrder.ts";
-import { getPackageName, packageContent } from "../fbc/content.ts";
+import { getPackageName, selectPackage } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import { ContentError, type FbcBundle, type Meta, type PackageContent } from "../fbc/types.ts";
 import { listCandidates, listEntryNames, parseBundleVersion } from "../resolve/candidates.ts";
@@ -32,7 +32,7 @@ export async function readPackage(source: string, packageName: string): Promise<
     const bytes = createReadStream(location) as AsyncIterable<Uint8Array>;
     for await (const meta of decodeMetas(bytes, path)) if (getPackageName(meta) === packageName) metas.push(meta);
   }
-  return packageContent(metas, packageName);
+  return selectPackage(metas, packageName);
 }
 
 /** Returns the files of the catalog in a folder, or the single file `source`; `path` is the name for messages. */

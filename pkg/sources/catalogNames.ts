@@ -1,17 +1,17 @@
 import { stat } from "node:fs/promises";
 import { resolve as absolute, basename } from "node:path";
 import { goQuote } from "../golang/quote.ts";
-import { layoutPlace } from "../oci/imagePlace.ts";
+import { parseLayoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
 
 /** Returns the default name of a catalog in a folder, a file or a layout. */
 export function deriveDefaultName(path: string): string {
-  return layoutPlace(path) ? deriveCatalogName(path) : basename(absolute(path));
+  return parseLayoutPlace(path) ? deriveCatalogName(path) : basename(absolute(path));
 }
 
 /** Derives a valid catalog name from the name of its folder or repository. */
 export function deriveCatalogName(source: string): string {
-  const layout = layoutPlace(source);
+  const layout = parseLayoutPlace(source);
   if (layout) return deriveCatalogName(layout.tag.includes("/") ? layout.tag : layout.path.replace(/\.tar$/, ""));
   const last =
     source
@@ -84,7 +84,7 @@ function folder(given: string): NamedCatalog {
 /** Returns the catalog of an image without a given name; its name is that of its repository. */
 function image(given: string): NamedCatalog {
   const { name, rest } = partsOf(given);
-  const own = layoutPlace(rest) ? deriveCatalogName(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
+  const own = parseLayoutPlace(rest) ? deriveCatalogName(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
   return { name: name ?? own, priority: 0, image: rest };
 }
 
@@ -96,7 +96,7 @@ function partsOf(given: string): { name?: string; rest: string } {
 /** Returns the option for a word: the path of a catalog, its image, or the name of a ClusterCatalog. */
 export async function parseSource(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
-  if (layoutPlace(word)) return { ...none, catalogImage: [word] };
+  if (parseLayoutPlace(word)) return { ...none, catalogImage: [word] };
   if (/^\.{0,2}\//.test(word) || (await stat(word).catch(() => undefined)))
     return { ...none, catalogDir: [`${basename(absolute(word))}=${word}`] };
   return word.includes("/") ? { ...none, catalogImage: [word] } : { ...none, catalog: [word] };

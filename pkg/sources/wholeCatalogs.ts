@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { getPackageName, packageContent, Schema } from "../fbc/content.ts";
+import { getPackageName, Schema, selectPackage } from "../fbc/content.ts";
 import { decodeMetas } from "../fbc/decode.ts";
 import type { Meta, PackageContent } from "../fbc/types.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../resolve/dependencies/bundleIndex.ts";
@@ -43,7 +43,7 @@ export class WholeCatalogs {
     return {
       index,
       packageContent: (name) => ({
-        ...packageContent(others.get(name) ?? [], name),
+        ...selectPackage(others.get(name) ?? [], name),
         bundles: index.bundlesOf(name).map((bundle) => ({ ...bundle, properties: [...bundle.properties], image: "" })),
       }),
     };

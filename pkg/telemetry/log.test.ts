@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { redactSecrets } from "../text/redact.ts";
-import { createLogger, prettyLine } from "./log.ts";
+import { createLogger, formatPrettyLine } from "./log.ts";
 
 const TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQifQ.c2lnbmF0dXJl";
 
@@ -85,11 +85,11 @@ test("a pretty line contains time, level, component, message and fields", () => 
     err: { message: "no" },
     msg: "retrying",
   });
-  expect(prettyLine(line, false)).toBe("03:04:05.678 WARN  catalogd retrying catalog=c n=2 err=no");
-  expect(prettyLine(line, true)).toContain("\u001b[33mWARN ");
-  expect(prettyLine("not json", false)).toBe("not json");
+  expect(formatPrettyLine(line, false)).toBe("03:04:05.678 WARN  catalogd retrying catalog=c n=2 err=no");
+  expect(formatPrettyLine(line, true)).toContain("\u001b[33mWARN ");
+  expect(formatPrettyLine("not json", false)).toBe("not json");
   const forged = JSON.stringify({ level: 30, time: 0, msg: "m", name: "a\n00:00:00.000 ERROR x", title: "\u001b[2Jb", list: ["\u001b"] });
-  expect(prettyLine(forged, false)).toBe('00:00:00.000 INFO  m name=a\\n00:00:00.000 ERROR x title=\\u{1b}[2Jb list=["\\u001b"]');
+  expect(formatPrettyLine(forged, false)).toBe('00:00:00.000 INFO  m name=a\\n00:00:00.000 ERROR x title=\\u{1b}[2Jb list=["\\u001b"]');
 });
 
 test("a pretty logger writes pretty lines", () => {

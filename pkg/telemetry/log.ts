@@ -17,7 +17,7 @@ const SHOWN = new Set(["level", "time", "msg", "component", "pid", "hostname", "
  * Formats a JSON log line for reading: time, level, component, message, then the fields as
  * key=value, always on one line. Returns other text unchanged.
  */
-export function prettyLine(line: string, colour: boolean): string {
+export function formatPrettyLine(line: string, colour: boolean): string {
   let entry: Record<string, unknown>;
   try {
     entry = JSON.parse(line) as Record<string, unknown>;
@@ -73,7 +73,7 @@ export function createLogger({ component, level = "info", pretty = false, destin
   };
   if (!out) return pino(options);
   const colour = pretty && "isTTY" in out && out.isTTY;
-  return pino(options, { write: (line: string) => void out.write(pretty ? `${prettyLine(line.trimEnd(), colour)}\n` : line) });
+  return pino(options, { write: (line: string) => void out.write(pretty ? `${formatPrettyLine(line.trimEnd(), colour)}\n` : line) });
 }
 
 /** Maximum length of a stack in a line, including the stacks of causes. */

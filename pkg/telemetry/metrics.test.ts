@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { controllerMetrics, createMetrics, queueMetrics, restClientMetrics } from "./metrics.ts";
+import { createMetrics, registerControllerMetrics, registerQueueMetrics, registerRestClientMetrics } from "./metrics.ts";
 
 async function samples(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
   return (await metrics.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -33,8 +33,8 @@ test("two programs in one process have separate metrics", async () => {
 
 test("controllers use the metric names of controller-runtime, also several in one registry", async () => {
   const metrics = createMetrics("t");
-  controllerMetrics(metrics, "other");
-  const controller = controllerMetrics(metrics, "extension");
+  registerControllerMetrics(metrics, "other");
+  const controller = registerControllerMetrics(metrics, "extension");
   controller.workers(4);
   controller.started();
   controller.started();
@@ -57,12 +57,12 @@ test("controllers use the metric names of controller-runtime, also several in on
 
 test("queues and requests use the metric names of client-go", async () => {
   const metrics = createMetrics("t");
-  const queue = queueMetrics(metrics, "extension");
+  const queue = registerQueueMetrics(metrics, "extension");
   queue.added();
   queue.depth(3);
   queue.retried();
   queue.taken(0.1);
-  restClientMetrics(metrics)({ method: "GET", code: "200", host: "h:6443" });
+  registerRestClientMetrics(metrics)({ method: "GET", code: "200", host: "h:6443" });
   const lines = await samples(metrics);
   for (const want of [
     'workqueue_adds_total{name="extension",controller="extension"} 1',

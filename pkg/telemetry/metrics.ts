@@ -178,7 +178,7 @@ export interface QueueMetrics {
  * starting at zero.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/internal/controller/metrics
  */
-export function controllerMetrics(metrics: Metrics, controller: string): ControllerMetrics {
+export function registerControllerMetrics(metrics: Metrics, controller: string): ControllerMetrics {
   const labels = { controller };
   const one = { labels: ["controller"], initial: [labels] };
   const shared = metrics.shared();
@@ -230,7 +230,7 @@ export function controllerMetrics(metrics: Metrics, controller: string): Control
  * Creates the metrics of one work queue with the names of client-go.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/workqueue.go
  */
-export function queueMetrics(metrics: Metrics, name: string): QueueMetrics {
+export function registerQueueMetrics(metrics: Metrics, name: string): QueueMetrics {
   const labels = { name, controller: name };
   const one = { labels: ["name", "controller"], initial: [labels] };
   const shared = metrics.shared();
@@ -260,7 +260,7 @@ export function queueMetrics(metrics: Metrics, name: string): QueueMetrics {
  * Counts requests to the API server with the metric name of client-go; pass it to a kube client as
  * `observe`.
  */
-export function restClientMetrics(metrics: Metrics): (request: { method: string; code: string; host: string }) => void {
+export function registerRestClientMetrics(metrics: Metrics): (request: { method: string; code: string; host: string }) => void {
   const total = metrics.shared().counter({
     name: "rest_client_requests_total",
     help: "Number of HTTP requests, partitioned by status code, method, and host",
@@ -278,7 +278,7 @@ export interface LeaderMetrics {
  * Creates the gauge of leadership with the name of client-go.
  * @see sigs.k8s.io/controller-runtime v0.24.1 pkg/metrics/leaderelection.go
  */
-export function leaderMetrics(metrics: Metrics, name: string): LeaderMetrics {
+export function registerLeaderMetrics(metrics: Metrics, name: string): LeaderMetrics {
   const master = metrics.shared().gauge({
     name: "leader_election_master_status",
     help: "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",

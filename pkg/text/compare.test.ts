@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { similarName } from "./compare.ts";
+import { findSimilarName } from "./compare.ts";
 
 const NAMES = ["deploymentConfig", "deploymentConfigs", "env", "envFrom", "watchNamespace", "watchNamespaces"];
 
@@ -16,6 +16,6 @@ test.for<[written: string, meant: string | undefined]>([
   ["x", undefined],
   ["", undefined],
   ["x".repeat(100_000), undefined],
-])("similarName of %s is %s", ([written, meant]) => {
-  expect(similarName(written, NAMES)).toBe(meant);
+])("findSimilarName of %s is %s", ([written, meant]) => {
+  expect(findSimilarName(written, NAMES)).toBe(meant);
 });

@@ -15,7 +15,7 @@ const MAX_LENGTH = 64;
  * Returns the name in `names` that a misspelled `name` probably means: equal except for letter case
  * or up to two typing errors; the first of equals.
  */
-export function similarName(name: string, names: readonly string[]): string | undefined {
+export function findSimilarName(name: string, names: readonly string[]): string | undefined {
   const written = name.toLowerCase();
   if (written.length > MAX_LENGTH) return undefined;
   let best: string | undefined;

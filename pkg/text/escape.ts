@@ -13,7 +13,7 @@ export function escapeControlCharacters(text: string): string {
  * Returns `text` as one readable line: line ends become blanks, other unprintable characters are
  * escaped.
  */
-export function oneLine(text: string): string {
+export function toOneLine(text: string): string {
   return escapeControlCharacters(text).replaceAll("\n", " ");
 }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
-import { excerpt, truncate, truncateMessage } from "./truncate.ts";
+import { truncate, truncateExcerpt, truncateMessage } from "./truncate.ts";
 
 const LIMIT = 32_768;
 const NOTE = "\n\n... [message truncated]";
@@ -39,5 +39,5 @@ test.each([
   ["abc😀e", "abc…", "abc\ufffd…"],
   ["", "", ""],
 ])("truncate limits %j to four characters, excerpt keeps four of them", (text, truncated, begun) => {
-  expect([truncate(text, 4), excerpt(text, { length: 4 })]).toEqual([truncated, begun]);
+  expect([truncate(text, 4), truncateExcerpt(text, { length: 4 })]).toEqual([truncated, begun]);
 });

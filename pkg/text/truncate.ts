@@ -26,13 +26,13 @@ export const CAUSE_LENGTH = 1_024;
  * bundles and responses of servers can have any length.
  */
 export function truncate(text: string, max: number): string {
-  return text.length <= max ? text : excerpt(text, { length: max - 1 });
+  return text.length <= max ? text : truncateExcerpt(text, { length: max - 1 });
 }
 
 /**
  * Returns the first `length` UTF-16 units of `text`, and "…" if there are more, to quote a text of
  * any length in a message.
  */
-export function excerpt(text: string, { length = 200 }: { readonly length?: number } = {}): string {
+export function truncateExcerpt(text: string, { length = 200 }: { readonly length?: number } = {}): string {
   return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
 }

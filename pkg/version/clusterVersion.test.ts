@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
-import { allowsNext, formatMinorVersion, getNextMinor, isBelow, type MinorVersion, parseMinorVersion } from "./clusterVersion.ts";
+import { formatMinorVersion, getNextMinor, isBelow, isNextAllowed, type MinorVersion, parseMinorVersion } from "./clusterVersion.ts";
 
 interface ComparisonCase extends CaseHead {
   clusters?: string[];
@@ -22,8 +22,8 @@ function cells(table: "compatible" | "below"): [string, string, boolean][] {
   );
 }
 
-test.for(cells("compatible"))("allowsNext, with a maximum of %s and a cluster of %s, returns %s", ([max, cluster, answer]) => {
-  expect(allowsNext(version(max), version(cluster))).toBe(answer);
+test.for(cells("compatible"))("isNextAllowed, with a maximum of %s and a cluster of %s, returns %s", ([max, cluster, answer]) => {
+  expect(isNextAllowed(version(max), version(cluster))).toBe(answer);
 });
 
 test.for(cells("below"))("isBelow, with a maximum of %s and a cluster of %s, returns %s", ([max, cluster, answer]) => {
@@ -39,30 +39,30 @@ test.for(cases.flatMap(({ noVersion = {} }) => Object.entries(noVersion)))("pars
 });
 
 describe("laws", () => {
-  test("allowsNext never becomes false when the maximum increases", () => {
+  test("isNextAllowed never becomes false when the maximum increases", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, anyVersion, (a, b, cluster) => {
         const [less, more] = a.major < b.major || (a.major === b.major && a.minor < b.minor) ? [a, b] : [b, a];
-        if (allowsNext(less, cluster)) expect(allowsNext(more, cluster)).toBe(true);
+        if (isNextAllowed(less, cluster)) expect(isNextAllowed(more, cluster)).toBe(true);
         if (isBelow(more, cluster)) expect(isBelow(less, cluster)).toBe(true);
       }),
     );
   });
 
-  test("allowsNext is true exactly when the maximum is not below the next version", () => {
+  test("isNextAllowed is true exactly when the maximum is not below the next version", () => {
     fc.assert(
       fc.property(fc.record({ major: fc.integer({ min: 4, max: 5 }), minor: fc.nat(26) }), anyVersion, (max, cluster) => {
-        expect(isBelow(max, getNextMinor(cluster))).toBe(!allowsNext(max, cluster));
+        expect(isBelow(max, getNextMinor(cluster))).toBe(!isNextAllowed(max, cluster));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  test("allowsNext is false when the maximum is below the cluster's version, and true when it is the next version", () => {
+  test("isNextAllowed is false when the maximum is below the cluster's version, and true when it is the next version", () => {
     fc.assert(
       fc.property(anyVersion, anyVersion, (max, cluster) => {
-        if (isBelow(max, cluster)) expect(allowsNext(max, cluster)).toBe(false);
-        expect(allowsNext(getNextMinor(cluster), cluster)).toBe(true);
+        if (isBelow(max, cluster)) expect(isNextAllowed(max, cluster)).toBe(false);
+        expect(isNextAllowed(getNextMinor(cluster), cluster)).toBe(true);
       }),
     );
   });

@@ -32,7 +32,7 @@ export function getNextMinor(version: MinorVersion): MinorVersion {
 }
 
 /** Reports whether an operator that supports OpenShift up to `max` allows a cluster of version `cluster` to upgrade to its next minor version. */
-export function allowsNext(max: MinorVersion, cluster: MinorVersion): boolean {
+export function isNextAllowed(max: MinorVersion, cluster: MinorVersion): boolean {
   return compare(max, equivalent(cluster)) > 0;
 }
 

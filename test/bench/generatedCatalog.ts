@@ -14,13 +14,13 @@ const WORDS = "operator cluster backup storage policy metrics gateway tenant cer
 
 /** Returns a catalog of `packages` packages of about 120 KB, always the same. */
 export function generateCatalog(packages: number): GeneratedCatalog {
-  const random = seeded(SEED);
+  const random = createRandom(SEED);
   const files = new Map<string, Uint8Array>();
   let bytes = 0;
   for (let i = 0; i < packages; i++) {
     const name = `${WORDS[i % WORDS.length]}-${i}`;
     const file = Buffer.from(
-      metasOf(name, random)
+      generateMetas(name, random)
         .map((meta) => `${JSON.stringify(meta, undefined, 4)}\n`)
         .join(""),
     );
@@ -31,7 +31,7 @@ export function generateCatalog(packages: number): GeneratedCatalog {
 }
 
 /** Returns a package with one channel, in which each bundle replaces the previous one. */
-function metasOf(name: string, random: () => number): object[] {
+function generateMetas(name: string, random: () => number): object[] {
   const bundle = (i: number): string => `${name}.v1.${i}.0`;
   const entries = Array.from({ length: BUNDLES }, (_, i) => ({ name: bundle(i), ...(i > 0 ? { replaces: bundle(i - 1) } : {}) }));
   const icon = {
@@ -39,30 +39,30 @@ function metasOf(name: string, random: () => number): object[] {
     mediatype: "image/png",
   };
   return [
-    { schema: "olm.package", name, defaultChannel: "stable", description: text(40, random), icon },
+    { schema: "olm.package", name, defaultChannel: "stable", description: generateText(40, random), icon },
     { schema: "olm.channel", package: name, name: "stable", entries },
-    ...Array.from({ length: BUNDLES }, (_, i) => bundleOf(name, bundle(i), `1.${i}.0`, random)),
+    ...Array.from({ length: BUNDLES }, (_, i) => generateBundle(name, bundle(i), `1.${i}.0`, random)),
   ];
 }
 
-function bundleOf(packageName: string, name: string, version: string, random: () => number): object {
+function generateBundle(packageName: string, name: string, version: string, random: () => number): object {
   const kinds = ["Cluster", "Backup", "Policy"].map((kind) => ({ group: `${packageName}.example.com`, kind, version: "v1" }));
   const metadata = {
     annotations: {
       capabilities: "Deep Insights",
       categories: "Database",
       containerImage: `quay.io/example/${name}`,
-      description: text(20, random),
+      description: generateText(20, random),
     },
     crdDescriptions: {
       owned: kinds.map(({ group, kind, version: of }) => ({
         name: `${kind.toLowerCase()}s.${group}`,
         kind,
         version: of,
-        description: text(60, random),
+        description: generateText(60, random),
       })),
     },
-    description: text(900, random),
+    description: generateText(900, random),
     displayName: packageName,
     installModes: ["OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"].map((type) => ({
       type,
@@ -75,27 +75,27 @@ function bundleOf(packageName: string, name: string, version: string, random: ()
     schema: "olm.bundle",
     package: packageName,
     name,
-    image: image(name, random),
+    image: generateImage(name, random),
     properties: [
       { type: "olm.package", value: { packageName, version } },
       ...kinds.map((value) => ({ type: "olm.gvk", value })),
       { type: "olm.csv.metadata", value: metadata },
     ],
-    relatedImages: Array.from({ length: 12 }, (_, i) => ({ name: `part-${i}`, image: image(`${packageName}-part-${i}`, random) })),
+    relatedImages: Array.from({ length: 12 }, (_, i) => ({ name: `part-${i}`, image: generateImage(`${packageName}-part-${i}`, random) })),
   };
 }
 
-function image(name: string, random: () => number): string {
+function generateImage(name: string, random: () => number): string {
   const digest = Array.from({ length: 64 }, () => Math.floor(random() * 16).toString(16)).join("");
   return `quay.io/example/${name}@sha256:${digest}`;
 }
 
-function text(words: number, random: () => number): string {
+function generateText(words: number, random: () => number): string {
   return Array.from({ length: words }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ");
 }
 
 /** Returns a generator of numbers from 0 up to 1, deterministic for each seed (mulberry32). */
-function seeded(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

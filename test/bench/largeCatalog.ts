@@ -19,7 +19,7 @@ const PACKAGE_PROPERTY = "olm.package";
 
 /** Repeats the packages of real catalogs under new names until their files have `size` bytes. */
 export async function largeCatalog(folders: readonly string[], wanted: number): Promise<LargeCatalog> {
-  const originals = await packagesIn(folders);
+  const originals = await listPackages(folders);
   const files = new Map<string, Uint8Array>();
   const packages = new Map<string, number>();
   let bytes = 0;
@@ -27,7 +27,7 @@ export async function largeCatalog(folders: readonly string[], wanted: number): 
   for (let copy = 1; bytes < wanted; copy++) {
     for (const [original, metas] of originals) {
       const name = `${original}-${copy}`;
-      const renamed = metas.map((meta) => blobOf(meta, name));
+      const renamed = metas.map((meta) => renameBlob(meta, name));
       const file = Buffer.from(renamed.map((blob) => `${JSON.stringify(blob, withoutBigint, 4)}\n`).join(""));
       files.set(`${name}/catalog.json`, file);
       packages.set(
@@ -46,7 +46,7 @@ export async function largeCatalog(folders: readonly string[], wanted: number): 
  * Returns the packages of all folders. A package that an earlier folder contains gets another name, because a catalog
  * contains each package once.
  */
-async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[]>> {
+async function listPackages(folders: readonly string[]): Promise<Map<string, Meta[]>> {
   const all = new Map<string, Meta[]>();
   for (const [i, folder] of folders.entries()) {
     const packages = new Map<string, Meta[]>();
@@ -63,14 +63,14 @@ async function packagesIn(folders: readonly string[]): Promise<Map<string, Meta[
 }
 
 /** Returns the meta for package `name`. Bundles keep their names, which are unique within a package. */
-function blobOf({ schema, blob }: Meta, name: string): Record<string, unknown> {
+function renameBlob({ schema, blob }: Meta, name: string): Record<string, unknown> {
   if (schema === "olm.package") return { ...blob, name };
   const { properties } = blob;
   if (!Array.isArray(properties)) return { ...blob, package: name };
-  return { ...blob, package: name, properties: properties.map((property) => propertyOf(property, name)) };
+  return { ...blob, package: name, properties: properties.map((property) => renameProperty(property, name)) };
 }
 
-function propertyOf(property: unknown, packageName: string): unknown {
+function renameProperty(property: unknown, packageName: string): unknown {
   const { type, value } = property as { type?: unknown; value?: object };
   return type === PACKAGE_PROPERTY ? { type, value: { ...value, packageName } } : property;
 }

@@ -20,10 +20,10 @@ export async function readProcessUse(pid: number | undefined): Promise<ProcessUs
   const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile(`/proc/${pid}/status`, "utf8")]);
   const members = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(members[USER_TICKS]) + Number(members[SYSTEM_TICKS]);
-  return { cpuSeconds: ticks / TICKS_PER_SECOND, rssBytes: bytesOf(status, "VmRSS"), peakRssBytes: bytesOf(status, "VmHWM") };
+  return { cpuSeconds: ticks / TICKS_PER_SECOND, rssBytes: readBytes(status, "VmRSS"), peakRssBytes: readBytes(status, "VmHWM") };
 }
 
-function bytesOf(status: string, member: string): number {
+function readBytes(status: string, member: string): number {
   const kibibytes = new RegExp(`^${member}:\\s+(\\d+) kB$`, "m").exec(status)?.[1];
   if (kibibytes === undefined) throw new Error(`the process has no ${member}: it has ended`);
   return Number(kibibytes) * 1_024;

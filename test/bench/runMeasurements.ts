@@ -14,11 +14,11 @@ export interface Outcome {
 /** Runs the measurements sequentially; continues after a failure. */
 export async function runMeasurements(measurements: readonly Measurement[], context: BenchContext): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const measurement of measurements) outcomes.push(await outcomeOf(measurement, context));
+  for (const measurement of measurements) outcomes.push(await runMeasurement(measurement, context));
   return outcomes;
 }
 
-async function outcomeOf(measurement: Measurement, context: BenchContext): Promise<Outcome> {
+async function runMeasurement(measurement: Measurement, context: BenchContext): Promise<Outcome> {
   const { name } = measurement;
   const say = (line: string): void => context.say(`${name}: ${line}`);
   const figures: Figure[] = [];

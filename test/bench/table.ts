@@ -14,11 +14,11 @@ export function formatTable(report: Report, baseline?: Report): string {
   const head = ["work", "ours (median, min–max)", "goal", "Go", "calibrated", ...(baseline ? ["× baseline"] : [])];
   const rows = report.figures.map((figure) => [
     GOALS[figure.id].work,
-    ours(figure),
-    boundText(GOALS[figure.id]),
-    goText(GOALS[figure.id]),
+    formatSamples(figure),
+    formatGoal(GOALS[figure.id]),
+    formatGoFigure(GOALS[figure.id]),
     figure.calibrated === undefined ? NOTHING : digits(figure.calibrated),
-    ...(baseline ? [ratio(figure, before.get(figure.id))] : []),
+    ...(baseline ? [formatRatio(figure, before.get(figure.id))] : []),
   ]);
   const widths = head.map((text, column) => Math.max(text.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
@@ -28,23 +28,23 @@ export function formatTable(report: Report, baseline?: Report): string {
       .trimEnd();
   const notes = report.figures.map(({ note }) => note);
   return [
-    ...about(report),
+    ...describeRun(report),
     "",
     line(head),
     line(widths.map((width) => "─".repeat(width))),
     ...rows.flatMap((row, at) => [line(row), ...(notes[at] === undefined ? [] : [`    ${notes[at]}`])]),
-    ...ends(report),
+    ...listEnds(report),
     "",
     `Go: ${GO_ORIGIN}. calibrated: ours in calibration loops, or times in one loop.`,
   ].join("\n");
 }
 
-function about({ machine, node, calibration }: Report): string[] {
+function describeRun({ machine, node, calibration }: Report): string[] {
   const { start, end } = calibration;
   return [`${machine}, Node ${node}`, `calibration loop: ${formatValue(start, "seconds")} before, ${formatValue(end, "seconds")} after`];
 }
 
-function ends({ skipped, failed, figures }: Report): string[] {
+function listEnds({ skipped, failed, figures }: Report): string[] {
   return [
     ...(figures.length === 0 ? ["no figures"] : []),
     ...skipped.map(({ name, reason }) => `skipped ${name}: ${reason}`),
@@ -52,27 +52,27 @@ function ends({ skipped, failed, figures }: Report): string[] {
   ];
 }
 
-function ours({ samples, median, min, max, unit }: ReportedFigure): string {
+function formatSamples({ samples, median, min, max, unit }: ReportedFigure): string {
   if (samples.length === 1) return formatValue(median, unit);
   return `${formatValue(median, unit)} (${formatValue(min, unit)} – ${formatValue(max, unit)})`;
 }
 
-function boundText({ goal, unit }: Goal): string {
+function formatGoal({ goal, unit }: Goal): string {
   if (!goal) return NOTHING;
-  return boundIn(goal, unit);
+  return formatBound(goal, unit);
 }
 
-function boundIn(goal: Bound, unit: Goal["unit"]): string {
+function formatBound(goal: Bound, unit: Goal["unit"]): string {
   if ("words" in goal) return goal.words;
   return "atMost" in goal ? `≤ ${formatValue(goal.atMost, unit)}` : `≥ ${formatValue(goal.atLeast, unit)}`;
 }
 
-function goText({ go, unit }: Goal): string {
+function formatGoFigure({ go, unit }: Goal): string {
   if (go === undefined) return NOTHING;
   return typeof go === "string" ? go : formatValue(go, unit);
 }
 
-function ratio(figure: ReportedFigure, before: ReportedFigure | undefined): string {
+function formatRatio(figure: ReportedFigure, before: ReportedFigure | undefined): string {
   if (!before) return NOTHING;
   const value = (figure.calibrated ?? figure.median) / (before.calibrated ?? before.median);
   return digits(value);

@@ -1,4 +1,4 @@
-import { packageContentsFrom } from "../../pkg/fbc/content.ts";
+import { groupByPackage } from "../../pkg/fbc/content.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
 import type { Meta, PackageContent } from "../../pkg/fbc/types.ts";
 import { findMember } from "../../pkg/golang/members.ts";
@@ -64,7 +64,7 @@ export class CatalogCache {
 async function loadCatalog(folder: string): Promise<LoadedCatalog> {
   const metas: Meta[] = [];
   for await (const { path, bytes } of catalogFiles(folder)) for await (const meta of decodeMetas(bytes, path)) metas.push(lightened(meta));
-  return packageContentsFrom(metas);
+  return groupByPackage(metas);
 }
 
 /**

@@ -4,7 +4,7 @@ import { basename, join, posix, relative } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
-import { type IgnoreFile, INDEX_IGNORE, indexIgnore } from "../../pkg/fbc/indexIgnore.ts";
+import { compileIndexIgnore, type IgnoreFile, INDEX_IGNORE } from "../../pkg/fbc/indexIgnore.ts";
 
 /** One file of a catalog: its path with slashes below the catalog's folder, and its bytes. */
 export interface CatalogFile {
@@ -22,7 +22,7 @@ export async function* catalogFiles(folder: string): AsyncGenerator<CatalogFile>
   const inFolder = existsSync(folder);
   if (!inFolder && !existsSync(archive)) throw new Error(`there is no catalog at ${folder}, and no archive ${basename(archive)} beside it`);
   const files = (): AsyncGenerator<CatalogFile> => (inFolder ? filesIn(folder) : filesInArchive(archive));
-  const isIgnored = indexIgnore(await ignoreFilesOf(files()));
+  const isIgnored = compileIndexIgnore(await ignoreFilesOf(files()));
   for await (const file of files()) if (basename(file.path) !== INDEX_IGNORE && !isIgnored(file.path)) yield file;
 }
 

@@ -3,7 +3,7 @@ import { MIGRATION_LEVELS, migrateMeta } from "../../pkg/authoring/render/migrat
 import { renderCatalogBundle } from "../../pkg/authoring/render/renderBundle.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { decodeMetas } from "../../pkg/fbc/decode.ts";
-import { goJson } from "../../pkg/golang/json.ts";
+import { encodeGoJson } from "../../pkg/golang/json.ts";
 import { findMessageFault, type Outcome } from "./outcome.ts";
 
 /** Classes of expected errors in a bundle. Other classes are mistakes in the program. */
@@ -21,7 +21,7 @@ export async function checkCatalogCase(files: BundleFiles): Promise<Outcome> {
       for (const format of ["json", "yaml"] as const) {
         const text = Buffer.from(formatMeta(blob, format));
         const again = await Array.fromAsync(decodeMetas([text], `catalog.${format}`));
-        if (again.map((one) => goJson(one.blob)).join() !== goJson(blob))
+        if (again.map((one) => encodeGoJson(one.blob)).join() !== encodeGoJson(blob))
           return { result: "1 objects", fault: `${level}, ${format}: the written blob reads back differently` };
       }
     }

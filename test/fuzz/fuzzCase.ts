@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { JsonObject } from "../../pkg/api/k8s.ts";
 import type { BundleFiles } from "../../pkg/bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../../pkg/certificates/providers.ts";
-import { goJson } from "../../pkg/golang/json.ts";
+import { encodeGoJson } from "../../pkg/golang/json.ts";
 import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../pkg/golang/yaml.ts";
 import type { RenderOptions } from "../../pkg/render/render.ts";
@@ -53,10 +53,10 @@ export function fuzzCase(bundles: readonly string[], seed: number, number: numbe
     else if (share < 0.4) steps.push(changeText(files, random));
     else steps.push(changeValues(files, random));
   }
-  return { origins, steps, files, options: optionsFor(random) };
+  return { origins, steps, files, options: chooseOptions(random) };
 }
 
-function optionsFor(random: Random): RenderOptions {
+function chooseOptions(random: Random): RenderOptions {
   const installNamespace = "operators";
   const config = pick<JsonObject | undefined>(random, [
     undefined,
@@ -108,7 +108,7 @@ function changeFiles(files: Map<string, Uint8Array>, bundles: readonly string[],
 }
 
 function changeText(files: Map<string, Uint8Array>, random: Random): string {
-  const path = fileToChange(files, random);
+  const path = chooseFile(files, random);
   const name = pick(random, Object.keys(TEXT_MUTATIONS));
   const changed = TEXT_MUTATIONS[name]?.(Buffer.from(files.get(path) ?? []), random);
   if (changed) files.set(path, changed);
@@ -117,7 +117,7 @@ function changeText(files: Map<string, Uint8Array>, random: Random): string {
 
 /** Mutates values of a readable file and writes it as YAML or JSON; mutates bytes of any other. */
 function changeValues(files: Map<string, Uint8Array>, random: Random): string {
-  const path = fileToChange(files, random);
+  const path = chooseFile(files, random);
   try {
     const documents = parseYamlDocuments(new TextDecoder().decode(files.get(path)));
     if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random); // expanded aliases would make it huge
@@ -130,7 +130,7 @@ function changeValues(files: Map<string, Uint8Array>, random: Random): string {
     }
     // Indented deep nesting would make it huge.
     const asJson = random() < 0.2 || done.some((name) => name.startsWith("nest"));
-    const texts = documents.map((document) => (asJson ? goJson(document, { sortKeys: false }) : toYaml(document)));
+    const texts = documents.map((document) => (asJson ? encodeGoJson(document, { sortKeys: false }) : toYaml(document)));
     files.set(path, Buffer.from(texts.join(asJson ? "\n" : "\n---\n")));
     return `${done.join(", ")}${asJson ? ", as JSON" : ""}: ${path}`;
   } catch {
@@ -139,7 +139,7 @@ function changeValues(files: Map<string, Uint8Array>, random: Random): string {
 }
 
 /** Picks the file with the ClusterServiceVersion in half of the cases, because most objects come from it. */
-function fileToChange(files: ReadonlyMap<string, Uint8Array>, random: Random): string {
+function chooseFile(files: ReadonlyMap<string, Uint8Array>, random: Random): string {
   const paths = [...files.keys(), ...(files.size === 0 ? ["manifests/csv.yaml"] : [])];
   const csv = paths.find((path) => /csv|clusterserviceversion/i.test(path));
   return csv !== undefined && random() < 0.5 ? csv : pick(random, paths);

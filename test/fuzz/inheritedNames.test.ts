@@ -6,16 +6,16 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { runQuery } from "../../pkg/catalogd/graphql/runQuery.ts";
 import { findCrdChanges } from "../../pkg/crdsafety/crdFindings.ts";
 import { findObjectFaults } from "../../pkg/crdsafety/objectFaults.ts";
-import { metaFrom, packageContentsFrom } from "../../pkg/fbc/content.ts";
+import { groupByPackage, toMeta } from "../../pkg/fbc/content.ts";
 import { MetaDecoder } from "../../pkg/fbc/decode.ts";
-import { updateGraph } from "../../pkg/fbc/graph/updateGraph.ts";
-import { canonicalJson } from "../../pkg/golang/json.ts";
+import { buildUpdateGraph } from "../../pkg/fbc/graph/updateGraph.ts";
+import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { parseYaml, toYaml } from "../../pkg/golang/yaml.ts";
 import { cleanObject, withStringData } from "../../pkg/release/cleanObject.ts";
 import { findDifferences } from "../../pkg/release/diff.ts";
 import { findFieldDrift, toIndexes } from "../../pkg/release/drift.ts";
 import { digestObjects } from "../../pkg/release/identity.ts";
-import { replaceAt, valueAt } from "../../pkg/release/jsonPointer.ts";
+import { getValueAt, replaceAt } from "../../pkg/release/jsonPointer.ts";
 import { mergeFieldTrees } from "../../pkg/release/managedFields.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
@@ -36,7 +36,7 @@ const names = (from: readonly string[] = NAMES) => fc.uniqueArray(fc.constantFro
 /** An object with some of the names; each value differs. */
 const mapOf = (from?: readonly string[]): fc.Arbitrary<Record<string, string>> =>
   names(from).map((list) => Object.fromEntries(list.map((name, i) => [name, `value ${i}`])));
-const json = (value: unknown): string => canonicalJson(value);
+const json = (value: unknown): string => encodeCanonicalJson(value);
 const configMap = (members: JsonObject): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, ...members });
 const files = (texts: Record<string, string>) => new Map(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]));
 
@@ -143,7 +143,7 @@ test("YAML, JSON, cleanObject, mergeFieldTrees and replaceAt keep members with a
       );
       expect(json(mergeFieldTrees({ "f:data": one }, { "f:data": other }))).toBe(json({ "f:data": both }));
       for (const name of Object.keys(both)) {
-        expect(valueAt(one, [name])).toBe(Object.hasOwn(one, name) ? one[name] : undefined);
+        expect(getValueAt(one, [name])).toBe(Object.hasOwn(one, name) ? one[name] : undefined);
         if (Object.hasOwn(one, name))
           expect(json(replaceAt(one, [name], "new"))).toBe(json({ ...one, ...Object.fromEntries([[name, "new"]]) }));
       }
@@ -239,12 +239,18 @@ test("a catalog keeps members, packages, channels and bundles with any names", a
         metas.push(meta);
       expect(metas.map(({ blob }) => json(blob))).toEqual(blobs.map(json));
       for (const meta of metas) expect(json(orderMetaMembers(meta).blob)).toBe(json({ ...meta.blob }));
-      const contents = packageContentsFrom(metas);
+      const contents = groupByPackage(metas);
       expect([...contents.keys()].toSorted()).toEqual(packages.toSorted());
       for (const name of packages) {
         const content = contents.get(name);
         const versions = new Map();
-        const graph = updateGraph({ package: name, defaultChannel: name, channels: content?.channels ?? [], versions, deprecations: [] });
+        const graph = buildUpdateGraph({
+          package: name,
+          defaultChannel: name,
+          channels: content?.channels ?? [],
+          versions,
+          deprecations: [],
+        });
         expect(graph.channels.map((channel) => [channel.name, channel.edges.length])).toEqual([[name, 1]]);
       }
       const response = await runQuery({ query: "{ olmpackages { name } }" }, () => graphqlCatalog(blobs));
@@ -285,6 +291,6 @@ test("prepareObjects rejects two objects when only one has a member", () => {
   expect(() => prepareObjects([one, other], options)).toThrow(/two different objects/);
 });
 
-test("metaFrom finds schema and name among a document's own members only", () => {
-  expect(metaFrom(JSON.parse('{"__proto__":{"schema":"olm.package","name":"p"}}'))).toMatchObject({ schema: "", name: "" });
+test("toMeta finds schema and name among a document's own members only", () => {
+  expect(toMeta(JSON.parse('{"__proto__":{"schema":"olm.package","name":"p"}}'))).toMatchObject({ schema: "", name: "" });
 });

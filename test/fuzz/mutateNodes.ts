@@ -102,13 +102,13 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
     );
   },
   "swap with another": (place, random, root) => {
-    const other = pick(random, placesIn(root));
+    const other = pick(random, listPlaces(root));
     const value = structuredClone(get(place.parent, place.key));
     set(place.parent, place.key, structuredClone(get(other.parent, other.key)));
     set(other.parent, other.key, value);
   },
   "copy another here": (place, random, root) => {
-    const other = pick(random, placesIn(root));
+    const other = pick(random, listPlaces(root));
     if (sizeOf(get(other.parent, other.key)) > MAX_ADDED) return;
     set(place.parent, place.key, structuredClone(get(other.parent, other.key)));
   },
@@ -141,7 +141,7 @@ export function changeKind(root: unknown, random: Random): string {
  * @returns the mutation and its place; undefined for a document without places.
  */
 export function changeNode(root: unknown, random: Random): string | undefined {
-  const places = placesIn(root);
+  const places = listPlaces(root);
   if (places.length === 0) return undefined;
   const rendered = places.filter(({ key }) => RENDERED_MEMBERS.has(String(key)));
   const place = pick(random, rendered.length > 0 && random() < 0.67 ? rendered : places);
@@ -159,7 +159,7 @@ export function sizeOf(value: unknown, limit = 2 * MAX_ADDED): number {
   return size;
 }
 
-function placesIn(root: unknown): Place[] {
+function listPlaces(root: unknown): Place[] {
   const places: Place[] = [];
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) for (const key of value.keys()) places.push({ parent: value, key });

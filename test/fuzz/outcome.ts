@@ -31,21 +31,21 @@ export interface Outcome {
  * invalid for the bundle, also tries others, to cover more code.
  */
 export function checkBundleCase(files: BundleFiles, options: RenderOptions): Outcome {
-  let outcome = outcomeWith(files, options);
+  let outcome = renderOutcome(files, options);
   for (const watchNamespace of [options.installNamespace, "watched"]) {
     if (outcome.fault !== undefined || !outcome.isMisconfigured) break;
-    outcome = outcomeWith(files, { ...options, config: { watchNamespace } });
+    outcome = renderOutcome(files, { ...options, config: { watchNamespace } });
   }
   return outcome;
 }
 
-function outcomeWith(files: BundleFiles, options: RenderOptions): Outcome & { isMisconfigured?: boolean } {
+function renderOutcome(files: BundleFiles, options: RenderOptions): Outcome & { isMisconfigured?: boolean } {
   let objects: readonly KubeObject[];
   try {
     objects = prepareAll(files, options);
   } catch (err) {
     const isMisconfigured = err instanceof ReconcileError && err.reason === Reason.InvalidConfiguration;
-    return { result: String(err).slice(0, 300), isMisconfigured, ...faultOf(err) };
+    return { result: String(err).slice(0, 300), isMisconfigured, ...findFault(err) };
   }
   const odd = objects.find(({ kind, metadata }) => typeof kind !== "string" || typeof metadata?.name !== "string");
   const result = `${objects.length} objects`;
@@ -72,7 +72,7 @@ function prepareAll(files: BundleFiles, options: RenderOptions): readonly KubeOb
   return applied;
 }
 
-function faultOf(err: unknown): { fault?: string } {
+function findFault(err: unknown): { fault?: string } {
   if (!(err instanceof ReconcileError)) return { fault: `unexpected error: ${err instanceof Error ? err.stack : String(err)}` };
   return findMessageFault(err.message);
 }

@@ -11,7 +11,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
 import { getServingSecretName, parseServingSecret } from "../../pkg/certificates/servingCertificate.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
-import { parsePolicy, unsupportedScopes } from "../../pkg/oci/policy/policyFile.ts";
+import { listUnsupportedScopes, parsePolicy } from "../../pkg/oci/policy/policyFile.ts";
 import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
@@ -205,7 +205,7 @@ describeWithCluster("config", (cluster) => {
     const policy = parsePolicy((mounted?.["data"] as Record<string, string> | undefined)?.["policy.json"] ?? "");
     expect(policy.default).toEqual([{ type: "insecureAcceptAnything" }]);
     expect([...policy.docker.keys()]).toEqual(["registry.example.com/olm"]);
-    expect(unsupportedScopes(policy)).toEqual({});
+    expect(listUnsupportedScopes(policy)).toEqual({});
   });
 
   describe("replicas of both programs", () => {

@@ -212,14 +212,14 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
 
   test.for<[what: string, config: JsonObject, text: string]>([
     [
-      "holds too many values",
+      "contains too many values",
       { deploymentConfig: { env: Array.from({ length: 100_000 }, () => ({})) } },
-      'it holds more than the 10000 values allowed: field "deploymentConfig.env" has 100000 items',
+      'it contains more than the 10000 values allowed: field "deploymentConfig.env" has 100000 items',
     ],
     [
       "is too long",
       { deploymentConfig: { annotations: { a: "x".repeat(1_000_000) } } },
-      'it holds more than the 262144 bytes allowed as JSON: field "deploymentConfig.annotations.a" alone has 1000000',
+      'it contains more than the 262144 bytes allowed as JSON: field "deploymentConfig.annotations.a" has 1000000 bytes',
     ],
     ["has thousands of faults", { deploymentConfig: { env: Array.from({ length: 5_000 }, () => ({})) } }, "multiple errors found:"],
   ])("a configuration that %s is rejected with a short message, and accepted after an edit", async ([, config, text]) => {
@@ -248,8 +248,8 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await configure(name, chosen("nobody"));
     await world.expectProblem(name, "ConfigurationWarning", {
       message:
-        "deploymentConfig.selector of the configuration chooses none of the bundle's Deployments, so nothing comes of it; " +
-        "there are tiny (app=tiny), web (app=web)",
+        "deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, " +
+        "which has tiny (app=tiny), web (app=web)",
     });
     await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
     expect(await envOf(name, "web")).toBeUndefined();

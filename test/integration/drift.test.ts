@@ -5,7 +5,7 @@ import { API_VERSION, CLUSTER_EXTENSION, LABEL_OWNER_NAME } from "../../pkg/api/
 import { type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
-import { valueAt } from "../../pkg/release/jsonPointer.ts";
+import { getValueAt } from "../../pkg/release/jsonPointer.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { expectProblem } from "../support/problems.ts";
@@ -127,7 +127,9 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
       [deployment, "/spec/template/spec/containers/0/ports/0/containerPort"],
     ] as const;
     const portsOf = async (): Promise<string> => {
-      const found = await Promise.all(places.map(async ([ref, path]) => valueAt(await cluster.client.get(ref), path.split("/").slice(1))));
+      const found = await Promise.all(
+        places.map(async ([ref, path]) => getValueAt(await cluster.client.get(ref), path.split("/").slice(1))),
+      );
       return found.join(" ");
     };
     const before = await portsOf();

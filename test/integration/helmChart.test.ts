@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { canonicalJson } from "../../pkg/golang/json.ts";
+import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
@@ -238,7 +238,7 @@ function normal(object: KubeObject | undefined, annotations: Record<string, stri
   if (object === undefined) return undefined;
   const all = { ...annotations, ...object.metadata.annotations };
   const marked = Object.keys(all).length > 0 ? { ...object, metadata: { ...object.metadata, annotations: all } } : object;
-  const byText = (a: unknown, b: unknown): number => compareText(canonicalJson(a), canonicalJson(b));
+  const byText = (a: unknown, b: unknown): number => compareText(encodeCanonicalJson(a), encodeCanonicalJson(b));
   return JSON.parse(JSON.stringify(marked), (key, value: unknown) =>
     ["args", "volumes", "volumeMounts", "ports"].includes(key) && Array.isArray(value) ? [...value].sort(byText) : value,
   ) as unknown;

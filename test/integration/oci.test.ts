@@ -6,7 +6,7 @@ import { MEDIA_TYPE, MEDIA_TYPE_KEY } from "../../pkg/bundle/annotations.ts";
 import { TerminalError } from "../../pkg/errors/errors.ts";
 import { BUNDLE_IMAGE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
-import { bundleRoot, CONFIG_DIR_LABEL, catalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
+import { CONFIG_DIR_LABEL, findBundleRoot, findCatalogRoot } from "../../pkg/oci/pull/imageFilter.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { insecureRegistry, puller } from "../support/pulling.ts";
 import { pushIndex } from "../support/stores.ts";
@@ -44,7 +44,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     const repository = cluster.name("ns/catalog");
     await pushImage(cluster.registry, repository, "latest", { files, labels });
     const { puller: p } = await mirrored();
-    const pulled = await p.pull("catalog", `quay.io/${repository}:latest`, { signal, filter: catalogRoot });
+    const pulled = await p.pull("catalog", `quay.io/${repository}:latest`, { signal, filter: findCatalogRoot });
     expect(pulled.root).toBe("configs");
     expect(await readFile(join(pulled.dir, "configs/a/catalog.yaml"), "utf8")).toBe("a");
     await expect(readFile(join(pulled.dir, "top"))).rejects.toThrow("ENOENT");
@@ -55,7 +55,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     const { puller: p } = await mirrored();
     const pulling = async (repository: string, ofImage: Readonly<Record<string, string>>): Promise<unknown> => {
       const { digest } = await pushImage(cluster.registry, repository, "v1", { files, labels: ofImage });
-      return p.pull("ext", `quay.io/${repository}@${digest}`, { signal, filter: bundleRoot });
+      return p.pull("ext", `quay.io/${repository}@${digest}`, { signal, filter: findBundleRoot });
     };
     await expect(pulling(cluster.name("ns/catalog"), labels)).rejects.toThrow("is a catalog, not a bundle");
     const chart = pulling(cluster.name("ns/chart"), { [MEDIA_TYPE_KEY]: "helm" });
@@ -84,7 +84,7 @@ describeWithCluster("images in a real registry", (cluster) => {
       "Blocked",
       `${says}; image ${ref} is not unpacked: rebuild it without this problem, or use another image`,
     );
-    await expect(made.puller.pull("ext", ref, { signal, filter: bundleRoot })).rejects.toThrow(refused);
+    await expect(made.puller.pull("ext", ref, { signal, filter: findBundleRoot })).rejects.toThrow(refused);
     expect(await made.entries("ext")).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
-import { canonicalJson } from "../../pkg/golang/json.ts";
+import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { writeFinalizers } from "../../pkg/operatorcontroller/reconcile/finalizers.ts";
 import { createExtensionStatusWriter } from "../../pkg/operatorcontroller/reconcile/statusEvents.ts";
 import { newReleaseHistory, ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
@@ -105,7 +105,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     const writing = write();
     while ((await Promise.race([writing, sleep(1, "writing")])) === "writing") {
       const [record] = (await store.history(ownerOf(x))).current;
-      const which = contents.findIndex((objects) => canonicalJson(objects) === canonicalJson(record?.objects));
+      const which = contents.findIndex((objects) => encodeCanonicalJson(objects) === encodeCanonicalJson(record?.objects));
       expect(which).toBeGreaterThanOrEqual(0);
       seen.add(which);
     }

@@ -176,7 +176,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(refused.out + refused.err).not.toContain("canary");
     await fill(x.spec.namespace, "[canary-4]");
     const broken = await plan(x);
-    expect([broken.code, broken.err]).toEqual([2, expect.stringContaining("holds a list, where an object is expected")]);
+    expect([broken.code, broken.err]).toEqual([2, expect.stringContaining("contains a list instead of an object")]);
     expect(broken.out + broken.err).not.toContain("canary");
   });
 

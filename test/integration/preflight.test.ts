@@ -6,7 +6,7 @@ import { Applier } from "../../pkg/operatorcontroller/apply/applier.ts";
 import { DryRun } from "../../pkg/operatorcontroller/apply/dryRun.ts";
 import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/preflight.ts";
 import { type Checked, type PreflightFinding, type PreflightRequest } from "../../pkg/operatorcontroller/apply/preflightRequest.ts";
-import { prepareFor } from "../../pkg/operatorcontroller/apply/preparedObjects.ts";
+import { prepareExtension } from "../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { findMissingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
 import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/waiting.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
@@ -88,7 +88,7 @@ describeWithCluster("preflight", (cluster) => {
     const { metadata, spec } = x;
     const extension = { ...x, spec: { ...spec, ...(scenario.install ? { install: scenario.install } : {}) } };
     const { client } = account;
-    const { objects: desired, kinds } = await prepareFor(cluster.client, extension, scenario.objects);
+    const { objects: desired, kinds } = await prepareExtension(cluster.client, extension, scenario.objects);
     const owner = { name: metadata.name, uid: metadata.uid ?? "", installNamespace: spec.namespace };
     const history = scenario.history?.(metadata.name) ?? [];
     const resourceOf = kinds.resourceOf.bind(kinds);

@@ -6,7 +6,7 @@ import { certManager, selfSigned } from "../../pkg/certificates/providers.ts";
 import { listCertificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
-import { describeObject, objectKey } from "../../pkg/release/identity.ts";
+import { describeObject, getObjectKey } from "../../pkg/release/identity.ts";
 import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { lostMembers } from "../support/lostMembers.ts";
@@ -130,13 +130,13 @@ async function eachApart(bundles: readonly RealBundle[], work: (bundle: RealBund
   const taken = new Set<string>();
   const worker = async (): Promise<void> => {
     while (left.length > 0) {
-      const at = left.findIndex(({ objects }) => !objects.some((object) => taken.has(objectKey(object))));
+      const at = left.findIndex(({ objects }) => !objects.some((object) => taken.has(getObjectKey(object))));
       const [next] = at < 0 ? [] : left.splice(at, 1);
       if (!next) {
         await sleep(100);
         continue;
       }
-      const keys = next.objects.map(objectKey);
+      const keys = next.objects.map(getObjectKey);
       for (const key of keys) taken.add(key);
       await work(next);
       for (const key of keys) taken.delete(key);

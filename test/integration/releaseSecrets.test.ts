@@ -11,9 +11,9 @@ import { InstalledReleases } from "../../pkg/operatorcontroller/releases/install
 import { ReleaseFactsCache } from "../../pkg/operatorcontroller/releases/releaseReader.ts";
 import { ReleaseStore, ReleaseUnreadable } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
-import { releasesIn } from "../../pkg/operatorcontroller/state/phases.ts";
+import { getReleases } from "../../pkg/operatorcontroller/state/phases.ts";
 import { readExtensions } from "../../pkg/preview/clusterState.ts";
-import { releaseKey } from "../../pkg/release/storage/encode.ts";
+import { getReleaseKey } from "../../pkg/release/storage/encode.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
 import { loadCases } from "../support/caseFiles.ts";
@@ -106,7 +106,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       const { phase, error } = await runStep(retrieveReleases({ releases: store, memory: new ExtensionCache() }), started(extension));
       if (want.stops) expect(error).toBeInstanceOf(ReleaseUnreadable);
       else expect(error).toBeUndefined();
-      expect(releasesIn(phase).installed?.name).toBe(want.installed);
+      expect(getReleases(phase).installed?.name).toBe(want.installed);
 
       if (want.stops) {
         expect((await uninstall(extension)).error).toBeInstanceOf(ReleaseUnreadable);
@@ -209,7 +209,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const x = await world.extension("damaged");
     await world.conditions("damaged", { Ready: "True/Succeeded" });
-    const ref = { ...SECRET, namespace: SYSTEM, name: releaseKey("damaged", 1) };
+    const ref = { ...SECRET, namespace: SYSTEM, name: getReleaseKey("damaged", 1) };
     const before = await cluster.client.get(ref);
     await cluster.client.patch(ref, { data: { chunk: Buffer.from("damaged").toString("base64") } }, { type: "merge" });
     await cluster.client.patch(toObjectRef(x), { spec: { progressDeadlineMinutes: 20 } }, { type: "merge" });
@@ -229,7 +229,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
     await world.conditions("lost", { Ready: "True/Succeeded" });
     await cluster.client.patch(toObjectRef(x), { spec: { suspend: true } }, { type: "merge" });
     await world.conditions("lost", { Progressing: "False/Suspended" });
-    await cluster.client.delete({ ...SECRET, namespace: SYSTEM, name: releaseKey("lost", 1) });
+    await cluster.client.delete({ ...SECRET, namespace: SYSTEM, name: getReleaseKey("lost", 1) });
     await cluster.client.patch(toObjectRef(x), { metadata: { annotations: { again: "1" } } }, { type: "merge" });
     await world.conditions("lost", { Installed: "Unknown/Failed", ClusterUpgradeBlocked: "True/ReleasesUnreadable" });
     expect((await world.get("lost")).status?.install?.bundle.name).toBe("p.v1.0.0");

@@ -13,7 +13,7 @@ import {
 } from "../../pkg/api/constants.ts";
 import { type JsonObject, type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
-import { canonicalJson } from "../../pkg/golang/json.ts";
+import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { cleanObject } from "../../pkg/release/cleanObject.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { withoutOwner } from "../../pkg/release/labels.ts";
@@ -115,7 +115,7 @@ describeWithData("real data", (data) =>
 
     test("the bundle of a Go installation renders to the objects that Go released", () => {
       const texts = (objects: readonly KubeObject[]): string[] =>
-        objects.map((object) => canonicalJson(cleanObject(withoutOwner(object)))).sort();
+        objects.map((object) => encodeCanonicalJson(cleanObject(withoutOwner(object)))).sort();
       expect(texts(objectsOf(installed))).toEqual(texts(go.deployed.objects));
     });
 

@@ -162,8 +162,8 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
   });
 
   test.for<[what: string, text: string, says: string]>([
-    ["broken", "a: [canary-1, *canary-2", "holds no single YAML or JSON document (line 1, column"],
-    ["no-object", "- canary-1", "holds a list, where an object is expected"],
+    ["broken", "a: [canary-1, *canary-2", "is not a single YAML or JSON document (line 1, column"],
+    ["no-object", "- canary-1", "contains a list instead of an object"],
     ["unknown", "watchNamespace: canary-1", 'unknown field "watchNamespace"'],
     ["mistyped", "deploymentConfig: {env: canary-1, nodeSelector: {a: canary-2}}", "got string, want array"],
   ])("valuesFrom rejects a source with InvalidConfiguration until it changes: %s", async ([name, text, says]) => {

@@ -1,4 +1,4 @@
-import { metaFrom } from "../../pkg/fbc/content.ts";
+import { toMeta } from "../../pkg/fbc/content.ts";
 import { type ChannelEntry, type FbcBundle, type FbcDeprecations, type PackageContent } from "../../pkg/fbc/types.ts";
 import { type KnownBundleIndex } from "../../pkg/operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependencies/bundleIndex.ts";
@@ -103,7 +103,7 @@ function deprecationsFrom(names: readonly string[], packageName: string): FbcDep
 /** Creates the index of a catalog with these packages. */
 function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIndex {
   const builder = new BundleIndexBuilder();
-  for (const content of contents) for (const bundle of content?.bundles ?? []) builder.add(metaFrom({ schema: "olm.bundle", ...bundle }));
+  for (const content of contents) for (const bundle of content?.bundles ?? []) builder.add(toMeta({ schema: "olm.bundle", ...bundle }));
   return builder.build();
 }
 

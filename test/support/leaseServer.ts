@@ -29,7 +29,7 @@ export class LeaseServer {
     const gone = this.lease;
     this.lease = undefined;
     if (gone)
-      this.#tell({ type: "DELETED", object: { ...gone, metadata: { ...gone.metadata, resourceVersion: String(++this.#version) } } });
+      this.#report({ type: "DELETED", object: { ...gone, metadata: { ...gone.metadata, resourceVersion: String(++this.#version) } } });
   }
 
   /** Returns the server for one process. */
@@ -112,11 +112,11 @@ export class LeaseServer {
     };
     this.lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
     if (how !== "edit") this.writes.push(`${how} ${spec.holderIdentity ?? ""}`);
-    this.#tell({ type, object: this.lease });
+    this.#report({ type, object: this.lease });
     return this.lease;
   }
 
-  #tell(event: WatchEvent<Lease>): void {
+  #report(event: WatchEvent<Lease>): void {
     for (const watcher of this.#watchers) watcher(event);
   }
 }

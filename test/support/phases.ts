@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { type StepResult, Story } from "../../pkg/controller/story.ts";
 import type { Client } from "../../pkg/kube/client.ts";
-import { type KnownReleases, unknownReleases } from "../../pkg/operatorcontroller/state/clusterChanges.ts";
+import { createUnknownReleases, type KnownReleases } from "../../pkg/operatorcontroller/state/clusterChanges.ts";
 import {
   type Authenticated,
   newStarted,
@@ -28,7 +28,7 @@ export function started(extension: ClusterExtension, parts: Partial<Omit<Started
 
 /** Creates the phase in which the releases are known. */
 export function observed(extension: ClusterExtension, { releases, ...parts }: PhaseParts<Observed> = {}): Observed {
-  return { ...newStarted(extension), ...parts, releases: { ...unknownReleases(), ...releases }, phase: "observed" };
+  return { ...newStarted(extension), ...parts, releases: { ...createUnknownReleases(), ...releases }, phase: "observed" };
 }
 
 /** Creates the phase in which the reconcile acts as the ServiceAccount. */

@@ -5,7 +5,7 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { selfSigned } from "../../pkg/certificates/providers.ts";
 import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFiles.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
-import { isCrd, objectKey } from "../../pkg/release/identity.ts";
+import { getObjectKey, isCrd } from "../../pkg/release/identity.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compareVersions, parseVersion } from "../../pkg/version/version.ts";
@@ -52,7 +52,7 @@ export async function chooseOperators(folder: string, seed: number, wanted: numb
   for (const name of shuffled(readdirSync(folder).sort(), seed)) {
     if (chosen.flatMap(({ versions }) => versions).length >= wanted) break;
     const operator = await operatorIn(folder, name);
-    const keys = operator?.versions.flatMap(({ objects }) => objects.map(objectKey)) ?? [];
+    const keys = operator?.versions.flatMap(({ objects }) => objects.map(getObjectKey)) ?? [];
     if (!operator || keys.some((key) => taken.has(key))) continue;
     for (const key of keys) taken.add(key);
     chosen.push(operator);
@@ -113,7 +113,7 @@ function dropsStoredVersion(before: OperatorVersion, after: OperatorVersion): bo
   const versionsOf = (crd: KubeObject | undefined): { name: string; storage?: boolean }[] =>
     (crd?.["spec"] as { versions?: { name: string; storage?: boolean }[] } | undefined)?.versions ?? [];
   return before.objects.filter(isCrd).some((crd) => {
-    const later = after.objects.find((object) => objectKey(object) === objectKey(crd));
+    const later = after.objects.find((object) => getObjectKey(object) === getObjectKey(crd));
     const names = versionsOf(later).map(({ name }) => name);
     return later !== undefined && versionsOf(crd).some(({ name, storage }) => storage === true && !names.includes(name));
   });

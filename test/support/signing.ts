@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { MediaType } from "../../pkg/oci/manifest.ts";
-import { SIGNATURE_TYPE, signatureTag } from "../../pkg/oci/policy/attachments.ts";
+import { formatSignatureTag, SIGNATURE_TYPE } from "../../pkg/oci/policy/attachments.ts";
 import { SIGNATURE_ANNOTATION } from "../../pkg/oci/policy/judge.ts";
-import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signedBytes } from "../../pkg/oci/policy/signatureFormats.ts";
+import { BUNDLE_TYPE, encodeSignedBytes, type FoundSignature, SIGNATURE_PREDICATE } from "../../pkg/oci/policy/signatureFormats.ts";
 import { type PushTarget, withPusher } from "../../pkg/oci/publish/push.ts";
 
 /** Media type of the bundles that cosign 3 writes. */
@@ -41,7 +41,7 @@ export class Signer {
   stated(payload: Uint8Array): FoundSignature & { signature: string } {
     const { asymmetricKeyType, asymmetricKeyDetails: { namedCurve } = {} } = this.#key;
     const hash = namedCurve === "secp384r1" ? "sha384" : "sha256";
-    const signature = sign(asymmetricKeyType === "ed25519" ? null : hash, signedBytes(payload), this.#key).toString("base64");
+    const signature = sign(asymmetricKeyType === "ed25519" ? null : hash, encodeSignedBytes(payload), this.#key).toString("base64");
     return { payload, signature, isStatement: true };
   }
 
@@ -91,7 +91,7 @@ export async function pushSignatures(
       MediaType.ociConfig,
     );
     const manifest = { schemaVersion: 2, mediaType: MediaType.ociManifest, config, layers };
-    return pusher.manifest(signatureTag(digest), manifest);
+    return pusher.manifest(formatSignatureTag(digest), manifest);
   });
 }
 

@@ -37,7 +37,7 @@ export class WatchedKind {
 
   /** Ends every watch, with or without an error. */
   endWatches(err?: Error): void {
-    for (const tell of this.#watches) tell(err);
+    for (const report of this.#watches) report(err);
   }
 
   async resourceFor(): Promise<ApiResource> {
@@ -55,12 +55,12 @@ export class WatchedKind {
     await this.#called("watch");
     const pending: (WatchEvent | Error | undefined)[] = [];
     let wake = (): void => undefined;
-    const tell = (event: WatchEvent | Error | undefined): void => {
+    const report = (event: WatchEvent | Error | undefined): void => {
       pending.push(event);
       wake();
     };
-    const stop = (): void => tell(undefined);
-    this.#watches.add(tell);
+    const stop = (): void => report(undefined);
+    this.#watches.add(report);
     signal?.addEventListener("abort", stop);
     try {
       for (;;) {
@@ -71,7 +71,7 @@ export class WatchedKind {
         yield event as WatchEvent<T>;
       }
     } finally {
-      this.#watches.delete(tell);
+      this.#watches.delete(report);
       signal?.removeEventListener("abort", stop);
     }
   }
@@ -87,7 +87,7 @@ export class WatchedKind {
   }
 
   #send(event: WatchEvent): void {
-    for (const tell of this.#watches) tell(event);
+    for (const report of this.#watches) report(event);
   }
 }
 

@@ -37,7 +37,7 @@ export class WatchedObjects implements MetadataClient {
     };
     const stored = { ...object, metadata };
     this.#objects.set(key, stored);
-    this.#tell({ type: before ? "MODIFIED" : "ADDED", object: stored });
+    this.#report({ type: before ? "MODIFIED" : "ADDED", object: stored });
     return stored;
   }
 
@@ -45,7 +45,7 @@ export class WatchedObjects implements MetadataClient {
     const stored = this.#objects.get(keyOf(object));
     if (!stored) throw new Error(`there is no ${keyOf(object)}`);
     this.#objects.delete(keyOf(object));
-    this.#tell({
+    this.#report({
       type: "DELETED",
       object: { ...stored, metadata: { ...stored.metadata, resourceVersion: String(++this.#resourceVersion) } },
     });
@@ -96,7 +96,7 @@ export class WatchedObjects implements MetadataClient {
     return this.refuses(call) ? refusal(403, "Forbidden", `cannot ${call}`) : undefined;
   }
 
-  #tell(event: WatchEvent): void {
+  #report(event: WatchEvent): void {
     for (const { selects, push } of this.#followers) if (selects(event.object)) push(event);
   }
 }

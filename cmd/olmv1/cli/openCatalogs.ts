@@ -2,12 +2,12 @@ import { stat } from "node:fs/promises";
 import type { PackageInCatalog } from "../../../pkg/browse/packageView.ts";
 import { type CachedCatalog, CatalogCache, getCacheFolder, getFilesKey, getImageKey } from "../../../pkg/catalogcache/catalogCache.ts";
 import { getErrorMessage, wrapError } from "../../../pkg/errors/errors.ts";
-import { packageContent } from "../../../pkg/fbc/content.ts";
+import { selectPackage } from "../../../pkg/fbc/content.ts";
 import { PackageData, sortBundlesByVersion } from "../../../pkg/fbc/summary/packageData.ts";
 import { findSimilarNames } from "../../../pkg/fbc/summary/search.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { layoutNamed } from "../../../pkg/oci/imagePlace.ts";
+import { findLayoutPlace } from "../../../pkg/oci/imagePlace.ts";
 import type { BundleReader } from "../../../pkg/sources/bundleReader.ts";
 import { digestFiles, readCatalogMetas } from "../../../pkg/sources/catalogContent.ts";
 import { filterNamedCatalogs, isOffline, listNamedCatalogs, type NamedCatalog } from "../../../pkg/sources/catalogNames.ts";
@@ -42,7 +42,7 @@ async function packageIn({ name: catalog, priority, book }: OpenCatalog, name: s
   const facts = new PackageData(name);
   for (const meta of metas) facts.add(meta, NO_HASH);
   try {
-    return { catalog, priority, name, metas, content: packageContent(metas, name), facts, bundles: sortBundlesByVersion(facts.bundles) };
+    return { catalog, priority, name, metas, content: selectPackage(metas, name), facts, bundles: sortBundlesByVersion(facts.bundles) };
   } catch (err) {
     throw wrapError(`catalog ${goQuote(catalog)}: `, err);
   }
@@ -170,7 +170,7 @@ async function openCatalog(
   { name, path, image, unavailable }: NamedCatalog,
   { registries, shelf, progress }: Tools,
 ): Promise<CachedCatalog> {
-  const layout = path !== undefined && (await layoutNamed(path));
+  const layout = path !== undefined && (await findLayoutPlace(path));
   if (path !== undefined && !layout) {
     if (!(await stat(path).catch(() => undefined))) throw new Error(`no such file or folder: ${goQuote(path)}`);
     return shelf.obtain(getFilesKey(await digestFiles(path)), () => readCatalogMetas(path));

@@ -1,4 +1,4 @@
-import { oneLine } from "../../../pkg/text/escape.ts";
+import { toOneLine } from "../../../pkg/text/escape.ts";
 import { truncateColumns } from "./columns.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -42,11 +42,11 @@ export async function withProgress<T>(
   };
   const timer = setInterval(print, terminal.interactive ? FRAME_MS : LINE_MS);
   const say = (line: string): void => {
-    terminal.err(`${isLineVisible ? CLEAR : ""}olmv1: ${oneLine(line)}\n`);
+    terminal.err(`${isLineVisible ? CLEAR : ""}olmv1: ${toOneLine(line)}\n`);
     isLineVisible = false;
   };
   try {
-    return await work({ now: (next) => void (step = oneLine(next)), say });
+    return await work({ now: (next) => void (step = toOneLine(next)), say });
   } finally {
     clearInterval(timer);
     if (isLineVisible) terminal.err(CLEAR);

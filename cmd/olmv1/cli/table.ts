@@ -28,7 +28,7 @@ export function formatStyled(terminal: Pick<Terminal, "colour">, { text, mood }:
  * Formats a head and rows in columns that fit the terminal: the widest columns are truncated first. Escapes control characters.
  * Empty cells at the end of a row leave no spaces.
  */
-export function table(
+export function formatTable(
   terminal: Pick<Terminal, "width" | "colour">,
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -76,7 +76,7 @@ const NARROW_GAP = "  ";
 
 /** Formats a compact table without colors as lines, for use inside a text. @param width of the terminal. */
 export function formatTableLines([head = [], ...rows]: readonly (readonly string[])[], width: number): string[] {
-  return table({ width, colour: false }, head, rows, NARROW_GAP).trimEnd().split("\n");
+  return formatTable({ width, colour: false }, head, rows, NARROW_GAP).trimEnd().split("\n");
 }
 
 /** A label with its value: one text, or several on separate lines. Empty values are not printed. */
@@ -86,7 +86,7 @@ export type Detail = readonly [label: string, value: Cell | readonly Cell[] | un
 export const MAX_PROSE = 110;
 
 /** Formats labels with their values; values are wrapped to fit the terminal. */
-export function details(terminal: Pick<Terminal, "width" | "colour">, all: readonly Detail[]): string {
+export function formatDetails(terminal: Pick<Terminal, "width" | "colour">, all: readonly Detail[]): string {
   const shown = all.flatMap(([label, value]) => {
     const cells = value === undefined ? [] : Array.isArray(value) ? (value as readonly Cell[]) : [value as Cell];
     const lines = cells.map(toStyled).filter(({ text }) => text !== "");

@@ -1,12 +1,12 @@
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_APPROVE, CLI_MANAGER } from "../../../pkg/api/constants.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
-import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { ClusterOptions, WaitOptions } from "../cli/options.ts";
 import { confirm, type Terminal } from "../cli/terminal.ts";
-import { awaitRollout, planSummary, reportRollout } from "./rollout.ts";
+import { awaitRollout, formatPlanSummary, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 approve`. */
 export interface ApproveOptions extends ClusterOptions, WaitOptions {
@@ -25,12 +25,12 @@ export async function approve(terminal: Terminal, name: string, options: Approve
     }
     if (options.digest !== undefined && options.digest !== digest)
       throw new Error(`the pending plan has digest ${digest}, not ${options.digest}: see olmv1 describe ${name}`);
-    terminal.out(`${planSummary(terminal, extension)}\n`);
+    terminal.out(`${formatPlanSummary(terminal, extension)}\n`);
     if (!(await confirm(terminal, "Approve this plan?", options.yes || options.digest !== undefined)))
       return (terminal.err("not approved\n"), terminal.exit(EXIT.no));
     const { uid, generation = 0 } = extension.metadata;
     const body = { metadata: { uid, annotations: { [ANNOTATION_APPROVE]: digest } } };
-    await client.patch(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
+    await client.patch(buildExtensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
     terminal.out(`ClusterExtension ${name}: plan approved\n`);
     if (!options.wait) return undefined;
     const awaited = { generation, bundle: extension.status?.plan?.bundle.name, approved: digest };

@@ -11,7 +11,7 @@ import {
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { readExtensions } from "../../../pkg/preview/clusterState.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
-import { excerpt } from "../../../pkg/text/truncate.ts";
+import { truncateExcerpt } from "../../../pkg/text/truncate.ts";
 import type { ClusterVersion } from "../../../pkg/version/clusterVersion.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -87,7 +87,7 @@ function indented(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= MAX_REASON ? text : `${excerpt(text, { length: MAX_REASON })} (--output json has the whole text)`;
+  return text.length <= MAX_REASON ? text : `${truncateExcerpt(text, { length: MAX_REASON })} (--output json has the whole text)`;
 }
 
 /** Options of `olmv1 cluster-upgrade-check`. */

@@ -20,7 +20,7 @@ const CONFIG = join(import.meta.dirname, "../../../config/crd");
 const ORPHAN_GRACE_MS = 1_500;
 
 /** Runs `olmv1 dev`. @returns the exit code. */
-export async function dev(terminal: Terminal, options: DevOptions): Promise<number> {
+export async function runDev(terminal: Terminal, options: DevOptions): Promise<number> {
   const began = performance.now();
   const narrator = new Narrator((text) => terminal.out(text), terminal.interactive);
   const stop = new AbortController();

@@ -15,7 +15,7 @@ import {
 } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { issueCertificate } from "../../../pkg/serving/issueWorker.ts";
 import { EXIT } from "../cli/errors.ts";
-import { collectFindings, computeExitCode, doctorText } from "./doctor.ts";
+import { collectFindings, computeExitCode, formatDoctorReport } from "./doctor.ts";
 
 const NOW = Date.UTC(2026, 0, 10);
 const DAY = 24 * 3_600_000;
@@ -127,7 +127,7 @@ const withCatalogd = (parts: ProgramParts): ClusterSnapshot =>
 test("nothing is the matter with an installation that works", async () => {
   const facts = factsOf();
   expect(bad(facts)).toEqual([]);
-  const text = doctorText({ width: 80, colour: false }, collectFindings(facts, "0.1.0"));
+  const text = formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"));
   const ends = new Date(NOW + 80 * DAY).toISOString().slice(0, 10);
   expect(text).toContain(ends);
   await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-well.txt`);
@@ -167,7 +167,9 @@ test("everything that can be wrong at once is told, each with what to do", async
     monitors: { value: [] },
   });
   expect(bad(facts).every(({ next }) => next !== undefined)).toBe(true);
-  await expect(doctorText({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(`${GOLDENS}/doctor-ill.txt`);
+  await expect(formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(
+    `${GOLDENS}/doctor-ill.txt`,
+  );
 });
 
 describe("one thing is wrong", () => {
@@ -284,7 +286,10 @@ describe("one thing is wrong", () => {
   });
 
   test("doctor counts checks apart when they could not be made", () => {
-    const text = doctorText({ width: 200, colour: false }, collectFindings(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"));
+    const text = formatDoctorReport(
+      { width: 200, colour: false },
+      collectFindings(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"),
+    );
     expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
   });
 

@@ -22,7 +22,7 @@ const INDENT = " ".repeat(STATUS_WIDTH);
 const WIDTH_MAX = 160;
 
 /** A finding below the other, each with what to do next, and how many there are of which kind. */
-export function doctorText(terminal: Pick<Terminal, "width" | "colour">, findings: readonly DoctorFinding[]): string {
+export function formatDoctorReport(terminal: Pick<Terminal, "width" | "colour">, findings: readonly DoctorFinding[]): string {
   const width = Math.min(terminal.width, WIDTH_MAX);
   const lines = findings.flatMap(({ check, status, message, next }) => {
     const [first = "", ...more] = wrapText(escapeControlCharacters(`${check}: ${message}`), width, INDENT);
@@ -69,13 +69,13 @@ export function computeExitCode(findings: readonly DoctorFinding[]): number {
 }
 
 /** `olmv1 doctor`. */
-export async function doctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
+export async function runDoctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const facts = await withProgress(terminal, "looking at the cluster", () =>
       readSnapshot(client, options.systemNamespace, terminal.signal),
     );
     const findings = collectFindings(facts, PROGRAM_VERSION);
     terminal.exit(computeExitCode(findings));
-    await print(terminal, options.output, { data: { findings }, text: () => doctorText(terminal, findings) });
+    await print(terminal, options.output, { data: { findings }, text: () => formatDoctorReport(terminal, findings) });
   });
 }

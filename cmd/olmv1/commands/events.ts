@@ -3,11 +3,11 @@ import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import { formatAge } from "../../../pkg/golang/time.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isExpired, isForbidden } from "../../../pkg/kube/errors.ts";
-import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, table } from "../cli/table.ts";
+import { type Cell, formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** The fields of core/v1 Event that the command prints. */
@@ -43,9 +43,9 @@ export async function readEvents(
   subject: EventSubject,
 ): Promise<{ events: EventRecord[]; resourceVersion: string }> {
   const { items, resourceVersion } = await client.list<EventRecord>(EVENT_KIND, eventsAbout(subject));
-  const events = items.toSorted((a, b) => Date.parse(lastSeen(a)) - Date.parse(lastSeen(b)));
-  const uid = subject.uid ?? events.at(-1)?.involvedObject?.uid;
-  return { events: events.filter(({ involvedObject }) => involvedObject?.uid === uid), resourceVersion };
+  const runEvents = items.toSorted((a, b) => Date.parse(lastSeen(a)) - Date.parse(lastSeen(b)));
+  const uid = subject.uid ?? runEvents.at(-1)?.involvedObject?.uid;
+  return { events: runEvents.filter(({ involvedObject }) => involvedObject?.uid === uid), resourceVersion };
 }
 
 /** Returns the time of the last occurrence, RFC 3339. */
@@ -54,14 +54,14 @@ function lastSeen({ lastTimestamp, eventTime, metadata }: EventRecord): string {
 }
 
 /** Formats Events as a table. @param now milliseconds since the epoch. */
-export function formatEvents(terminal: Pick<Terminal, "width" | "colour">, events: readonly EventRecord[], now: number): string {
-  const rows = events.map((event): Cell[] => [
+export function formatEvents(terminal: Pick<Terminal, "width" | "colour">, runEvents: readonly EventRecord[], now: number): string {
+  const rows = runEvents.map((event): Cell[] => [
     formatAge(lastSeen(event), now),
     event.type === "Warning" ? { text: "Warning", mood: "warning" } : (event.type ?? ""),
     event.reason ?? "",
     `${event.message ?? ""}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ""}`,
   ]);
-  return table(terminal, ["AGE", "TYPE", "REASON", "MESSAGE"], rows);
+  return formatTable(terminal, ["AGE", "TYPE", "REASON", "MESSAGE"], rows);
 }
 
 /** Options of `olmv1 events`. */
@@ -71,7 +71,7 @@ export interface EventsOptions extends ClusterOptions {
 }
 
 /** Runs `olmv1 events`. */
-export async function events(terminal: Terminal, name: string, { watch = false, output, ...options }: EventsOptions): Promise<void> {
+export async function runEvents(terminal: Terminal, name: string, { watch = false, output, ...options }: EventsOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const subject = await subjectOf(client, name);
     const { events: found, resourceVersion } = await readEvents(client, subject);
@@ -89,7 +89,7 @@ export async function events(terminal: Terminal, name: string, { watch = false, 
 /** Returns the extension of that name, or the name if the extension does not exist or you may not read it. */
 async function subjectOf(client: Client, name: string): Promise<EventSubject> {
   try {
-    return (await client.get(extensionRef(name), { metadataOnly: true }))?.metadata ?? { name };
+    return (await client.get(buildExtensionRef(name), { metadataOnly: true }))?.metadata ?? { name };
   } catch (err) {
     if (isForbidden(err)) return { name };
     throw err;

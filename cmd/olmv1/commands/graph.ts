@@ -1,14 +1,14 @@
 import { findBundleByText, findFirst, formatMissingChannel, type PackageInCatalog } from "../../../pkg/browse/packageView.ts";
-import { bundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
-import { dotGraph } from "../../../pkg/fbc/graph/dot.ts";
-import { graphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
-import { mermaidGraph } from "../../../pkg/fbc/graph/mermaid.ts";
+import { toBundleVersion } from "../../../pkg/fbc/bundleOrder.ts";
+import { renderDot } from "../../../pkg/fbc/graph/dot.ts";
+import { buildGraphTree, type TreeLine } from "../../../pkg/fbc/graph/graphTree.ts";
+import { renderMermaid } from "../../../pkg/fbc/graph/mermaid.ts";
 import { selectReachable } from "../../../pkg/fbc/graph/subgraph.ts";
-import { svgGraph } from "../../../pkg/fbc/graph/svg.ts";
-import { type GraphSource, GraphTooLargeError, updateGraph } from "../../../pkg/fbc/graph/updateGraph.ts";
+import { renderSvg } from "../../../pkg/fbc/graph/svg.ts";
+import { buildUpdateGraph, type GraphSource, GraphTooLargeError } from "../../../pkg/fbc/graph/updateGraph.ts";
 import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
-import { oneLine } from "../../../pkg/text/escape.ts";
+import { toOneLine } from "../../../pkg/text/escape.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { measureWidth, truncateColumns } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
@@ -27,7 +27,7 @@ export interface GraphOptions extends CatalogReadOptions {
 }
 
 /** Runs `olmv1 graph`. */
-export async function graph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
+export async function runGraph(terminal: Terminal, name: string, options: GraphOptions): Promise<void> {
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     const meant = options.from ?? options.installed;
     const { found } = findFirst(all, (one) => (meant === undefined ? undefined : findBundleByText(one, meant)));
@@ -76,7 +76,7 @@ function sourceOf(
       ),
     );
   const versions = facts.bundles.flatMap(({ name: bundle, version, release }) =>
-    version === undefined ? [] : [[bundle, bundleVersion(version, release)] as const],
+    version === undefined ? [] : [[bundle, toBundleVersion(version, release)] as const],
   );
   return {
     package: name,
@@ -96,18 +96,18 @@ function from(source: GraphSource, found: PackageInCatalog, version: string): Gr
 }
 
 function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): string {
-  if (form === "mermaid") return mermaidGraph([source], { marks: true });
-  const drawn = updateGraph(source);
+  if (form === "mermaid") return renderMermaid([source], { marks: true });
+  const drawn = buildUpdateGraph(source);
   switch (form) {
     case "dot":
-      return dotGraph(drawn);
+      return renderDot(drawn);
     case "svg":
-      return svgGraph(drawn);
+      return renderSvg(drawn);
     case "json":
       return `${writeExactJson(drawn, 2)}\n`;
     case "tree":
     default:
-      return graphTree(drawn)
+      return buildGraphTree(drawn)
         .map((line) => treeLine(terminal, line))
         .join("");
   }
@@ -115,12 +115,12 @@ function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): strin
 
 /** Formats a line that fits the terminal; truncates the last marks. */
 function treeLine(terminal: Terminal, { drawing, text, marks, kind }: TreeLine): string {
-  const start = `${drawing}${oneLine(text)}`;
+  const start = `${drawing}${toOneLine(text)}`;
   const first = kind === "channel" ? "\n" : "";
   const mood = kind === "note" ? "faint" : kind === "bundle" ? undefined : "strong";
   let room = terminal.width - measureWidth(start);
   const shown = marks.flatMap((mark) => {
-    const whole = `  ${oneLine(mark.text)}`;
+    const whole = `  ${toOneLine(mark.text)}`;
     const cut = truncateColumns(whole, Math.max(room, 0));
     room -= measureWidth(cut);
     return cut.trim() === "" || cut.trim() === "…" ? [] : [formatStyled(terminal, { text: cut, mood: mark.mood })];

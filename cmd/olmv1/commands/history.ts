@@ -11,7 +11,7 @@ import { readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, table } from "../cli/table.ts";
+import { type Cell, formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** A release of an extension, as printed. */
@@ -122,7 +122,7 @@ export function formatReleases(terminal: Pick<Terminal, "width" | "colour">, row
     description,
   ]);
   const head = ["REVISION", "STATUS", "VERSION", ...(isRoomy ? ["BUNDLE"] : []), "AGE", "CAUSE", "DESCRIPTION"];
-  return table(terminal, head, cells);
+  return formatTable(terminal, head, cells);
 }
 
 function formatMarks(current: boolean, pinned: boolean): string {
@@ -131,7 +131,7 @@ function formatMarks(current: boolean, pinned: boolean): string {
 }
 
 /** Runs `olmv1 history`. */
-export async function history(terminal: Terminal, name: string, options: ReleaseOptions & { output: Output }): Promise<void> {
+export async function runHistory(terminal: Terminal, name: string, options: ReleaseOptions & { output: Output }): Promise<void> {
   await withCluster(options, async (client) => {
     const rows = await readReleaseRows(client, await readExtension(client, name), options.systemNamespace);
     if (rows.length === 0)

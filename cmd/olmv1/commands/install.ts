@@ -15,7 +15,7 @@ import {
 import type { Client } from "../../../pkg/kube/client.ts";
 import { recordChecked, resolveWithDependencies, suggestPackages } from "../../../pkg/preview/resolveWithDependencies.ts";
 import type { SuccessfulResolution } from "../../../pkg/resolve/resolution.ts";
-import { extensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { EXIT } from "../cli/errors.ts";
@@ -66,7 +66,7 @@ export async function install(terminal: Terminal, packageName: string, options: 
   const config = options.config === undefined ? undefined : await readConfigFile(options.config, terminal);
   await withCluster(options, async (client) => {
     const name = options.name ?? packageName;
-    const existing = await client.get<ClusterExtension>(extensionRef(name));
+    const existing = await client.get<ClusterExtension>(buildExtensionRef(name));
     await refuseOthers(client, name, packageName, existing);
     if (!existing && !options.createServiceAccount && options.serviceAccount === undefined)
       throw new Error(
@@ -139,7 +139,7 @@ async function run(
     return terminal.exit(EXIT.no);
   }
   try {
-    await applyObjects(client, objects, { tell: (one) => isText && terminal.out(`${formatApplied(one)}\n`) });
+    await applyObjects(client, objects, { report: (one) => isText && terminal.out(`${formatApplied(one)}\n`) });
   } catch (err) {
     if (err instanceof ApplyFailed)
       throw new Error(
@@ -148,7 +148,7 @@ async function run(
       );
     throw err;
   }
-  const applied = (await client.get<ClusterExtension>(extensionRef(name))) ?? extension;
+  const applied = (await client.get<ClusterExtension>(buildExtensionRef(name))) ?? extension;
   if (existing && isText) terminal.out(`${formatResourceName(existing)} unchanged\n`);
   if (options.wait) {
     const awaited = { generation: applied.metadata.generation ?? 0 };
@@ -157,7 +157,7 @@ async function run(
     if (rollout.kind === "ready") suggestNext(terminal, `olmv1 describe ${name} shows its status, olmv1 tree ${name} its objects`);
   }
   if (!isText) {
-    const data = (await client.get<ClusterExtension>(extensionRef(name))) ?? applied;
+    const data = (await client.get<ClusterExtension>(buildExtensionRef(name))) ?? applied;
     await print(terminal, output, { data, text: () => "", names: () => [formatResourceName(data)] });
   }
 }

@@ -9,7 +9,7 @@ import type { RequiredRules } from "../../../pkg/rbac/requiredRules.ts";
 import { findMostRelevantCondition } from "../../../pkg/rollout/conditionAdvice.ts";
 import { formatGrants } from "./grantedPermissions.ts";
 import { formatApproval, formatRollout } from "./rollout.ts";
-import { uninstallText } from "./uninstall.ts";
+import { formatUninstall } from "./uninstall.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/cli");
 const [ARGOCD, PROMETHEUS, STRIMZI, TEMPO] = parseYamlDocuments(readFileSync(join(GOLDENS, "fixtures/extensions.yaml"), "utf8")) as [
@@ -86,18 +86,18 @@ test("an uninstall tells what is lost and what stays, for each policy", async ()
   const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: MADE, staying };
   const text = atWidths((screen) =>
     (["DeleteIfUnused", "Delete", "Retain"] as const)
-      .map((crdPolicy) => `-- ${crdPolicy}\n${uninstallText(screen, { ...summary, crdPolicy })}`)
+      .map((crdPolicy) => `-- ${crdPolicy}\n${formatUninstall(screen, { ...summary, crdPolicy })}`)
       .join(""),
   );
   await expect(text).toMatchFileSnapshot(golden("uninstall"));
 });
 
-test("uninstallText reports what will stop the uninstall, with the ways out", async () => {
+test("formatUninstall reports what will stop the uninstall, with the ways out", async () => {
   const blocked = [
     "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
   ];
   const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, made: [], staying: [] };
-  await expect(atWidths((screen) => uninstallText(screen, summary))).toMatchFileSnapshot(golden("uninstall-blocked"));
+  await expect(atWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(golden("uninstall-blocked"));
 });
 
 test("what waits for approval is shown", async () => {

@@ -11,7 +11,7 @@ import { measureWidth } from "../cli/columns.ts";
 import { describeCatalogs, describeExtensionState, describeUpdate, findHolds, isOutdated } from "../cli/extensionState.ts";
 import type { ClusterOptions } from "../cli/options.ts";
 import { type ObjectOutputOptions, print, toPrintableObject } from "../cli/output.ts";
-import { type Cell, table } from "../cli/table.ts";
+import { type Cell, formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** An API that an extension provides, and the verbs that the user may use. */
@@ -79,7 +79,7 @@ export function formatApis(
     extension,
     allowedText(allowed),
   ]);
-  return table(terminal, ["KIND", "GROUP", "VERSIONS", "EXTENSION", may], rows);
+  return formatTable(terminal, ["KIND", "GROUP", "VERSIONS", "EXTENSION", may], rows);
 }
 
 function allowedText(allowed: readonly string[] | undefined): string {
@@ -113,7 +113,7 @@ export function listText(
       extensions.map((one) => rowOf(one, now)),
       unused,
     );
-    return table(
+    return formatTable(
       { ...terminal, width: Math.max(terminal.width, WIDE_WIDTH) },
       [...columns.head, ...WIDE],
       columns.cells.map((cells, i) => [...cells, ...wideOf(extensions[i]!)]),
@@ -122,11 +122,11 @@ export function listText(
   const rows = extensions.map((one) => rowOf(one, now));
   const texts = OPTIONAL.map((_, i) => narrowed(rows, [...unused, ...OPTIONAL.slice(0, i)]));
   const fits = ({ head, cells }: Columns): boolean => {
-    const lines = table({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
+    const lines = formatTable({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
     return lines.every((line) => measureWidth(line) <= terminal.width);
   };
   const { head, cells } = texts.find(fits) ?? narrowed(rows, [...unused, ...OPTIONAL]);
-  return table(terminal, head, cells);
+  return formatTable(terminal, head, cells);
 }
 
 interface Columns {

@@ -62,7 +62,7 @@ export interface PlanScreen extends Pick<Terminal, "width" | "colour"> {
 }
 
 /** Formats a plan: the bundle and the reason for it, the changed objects and fields, the findings, and the command that approves the plan. */
-export function planText(plan: InstallPlan, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
+export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged");
   const lacking = plan.findings.filter(({ permissions }) => permissions !== undefined);
   const parts: (string | Styled)[][] = [
@@ -225,7 +225,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, {
     data: plan,
-    text: () => planText(plan, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
+    text: () => formatPlan(plan, { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false }),
   });
   if (plan.findings.length > 0) terminal.exit(EXIT.no);
 }

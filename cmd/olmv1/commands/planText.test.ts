@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { InstallPlan, InstallPlanObject } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
-import { isMinorField, planText } from "./plan.ts";
+import { formatPlan, isMinorField } from "./plan.ts";
 
 const object = (
   action: InstallPlanObject["action"],
@@ -88,7 +88,7 @@ test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
     notes: ["spec.suspend is true: the controller applies nothing until it is false"],
     approval: { needed: true, given: false },
   };
-  await expect(planText(plan, { width, colour: false })).toMatchFileSnapshot(
+  await expect(formatPlan(plan, { width, colour: false })).toMatchFileSnapshot(
     join(import.meta.dirname, `../../../test/goldens/cli/plan-${width}.txt`),
   );
 });
@@ -168,7 +168,7 @@ spec.approval is Manual: after you apply the ClusterExtension, status.plan conta
 `,
   ],
 ])("the text tells %s", ([, parts, text]) => {
-  expect(planText({ ...PLAN, ...parts })).toBe(text);
+  expect(formatPlan({ ...PLAN, ...parts })).toBe(text);
 });
 
 test.for([
@@ -184,19 +184,19 @@ test.for([
   expect(isMinorField(path)).toBe(minor);
 });
 
-test("planText folds labels and annotations without an effect, unless all is set", () => {
+test("formatPlan folds labels and annotations without an effect, unless all is set", () => {
   const changes = [
     { path: "spec.template.metadata.annotations.createdAt", before: '"a"', after: '"b"' },
     { path: "spec.replicas", before: "1", after: "2" },
   ];
   const plan = { ...PLAN, objects: [object("Update", "Deployment", "x", { changes })] };
-  expect(planText(plan)).toContain("      spec.replicas: 1 → 2\n      1 label or annotation (shown with --all)\n");
-  expect(planText(plan, { width: 200, colour: false, all: true })).toContain(
+  expect(formatPlan(plan)).toContain("      spec.replicas: 1 → 2\n      1 label or annotation (shown with --all)\n");
+  expect(formatPlan(plan, { width: 200, colour: false, all: true })).toContain(
     '      spec.template.metadata.annotations.createdAt: "a" → "b"\n',
   );
 });
 
-test("planText marks changes with colours when the screen has colours", () => {
+test("formatPlan marks changes with colours when the screen has colours", () => {
   const plan = { ...PLAN, objects: [object("Create", "ConfigMap", "x")] };
-  expect(planText(plan, { width: 200, colour: true })).toContain("\u001b[32m  + ConfigMap hello/x\u001b[39m");
+  expect(formatPlan(plan, { width: 200, colour: true })).toContain("\u001b[32m  + ConfigMap hello/x\u001b[39m");
 });

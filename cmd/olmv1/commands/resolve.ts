@@ -7,7 +7,7 @@ import type {
   RequestRecord,
   ResolutionRecord,
 } from "../../../pkg/resolve/resolutionRecord.ts";
-import { escapeControlCharacters, oneLine } from "../../../pkg/text/escape.ts";
+import { escapeControlCharacters, toOneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Output, print } from "../cli/output.ts";
@@ -33,7 +33,7 @@ export async function printAnswer(terminal: Terminal, find: () => Promise<Answer
 export function formatResolution(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
   const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
   const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
-  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => oneLine(`not checked: ${text}`))];
+  const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => toOneLine(`not checked: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
 }
@@ -86,15 +86,15 @@ function heading(filter: string): string {
 function removedLines(catalogs: readonly CatalogRecord[]): string[] {
   return catalogs.flatMap(({ catalog, filters, near = [] }) => [
     ...filters.filter(({ removed }) => removed > 0).flatMap((filter) => filterLines(catalog, filter)),
-    ...(near.length > 0 ? [`catalog ${catalog}, near:`, ...near.map((text) => `  ${oneLine(text)}`)] : []),
+    ...(near.length > 0 ? [`catalog ${catalog}, near:`, ...near.map((text) => `  ${toOneLine(text)}`)] : []),
   ]);
 }
 
 function filterLines(catalog: string, { filter, asks, removed, last }: FilterRecord): string[] {
   const more = removed - last.length;
   return [
-    oneLine(`catalog ${catalog}, removed by ${filter} (required: ${asks}):`),
-    ...last.map(({ bundle, rule }) => `  ${oneLine(`${bundle}: ${rule}`)}`),
+    toOneLine(`catalog ${catalog}, removed by ${filter} (required: ${asks}):`),
+    ...last.map(({ bundle, rule }) => `  ${toOneLine(`${bundle}: ${rule}`)}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
@@ -103,7 +103,7 @@ function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
   if (outcome.kind === "unresolved") {
     const { message, explanation, tied = [], notes = [] } = outcome;
     const offers = tied.map((one) => `  offer: ${formatBundle(one)}`);
-    return [`no bundle: ${message}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(oneLine);
+    return [`no bundle: ${message}`, `why: ${explanation}`, ...offers, ...notes.map((note) => `note: ${note}`)].map(toOneLine);
   }
   const { winner, edge, runnerUp, because = "", explanation, notes } = outcome;
   const by = edge === undefined ? "" : edge === "stay" ? ", already installed" : `, by ${edge}`;
@@ -112,7 +112,7 @@ function outcomeLines(outcome: OutcomeRecord, explain: boolean): string[] {
     ...(explain ? [runnerUp ? `next: ${formatBundle(runnerUp)}: ${because}` : "next: no other candidate"] : []),
     `why: ${explanation}`,
     ...notes.map((note) => `note: ${note}`),
-  ].map(oneLine);
+  ].map(toOneLine);
 }
 
 /** Options of `olmv1 resolve`. */

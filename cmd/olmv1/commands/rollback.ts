@@ -13,7 +13,7 @@ import { buildInstallerObjects } from "../../../pkg/installer/installerObjects.t
 import type { Client } from "../../../pkg/kube/client.ts";
 import { getRecord, ReleaseStore, requireReadable } from "../../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { findPreviousRevision, parseRevision, requireRevision } from "../../../pkg/release/record.ts";
-import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import type { Awaited } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
@@ -49,10 +49,10 @@ async function grantBack(
 
 async function grant(terminal: Terminal, client: Client, { metadata }: ClusterExtension, rights: NewRights, system: string): Promise<void> {
   const objects = buildInstallerObjects(metadata.name, rights.installer, rights.rules, system);
-  const tell = (applied: AppliedObject): void => {
+  const report = (applied: AppliedObject): void => {
     if (applied.verb !== "unchanged") terminal.out(`${formatApplied(applied)}\n`);
   };
-  const done = await applyObjects(client, objects, { tell });
+  const done = await applyObjects(client, objects, { report });
   if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(formatNewPermissions(terminal, rights, { lacking: undefined }));
 }
 
@@ -120,6 +120,10 @@ async function cancel(terminal: Terminal, client: Client, extension: ClusterExte
 async function annotate(client: Client, { metadata: { name, uid } }: ClusterExtension, value: string | null): Promise<Awaited> {
   const request = new Date().toISOString();
   const annotations = { [ANNOTATION_ROLLBACK_TO]: value, [ANNOTATION_RECONCILE_REQUESTED_AT]: request };
-  const patched = await client.patch(extensionRef(name), { metadata: { uid, annotations } }, { type: "merge", fieldManager: CLI_MANAGER });
+  const patched = await client.patch(
+    buildExtensionRef(name),
+    { metadata: { uid, annotations } },
+    { type: "merge", fieldManager: CLI_MANAGER },
+  );
   return { generation: patched.metadata.generation ?? 0, request };
 }

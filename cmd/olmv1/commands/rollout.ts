@@ -7,7 +7,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { isPassing } from "../../../pkg/kube/errors.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
-import { extensionRef } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef } from "../../../pkg/rollout/extensions.ts";
 import { readInventoryHealth } from "../../../pkg/rollout/inventory.ts";
 import { type Awaited, evaluateRollout, isObserved } from "../../../pkg/rollout/rolloutVerdict.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
@@ -29,7 +29,7 @@ export async function readPatiently(
   isLate: boolean,
 ): Promise<ClusterExtension | "later" | undefined> {
   try {
-    return await client.get<ClusterExtension>(extensionRef(name), { signal });
+    return await client.get<ClusterExtension>(buildExtensionRef(name), { signal });
   } catch (err) {
     signal.throwIfAborted();
     if (isPassing(err) && !isLate) return "later";
@@ -150,11 +150,11 @@ const MARKS = { Create: "+", Update: "~", Delete: "-", Unchanged: " " } as const
 /** Formats the plan that waits for approval, and the command that approves it. */
 export function formatApproval(screen: Pick<Terminal, "width">, extension: ClusterExtension): string {
   const { name } = extension.metadata;
-  return `${planSummary(screen, extension)}\napprove it: olmv1 approve ${name}\n`;
+  return `${formatPlanSummary(screen, extension)}\napprove it: olmv1 approve ${name}\n`;
 }
 
 /** Formats the plan that waits for approval: the bundle, counts, and the objects in status.plan. */
-export function planSummary(screen: Pick<Terminal, "width">, { metadata, status }: ClusterExtension): string {
+export function formatPlanSummary(screen: Pick<Terminal, "width">, { metadata, status }: ClusterExtension): string {
   const { plan } = status ?? {};
   if (!plan) return `ClusterExtension ${metadata.name}: no plan waits for approval`;
   const now = status?.install ? `${status.install.bundle.name} is installed` : "no bundle is installed";

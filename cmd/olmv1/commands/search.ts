@@ -1,5 +1,5 @@
 import { type PackageMatch, type RankedResult, rankResults, searchCatalog } from "../../../pkg/browse/searchResults.ts";
-import { parseApiPattern, searchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
+import { parseApiPattern, parseSearchQuery } from "../../../pkg/catalogd/search/searchQuery.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { type InstalledExtension, listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import { formatCount } from "../../../pkg/text/lists.ts";
@@ -7,7 +7,7 @@ import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { EXIT } from "../cli/errors.ts";
 import { withCatalogs } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, table } from "../cli/table.ts";
+import { type Cell, formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options of `olmv1 search`. */
@@ -75,14 +75,14 @@ async function judgedHere(all: readonly RankedResult[], client: Client, signal: 
   return addHindrances(all, await readClusterCapabilities(client, signal));
 }
 
-function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof searchQuery> {
+function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: SearchOptions): ReturnType<typeof parseSearchQuery> {
   for (const one of kind)
     try {
       parseApiPattern(one);
     } catch {
       throw new Error(`--kind ${JSON.stringify(one)} is not Kind, Kind.group or group/version/Kind`);
     }
-  return searchQuery({ gvk: kind, keyword, capability, arch, os, feature, channel });
+  return parseSearchQuery({ gvk: kind, keyword, capability, arch, os, feature, channel });
 }
 
 function hint(words: readonly string[], { installable }: SearchOptions, found: number): string {
@@ -128,7 +128,7 @@ function wideTable(terminal: Terminal, items: readonly PackageMatch[], installed
 type Column = readonly [head: string, cell: (found: PackageMatch) => Cell];
 
 function tableOf(terminal: Pick<Terminal, "width" | "colour">, columns: readonly Column[], items: readonly PackageMatch[]): string {
-  return table(
+  return formatTable(
     terminal,
     columns.map(([head]) => head),
     items.map((one) => columns.map(([, cell]) => cell(one))),

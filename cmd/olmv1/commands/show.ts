@@ -15,7 +15,7 @@ import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { wrapText } from "../cli/columns.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, type Detail, details, formatStyled, MAX_PROSE, table } from "../cli/table.ts";
+import { type Cell, type Detail, formatDetails, formatStyled, formatTable, MAX_PROSE } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options for printing a package. */
@@ -35,7 +35,7 @@ function packageText(terminal: Terminal, view: PackageView, telling: Telling): s
   return [
     `${formatStyled(terminal, { text: escapeControlCharacters(titleOf(view)), mood: "strong" })}\n`,
     proseText(text, terminal.width),
-    details(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
+    formatDetails(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
     channelTable(terminal, view),
   ]
     .filter((part) => part !== "")
@@ -127,7 +127,7 @@ function channelTable(terminal: Terminal, { channels, defaultChannel }: PackageV
       String(entries),
     ];
   });
-  return rows.length === 0 ? "" : table(terminal, head, rows);
+  return rows.length === 0 ? "" : formatTable(terminal, head, rows);
 }
 
 /** Formats each kind once, with its versions, and its display name if it differs. */

@@ -1,5 +1,5 @@
 import { readExtensionTree, type TreeNode } from "../../../pkg/rollout/inventory.ts";
-import { oneLine } from "../../../pkg/text/escape.ts";
+import { toOneLine } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import { wrapText } from "../cli/columns.ts";
 import type { ClusterOptions } from "../cli/options.ts";
@@ -26,7 +26,7 @@ function branches(nodes: readonly TreeNode[], width: number): string[] {
 
 /** Wraps the text of a node. @param below prefix of all lines but the first. */
 function lines(text: string, width: number, below: string): string[] {
-  const [first = "", ...more] = wrapText(oneLine(text), Math.max(width, LEAST), " ".repeat(below.length));
+  const [first = "", ...more] = wrapText(toOneLine(text), Math.max(width, LEAST), " ".repeat(below.length));
   return [first.slice(below.length), ...more.map((line) => below + line.slice(below.length))];
 }
 

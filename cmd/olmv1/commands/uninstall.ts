@@ -16,7 +16,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { type CrdPolicy, getCrdPolicy } from "../../../pkg/release/plan.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
-import { extensionRef, listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, listClusterExtensions, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { formatCount, formatList } from "../../../pkg/text/lists.ts";
 import { CAUSE_LENGTH, truncate } from "../../../pkg/text/truncate.ts";
@@ -45,7 +45,7 @@ export interface UninstallSummary {
 const NAMES_SHOWN = 5;
 
 /** Formats the effects of an uninstall for the user who must confirm it: lost data first. */
-export function uninstallText(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
+export function formatUninstall(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
   const { extension, customResources, crdPolicy, blocked, made, staying } = summary;
   const lost = customResources.filter((one) => getFate(one, crdPolicy) === "deleted");
   const kept = customResources.filter((one) => getFate(one, crdPolicy) === "kept");
@@ -112,13 +112,13 @@ const POLL_MS = 500;
 export async function uninstall(terminal: Terminal, name: string, options: UninstallOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const made = await listInstallObjects(client, name);
-    const extension = made.length > 0 ? await client.get<ClusterExtension>(extensionRef(name)) : await readExtension(client, name);
+    const extension = made.length > 0 ? await client.get<ClusterExtension>(buildExtensionRef(name)) : await readExtension(client, name);
     const crdPolicy = options.crdPolicy ?? (extension ? getCrdPolicy(extension.spec) : "DeleteIfUnused");
     const customResources = extension ? await countCustomResources(client, extension) : [];
     const crds = customResources.map(({ crd }) => crd);
     const blocked = extension ? await findBlockingDefinitions(client, extension, crdPolicy, crds, terminal.signal) : [];
     const { going, staying } = await divideObjects(client, name, made, options);
-    terminal.err(uninstallText(terminal, { extension, crdPolicy, customResources, blocked, made: going, staying }));
+    terminal.err(formatUninstall(terminal, { extension, crdPolicy, customResources, blocked, made: going, staying }));
     if (!(await confirm(terminal, `Uninstall ${name}?`, options.yes))) {
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
@@ -221,7 +221,7 @@ async function remove(
   const { name, uid } = extension.metadata;
   if (options.crdPolicy !== undefined && options.crdPolicy !== extension.spec.uninstall?.crdPolicy)
     await setPolicy(terminal, client, extension, options.crdPolicy, customResources);
-  await client.delete(extensionRef(name), uid === undefined ? {} : { uid });
+  await client.delete(buildExtensionRef(name), uid === undefined ? {} : { uid });
   if (!options.wait) {
     terminal.out(
       `ClusterExtension ${name} is being deleted; run olmv1 uninstall ${name} again to remove the objects that olmv1 install created\n`,
@@ -259,7 +259,11 @@ async function setPolicy(
         `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs permission to get, list and delete the custom resources: olmv1 rbac --crd-policy Delete prints it\n`,
       );
   }
-  await client.patch(extensionRef(metadata.name), { spec: { uninstall: { crdPolicy } } }, { type: "merge", fieldManager: CLI_MANAGER });
+  await client.patch(
+    buildExtensionRef(metadata.name),
+    { spec: { uninstall: { crdPolicy } } },
+    { type: "merge", fieldManager: CLI_MANAGER },
+  );
 }
 
 /** Waits until the extension is gone. @returns the extension if it still exists after the timeout. */

@@ -13,9 +13,9 @@ import { createPlan } from "../../../pkg/operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan } from "../../../pkg/operatorcontroller/plan/installPlan.ts";
 import { previewExtension } from "../../../pkg/operatorcontroller/plan/previewExtension.ts";
 import { UnresolvedError } from "../../../pkg/operatorcontroller/reconcile/resolve.ts";
-import { objectKey } from "../../../pkg/release/identity.ts";
+import { getObjectKey } from "../../../pkg/release/identity.ts";
 import type { UnresolvedReason } from "../../../pkg/resolve/resolution.ts";
-import { extensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
+import { buildExtensionRef, readExtension } from "../../../pkg/rollout/extensions.ts";
 import { withReader } from "../../../pkg/sources/bundleReader.ts";
 import { createCatalogReader, listClusterCatalogs } from "../../../pkg/sources/clusterCatalogs.ts";
 import { createLogger } from "../../../pkg/telemetry/log.ts";
@@ -35,7 +35,7 @@ import {
   formatNewPermissions,
   type NewRights,
 } from "./grantedPermissions.ts";
-import { createInstallerClient, planText } from "./plan.ts";
+import { createInstallerClient, formatPlan } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /** Options of `olmv1 upgrade`. */
@@ -64,7 +64,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
     printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
     if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
     const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
-    terminal.err(`${planText(plan, screen)}\n`);
+    terminal.err(`${formatPlan(plan, screen)}\n`);
     if (plan.findings.length > 0) {
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
@@ -95,12 +95,12 @@ async function carryOut(
   options: UpgradeOptions,
 ): Promise<void> {
   const { name } = extension.metadata;
-  const tell = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not validated"): void => {
+  const reportObject = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not validated"): void => {
     if (verb !== "unchanged") terminal.out(`${formatApplied({ object, verb })}\n`);
   };
   const own = rights?.isOurs ? buildInstallerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
   try {
-    await applyObjects(client, own, { tell: ({ object, verb }) => tell(object, verb) });
+    await applyObjects(client, own, { report: ({ object, verb }) => reportObject(object, verb) });
   } catch (err) {
     if (err instanceof ApplyFailed) throw new Error(formatUnfinished(err, "the ClusterExtension was not changed"), { cause: err });
     throw err;
@@ -129,14 +129,14 @@ async function change(client: Client, extension: ClusterExtension, wanted: Clust
   const annotations =
     extension.spec.approval === "Manual" && plan.digest !== null ? { annotations: { [ANNOTATION_APPROVE]: plan.digest } } : {};
   const body = { metadata: { uid, ...annotations }, spec: { source: { catalog } } };
-  return client.patch<ClusterExtension>(extensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
+  return client.patch<ClusterExtension>(buildExtensionRef(name), body, { type: "merge", fieldManager: CLI_MANAGER });
 }
 
 /** Deletes roles that olmv1 install created for earlier bundles and that neither bundle needs. */
 async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
-  const wanted = new Set(own.map(objectKey));
+  const wanted = new Set(own.map(getObjectKey));
   const made = await listInstallObjects(client, name);
-  const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(objectKey(object)));
+  const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(getObjectKey(object)));
   await removeObjects(client, left, (object) =>
     terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${toObjectRef(object).name}`)} deleted\n`),
   );

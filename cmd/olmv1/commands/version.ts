@@ -8,7 +8,7 @@ import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
 import { type Output, print } from "../cli/output.ts";
-import { details } from "../cli/table.ts";
+import { formatDetails } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options of `olmv1 version`. */
@@ -93,7 +93,7 @@ export function formatVersions(
   { client, servers = {}, kubernetes }: ProgramVersions,
 ): string {
   const part = (found: PartVersion): string => ("version" in found ? found.version : `unknown: ${found.unknown}`);
-  return details(terminal, [
+  return formatDetails(terminal, [
     ["olmv1", `${client.version} (Node.js ${client.node})`],
     ...Object.entries(servers).map(([name, found]) => [name, part(found)] as const),
     ["Kubernetes", kubernetes && part(kubernetes)],

@@ -11,7 +11,7 @@ import { listInstalledExtensions } from "../../../pkg/rollout/extensions.ts";
 import type { CatalogReadOptions } from "../cli/catalogOptions.ts";
 import { withPackage } from "../cli/openCatalogs.ts";
 import { type Output, print } from "../cli/output.ts";
-import { type Cell, table } from "../cli/table.ts";
+import { type Cell, formatTable } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options of `olmv1 versions`. */
@@ -28,7 +28,7 @@ const MAX_ROWS = 20;
 const WIDE = 200;
 
 /** Runs `olmv1 versions`. */
-export async function versions(terminal: Terminal, name: string, options: VersionsOptions): Promise<void> {
+export async function runVersions(terminal: Terminal, name: string, options: VersionsOptions): Promise<void> {
   const { channel, installed, output } = options;
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     checkChannels(name, all, channel);
@@ -83,7 +83,7 @@ function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart:
     ...(isWide ? ["BUNDLE"] : []),
     "NOTE",
   ];
-  return table(
+  return formatTable(
     isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal,
     head,
     rows.map((row) => [

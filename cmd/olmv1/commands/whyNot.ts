@@ -1,6 +1,6 @@
 import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { type ExplainedBundle, parseAskedVersion, type WhyNot, whyNot } from "../../../pkg/resolve/whyNot.ts";
-import { oneLine } from "../../../pkg/text/escape.ts";
+import { type ExplainedBundle, explainWhyNot, parseAskedVersion, type WhyNot } from "../../../pkg/resolve/whyNot.ts";
+import { toOneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { type Named, withQuestion } from "./resolutionQuestion.ts";
@@ -23,7 +23,7 @@ function formatWhyNot(answer: WhyNot, subject: string, unchecked: readonly strin
     ...(because === undefined ? [] : [`no bundle is selected: ${because}`]),
     ...unchecked.map((text) => `not checked: ${text}`),
   ];
-  return `${lines.map(oneLine).join("\n")}\n`;
+  return `${lines.map(toOneLine).join("\n")}\n`;
 }
 
 function headLine({ verdict, version, without, silent, package: packageName }: WhyNot, subject: string): string {
@@ -65,7 +65,7 @@ export async function showWhyNot(terminal: Terminal, words: readonly string[], o
     const { version, ...named } = parseWords(words, options);
     return withQuestion(terminal, named, options, async (question) => {
       const { resolution, unjudged } = await resolveWithDependencies(question, version);
-      const answer = whyNot(question.request.source.packageName, version, resolution);
+      const answer = explainWhyNot(question.request.source.packageName, version, resolution);
       return {
         data: unjudged.length > 0 ? { ...answer, unjudged } : answer,
         text: formatWhyNot(answer, question.subject, unjudged),

@@ -158,8 +158,8 @@ export function addDockerfile(catalog: Command, terminal: Terminal): void {
   addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", DOCKERFILE_HELP)
     .action(async (folder: string, options: DockerfileCommandOptions) => {
-      const { dockerfile } = await import("../commands/catalog/dockerfile.ts");
-      await dockerfile(terminal, folder, options);
+      const { runDockerfile } = await import("../commands/catalog/dockerfile.ts");
+      await runDockerfile(terminal, folder, options);
     });
 }
 
@@ -356,8 +356,8 @@ export function addTemplate(catalog: Command, terminal: Terminal): void {
   addRegistryOptions(addMigrateOptions(command))
     .addHelpText("after", TEMPLATE_HELP)
     .action(async (type: string | undefined, file: string | undefined, options: TemplateOptions) => {
-      const { template } = await import("../commands/catalog/template.ts");
-      await template(
+      const { runTemplate } = await import("../commands/catalog/template.ts");
+      await runTemplate(
         terminal,
         [type, file].filter((arg) => arg !== undefined),
         options,

@@ -331,8 +331,8 @@ export function addEvents(program: Command, terminal: Terminal): void {
   addOutputOption(addClusterOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", EVENTS_HELP)
     .action(async (name: string, options: EventsOptions) => {
-      const { events } = await import("../commands/events.ts");
-      await events(terminal, name, options);
+      const { runEvents } = await import("../commands/events.ts");
+      await runEvents(terminal, name, options);
     });
 }
 
@@ -353,8 +353,8 @@ export function addHistory(program: Command, terminal: Terminal): void {
   addOutputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", HISTORY_HELP)
     .action(async (name: string, options: ReleaseOptions & { output: Output }) => {
-      const { history } = await import("../commands/history.ts");
-      await history(terminal, name, options);
+      const { runHistory } = await import("../commands/history.ts");
+      await runHistory(terminal, name, options);
     });
 }
 

@@ -148,8 +148,8 @@ export function addVersions(program: Command, terminal: Terminal): void {
   addSourceOptions(addOutputOption(command, ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", VERSIONS_HELP)
     .action(async (name: string, options: VersionsOptions) => {
-      const { versions } = await import("../commands/versions.ts");
-      await versions(terminal, name, options);
+      const { runVersions } = await import("../commands/versions.ts");
+      await runVersions(terminal, name, options);
     });
 }
 
@@ -181,7 +181,7 @@ export function addGraph(program: Command, terminal: Terminal): void {
   addSourceOptions(command)
     .addHelpText("after", GRAPH_HELP)
     .action(async (name: string, options: GraphOptions) => {
-      const { graph } = await import("../commands/graph.ts");
-      await graph(terminal, name, options);
+      const { runGraph } = await import("../commands/graph.ts");
+      await runGraph(terminal, name, options);
     });
 }

@@ -30,8 +30,8 @@ export function addDev(program: Command, terminal: Terminal): void {
     .option("--once", "install, upgrade and remove the sample operator, then exit")
     .addHelpText("after", DEV_HELP)
     .action(async (options: DevOptions) => {
-      const { dev } = await import("../commands/dev.ts");
-      terminal.exit(await dev(terminal, options));
+      const { runDev } = await import("../commands/dev.ts");
+      terminal.exit(await runDev(terminal, options));
     });
 }
 
@@ -58,8 +58,8 @@ export function addDoctor(program: Command, terminal: Terminal): void {
   addOutputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", DOCTOR_HELP)
     .action(async (options: DoctorOptions) => {
-      const { doctor } = await import("../commands/doctor.ts");
-      await doctor(terminal, options);
+      const { runDoctor } = await import("../commands/doctor.ts");
+      await runDoctor(terminal, options);
     });
 }
 

@@ -6,7 +6,7 @@ import { copyImage } from "../../oci/publish/copyImage.ts";
 import { formatRepository } from "../../oci/reference.ts";
 import { readLogins } from "../../oci/registry/authFile.ts";
 import { RegistryAccess } from "../../oci/registry/registryAccess.ts";
-import { imageLabels } from "../../oci/store/imageStore.ts";
+import { readImageLabels } from "../../oci/store/imageStore.ts";
 import { ImageStores } from "../../oci/store/imageStores.ts";
 import { createLogger } from "../../telemetry/log.ts";
 
@@ -62,7 +62,7 @@ export async function pushInto(
 ): Promise<ImageReport> {
   const { from, to, expected } = request;
   const { reader, manifest } = await stores.find(from, signal);
-  if (expected && (await imageLabels(reader, manifest, signal))[expected.label] === undefined)
+  if (expected && (await readImageLabels(reader, manifest, signal))[expected.label] === undefined)
     throw new Error(
       `${formatImagePlace(from)} is not a ${expected.what}: it has no label ${expected.label}. To push it anyway, use --force.`,
     );

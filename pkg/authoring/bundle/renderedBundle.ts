@@ -7,7 +7,7 @@ import { explainLegacyCrds } from "../../bundle/legacyCrds.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS, selfSigned } from "../../certificates/providers.ts";
 import { wrapError } from "../../errors/errors.ts";
-import { goJson } from "../../golang/json.ts";
+import { encodeGoJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../golang/yaml.ts";
 import { chooseNamespace } from "../../installer/bundlePermissions.ts";
@@ -16,7 +16,7 @@ import { buildUserRoles } from "../../rbac/userRoles.ts";
 import { withStringData } from "../../release/cleanObject.ts";
 import { sortForInstall } from "../../release/plan.ts";
 import { prepareObjects } from "../../release/prepare.ts";
-import { configNotes } from "../../render/configNotes.ts";
+import { listConfigNotes } from "../../render/configNotes.ts";
 import { mergeConfig, type ReadSource } from "../../render/configSources.ts";
 import { HiddenTexts } from "../../render/redaction.ts";
 import { renderBundle } from "../../render/render.ts";
@@ -49,13 +49,13 @@ export function renderForInstall(bundle: RegistryV1Bundle, request: RenderReques
   const rendered = renderBundle(bundle, { installNamespace, config, certProvider: providerFor(request.certProvider), proxy });
   const all = aggregateUserRoles ? [...rendered, ...buildUserRoles(rendered)] : rendered;
   const { objects, notes } = prepareObjects(all, { installNamespace, isNamespaced });
-  return { objects: sortForInstall(objects), notes: [...explainLegacyCrds(bundle), ...configNotes(config, rendered), ...notes] };
+  return { objects: sortForInstall(objects), notes: [...explainLegacyCrds(bundle), ...listConfigNotes(config, rendered), ...notes] };
 }
 
 /** Formats objects as YAML documents, or as a List in JSON on one line. */
 export function formatObjects(objects: readonly KubeObject[], format: "yaml" | "json"): string {
   if (format === "yaml") return objects.map((object) => `---\n${toYaml(object)}`).join("");
-  return `${goJson({ apiVersion: "v1", kind: "List", items: objects }, { sortKeys: false, escapeHtml: false })}\n`;
+  return `${encodeGoJson({ apiVersion: "v1", kind: "List", items: objects }, { sortKeys: false, escapeHtml: false })}\n`;
 }
 
 /** Finds a provider. `auto` is self-signed, as on a cluster without cert-manager and the service CA of OpenShift. */

@@ -8,7 +8,7 @@ import { listSupportedInstallModes } from "../../bundle/validate.ts";
 import { CERTIFICATE_PROVIDERS } from "../../certificates/providers.ts";
 import type { PatternMatcher } from "../../crdsafety/objectFaults.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { isObject, objectAt } from "../../golang/members.ts";
+import { getObjectAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { YamlLines, type YamlPath } from "../../golang/yaml.ts";
 import { parseYamlDocument } from "../../golang/yamlDocument.ts";
@@ -205,7 +205,7 @@ function tryLoad(files: BundleFiles): RegistryV1Bundle | Error {
 function readAnnotations(files: BundleFiles): JsonObject {
   try {
     const document = parseYamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
-    return isObject(document) ? { ...objectAt(document, "annotations") } : {};
+    return isObject(document) ? { ...getObjectAt(document, "annotations") } : {};
   } catch {
     return {}; // rule "unreadable" reports the error
   }

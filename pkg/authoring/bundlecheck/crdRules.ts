@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { readCrdVersions } from "../../crdsafety/crdParts.ts";
-import { isObject, objectAt } from "../../golang/members.ts";
+import { getObjectAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, CrdManifest } from "./content.ts";
@@ -128,14 +128,14 @@ function textAt(object: Readonly<Record<string, unknown>>, key: string): string 
 
 function name(manifest: CrdManifest): CrdBreach[] {
   const spec = specOf(manifest);
-  const expected = `${textAt(objectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
+  const expected = `${textAt(getObjectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
   if (nameOf(manifest) === expected || expected.startsWith(".") || expected.endsWith(".")) return [];
   return [{ message: `its name must be ${goQuote(expected)} (spec.names.plural and spec.group)`, path: ["metadata", "name"] }];
 }
 
 function names(manifest: CrdManifest): CrdBreach[] {
   const spec = specOf(manifest);
-  const { plural, kind } = objectAt(spec, "names");
+  const { plural, kind } = getObjectAt(spec, "names");
   const lacking = Object.entries({ "spec.group": spec["group"], "spec.names.plural": plural, "spec.names.kind": kind })
     .filter(([, value]) => typeof value !== "string" || value === "")
     .map(([field]) => ({ message: `${field} is missing`, path: ["spec"] }));
@@ -196,14 +196,14 @@ function approved(manifest: CrdManifest): CrdBreach[] {
 function validation(manifest: CrdManifest): CrdBreach[] {
   return readCrdVersions(manifest.crd).flatMap(({ name: version, schema }, i) => {
     if (!isObject(schema)) return [];
-    const members = Object.keys(objectAt(schema, "properties")).filter((member) => !["apiVersion", "kind", "metadata"].includes(member));
+    const members = Object.keys(getObjectAt(schema, "properties")).filter((member) => !["apiVersion", "kind", "metadata"].includes(member));
     if (members.length > 0) return [];
     return [{ message: `the schema of version ${goQuote(version)} describes no fields`, path: ["spec", "versions", i, "schema"] }];
   });
 }
 
 function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] {
-  const isConverted = textAt(objectAt(specOf(manifest), "conversion"), "strategy") === "Webhook";
+  const isConverted = textAt(getObjectAt(specOf(manifest), "conversion"), "strategy") === "Webhook";
   const webhooks = (csv?.spec.webhookdefinitions ?? []).filter(({ type }) => type === "ConversionWebhook");
   if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(nameOf(manifest)))) return [];
   return [{ message: "its conversion strategy is Webhook, but no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];

@@ -3,7 +3,7 @@ import { isLabel, validateSubdomain } from "../../api/names.ts";
 import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
-import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
+import { getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
 import { parseOperatorVersion, parseVersion } from "../../version/version.ts";
@@ -33,7 +33,7 @@ function nameOf({ csv }: BundleContent): string {
 
 /** Returns the version in the file. The version of Go's types is never empty. */
 function writtenVersion({ csvManifest }: BundleContent): string {
-  const version = csvManifest && objectAt(csvManifest.object, "spec")["version"];
+  const version = csvManifest && getObjectAt(csvManifest.object, "spec")["version"];
   return typeof version === "string" ? version : "";
 }
 
@@ -191,7 +191,7 @@ function requireField(content: BundleContent, field: string, what: string): Brea
 function maintainers(content: BundleContent): Breach[] {
   const missing = requireField(content, "maintainers", "add the name and email address of each maintainer");
   if (missing.length > 0) return missing;
-  return objectsAt(specOf(content) ?? {}, "maintainers").flatMap(({ name, email }, i) => {
+  return getObjectsAt(specOf(content) ?? {}, "maintainers").flatMap(({ name, email }, i) => {
     const lacks = [isEmpty(name) ? "no name" : "", isEmpty(email) ? "no email address" : ""].filter((text) => text !== "");
     if (typeof email === "string" && email.trim() !== "" && !EMAIL.test(email.trim()))
       lacks.push(`invalid email address ${goQuote(email)}`);
@@ -203,14 +203,14 @@ function maintainers(content: BundleContent): Breach[] {
 
 function provider(content: BundleContent): Breach[] {
   const spec = specOf(content);
-  if (!spec || !isEmpty(objectAt(spec, "provider")["name"])) return [];
+  if (!spec || !isEmpty(getObjectAt(spec, "provider")["name"])) return [];
   return [{ message: "spec.provider.name is missing: add the name of the provider", at: content.inCsv("spec", "provider") }];
 }
 
 function icon(content: BundleContent): Breach[] {
   const missing = requireField(content, "icon", "add an image with base64data and mediatype");
   if (missing.length > 0) return missing;
-  return objectsAt(specOf(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
+  return getObjectsAt(specOf(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
     const at = content.inCsv("spec", "icon", i);
     if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
       return [

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { readCrdVersions } from "../../crdsafety/crdParts.ts";
-import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
+import { getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
@@ -89,7 +89,7 @@ function versions(content: BundleContent): Breach[] {
     const found = content.crds.find(({ crd }) => crd.metadata.name === name);
     if (!found || found.object.apiVersion !== "apiextensions.k8s.io/v1") return [];
     const known = readCrdVersions(found.crd).map((one) => one.name);
-    const actual = objectAt({ ...found.crd.spec }, "names")["kind"];
+    const actual = getObjectAt({ ...found.crd.spec }, "names")["kind"];
     return [
       ...(typeof kind === "string" && kind === actual
         ? []
@@ -139,13 +139,13 @@ function descriptions(content: BundleContent): Breach[] {
 
 function resources(content: BundleContent): Breach[] {
   return publicCrdsIn(content)
-    .filter(({ described }) => objectsAt(described, "resources").length === 0)
+    .filter(({ described }) => getObjectsAt(described, "resources").length === 0)
     .map(({ name, i }) => ({ message: `owned CRD ${goQuote(name)} lists no resources`, at: at(content, i) }));
 }
 
 function descriptors(content: BundleContent): Breach[] {
   return publicCrdsIn(content)
-    .filter(({ described }) => objectsAt(described, "specDescriptors").length === 0)
+    .filter(({ described }) => getObjectsAt(described, "specDescriptors").length === 0)
     .map(({ name, i }) => ({ message: `owned CRD ${goQuote(name)} has no specDescriptors`, at: at(content, i) }));
 }
 
@@ -155,7 +155,7 @@ function descriptorPaths(content: BundleContent): Breach[] {
     const schema = found && readCrdVersions(found.crd).find((version) => version.name === described["version"])?.schema;
     if (!isObject(schema)) return [];
     return (["spec", "status"] as const).flatMap((part) =>
-      objectsAt(described, `${part}Descriptors`).flatMap(({ path }, j) => {
+      getObjectsAt(described, `${part}Descriptors`).flatMap(({ path }, j) => {
         if (typeof path !== "string" || isAllowedBySchema(schema, `${part}.${path}`)) return [];
         return [
           {

@@ -1,4 +1,4 @@
-import { findMember, objectsAt } from "../../golang/members.ts";
+import { findMember, getObjectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { BundleContent, Place } from "./content.ts";
@@ -45,7 +45,7 @@ function rulesOf(content: BundleContent): PlacedRule[] {
   const ofRoles = content.others
     .filter(({ object }) => ROLES.has(object.kind))
     .flatMap((manifest) =>
-      objectsAt(manifest.object, "rules").map((rule, i) => ({
+      getObjectsAt(manifest.object, "rules").map((rule, i) => ({
         of: `${manifest.object.kind} ${goQuote(manifest.object.metadata?.name ?? "")}`,
         rule,
         isNamespaced: manifest.object.kind === "Role",

@@ -1,5 +1,5 @@
 import type { WebhookDescription } from "../../bundle/types.ts";
-import { objectsAt } from "../../golang/members.ts";
+import { getObjectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent } from "./content.ts";
 import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
@@ -151,7 +151,7 @@ function policies(content: BundleContent): Breach[] {
 
 function rules(content: BundleContent): Breach[] {
   return inEach(content, "rules", (webhook, isAdmission) =>
-    objectsAt({ ...webhook }, "rules").flatMap((rule, i) => {
+    getObjectsAt({ ...webhook }, "rules").flatMap((rule, i) => {
       const missing = RULE_LISTS.filter((list) => !Array.isArray(rule[list]) || rule[list].length === 0);
       return isAdmission && missing.length > 0 ? [`has no ${missing.join(" and no ")} in rules[${i}]`] : [];
     }),

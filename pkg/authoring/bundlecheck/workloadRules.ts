@@ -1,6 +1,6 @@
 import { isDigestReference } from "../../api/imageReference.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { isObject, objectAt, objectsAt } from "../../golang/members.ts";
+import { getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleContent, Place } from "./content.ts";
 import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
@@ -119,10 +119,10 @@ function volumes(content: BundleContent): Breach[] {
   for (const { result } of content.renderings) {
     for (const object of result instanceof Error ? [] : result.objects) {
       if (object.kind !== "Deployment") continue;
-      const pod = objectAt(objectAt(objectAt(object, "spec"), "template"), "spec");
-      const known = new Set(objectsAt(pod, "volumes").map(({ name }) => name));
-      for (const container of [...objectsAt(pod, "containers"), ...objectsAt(pod, "initContainers")])
-        for (const { name } of objectsAt(container, "volumeMounts"))
+      const pod = getObjectAt(getObjectAt(getObjectAt(object, "spec"), "template"), "spec");
+      const known = new Set(getObjectsAt(pod, "volumes").map(({ name }) => name));
+      for (const container of [...getObjectsAt(pod, "containers"), ...getObjectsAt(pod, "initContainers")])
+        for (const { name } of getObjectsAt(container, "volumeMounts"))
           if (!known.has(name))
             missing.add(
               `container ${goQuote(String(container["name"]))} of deployment ${goQuote(object.metadata.name)} mounts volume ${goQuote(String(name))}, which its pod does not have`,
@@ -157,7 +157,7 @@ function privileged(content: BundleContent): Breach[] {
     })),
   );
   const ofContainers = containersOf(content)
-    .filter(({ container }) => objectAt(container, "securityContext")["privileged"] === true)
+    .filter(({ container }) => getObjectAt(container, "securityContext")["privileged"] === true)
     .map((one) => ({ message: `${formatContainer(one)} is privileged`, at: inContainer(content, one, "securityContext", "privileged") }));
   return [...ofPods, ...ofContainers];
 }
@@ -192,14 +192,14 @@ function usedImages(content: BundleContent): Used[] {
   };
   for (const one of containersOf(content)) {
     note(one.container["image"], inContainer(content, one, "image"));
-    for (const [i, { name, value }] of objectsAt(one.container, "env").entries())
+    for (const [i, { name, value }] of getObjectsAt(one.container, "env").entries())
       if (typeof name === "string" && RELATED_IMAGE.test(name)) note(value, inContainer(content, one, "env", i, "value"));
   }
   return [...used.values()];
 }
 
 function relatedImages({ csv }: BundleContent): string[] {
-  return csv ? objectsAt(csv.spec, "relatedImages").map(({ image }) => (typeof image === "string" ? image : "")) : [];
+  return csv ? getObjectsAt(csv.spec, "relatedImages").map(({ image }) => (typeof image === "string" ? image : "")) : [];
 }
 
 function saysDisconnected({ csvAnnotations }: BundleContent): boolean {

@@ -1,5 +1,12 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, bundleVersion, channelHeads, ownVersion, rangeTest, versionInName } from "../../fbc/bundleOrder.ts";
+import {
+  type BundleVersion,
+  compileRangeTest,
+  findChannelHeads,
+  parseVersionInName,
+  readOwnVersion,
+  toBundleVersion,
+} from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { findMember, getListMember, getObjectMember, getObjectMembers, getOptionalText, getTextMember } from "../../golang/members.ts";
@@ -67,17 +74,17 @@ export class ComparedPackage {
 
   /** Reports whether no entry of the channel replaces or skips this one. */
   isHead(channel: string, name: string): boolean {
-    return channelHeads(this.#entries.get(channel) ?? []).includes(name);
+    return findChannelHeads(this.#entries.get(channel) ?? []).includes(name);
   }
 
   /** Returns the upgrade targets in the channel for each bundle that this or the other package has in it. */
   updatesIn(channel: string, other: ComparedPackage): ReadonlyMap<string, readonly string[]> {
     const entries = this.#entries.get(channel) ?? [];
     const names = [...entries, ...(other.#entries.get(channel) ?? [])].map(({ name }) => name);
-    const tests = entries.map((entry) => ({ entry, holds: entry.skipRange ? rangeTest(entry.skipRange) : () => false }));
+    const tests = entries.map((entry) => ({ entry, holds: entry.skipRange ? compileRangeTest(entry.skipRange) : () => false }));
     return new Map(
       [...new Set(names)].map((name) => {
-        const version = this.#versions.get(name) ?? other.#versions.get(name) ?? versionInName(name);
+        const version = this.#versions.get(name) ?? other.#versions.get(name) ?? parseVersionInName(name);
         const followed = tests.filter(({ entry, holds }) => entry.replaces === name || entry.skips.includes(name) || holds(version));
         return [name, followed.map(({ entry }) => entry.name).filter((target) => target !== name)];
       }),
@@ -102,7 +109,7 @@ export class ComparedCatalog {
     if (schema === Schema.package) this.#package(name).defaultChannel = getTextMember(blob, "defaultChannel");
     else if (schema === Schema.channel) this.#package(packageName).addChannel(name, blob);
     else if (schema === Schema.bundle)
-      this.#package(packageName).addBundle(name, comparedBundle(blob, fingerprint), ownVersion(blob) ?? bundleVersion(""));
+      this.#package(packageName).addBundle(name, comparedBundle(blob, fingerprint), readOwnVersion(blob) ?? toBundleVersion(""));
     else if (schema === Schema.deprecations) this.#package(packageName).addDeprecations(blob);
   }
 
@@ -122,7 +129,7 @@ function comparedBundle(blob: JsonObject, fingerprint: (value: unknown) => unkno
     properties.set(type, [...(properties.get(type) ?? []), fingerprint(findMember(property, "value"))]);
   }
   const relatedImages = getObjectMembers(blob, "relatedImages").map((related) => getTextMember(related, "image"));
-  const { text = "", release = "" } = ownVersion(blob) ?? {};
+  const { text = "", release = "" } = readOwnVersion(blob) ?? {};
   return {
     image: getTextMember(blob, "image"),
     version: release === "" ? text : `${text} release ${release}`,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, channelHeads, compareKnownVersions, versionInName } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, compareKnownVersions, findChannelHeads, parseVersionInName } from "../../fbc/bundleOrder.ts";
 import { getListMember, getObjectMembers, getOptionalText, getTextMember, withMember } from "../../golang/members.ts";
 
 /** The upgrade edges of a channel entry. */
@@ -62,7 +62,7 @@ export type Versions = ReadonlyMap<string, BundleVersion>;
 /** Finds the version of a bundle: the stated one, or else the version at the end of its name. */
 export function findVersion(name: string, versions: Versions): BundleVersion | undefined {
   const stated = versions.get(name);
-  return stated?.parsed ? stated : versionInName(name);
+  return stated?.parsed ? stated : parseVersionInName(name);
 }
 
 /** Compares two bundles by version. Bundles of unknown version are the oldest. */
@@ -72,5 +72,5 @@ export function compareByVersion(a: string, b: string, versions: Versions): numb
 
 /** Returns the newest entry that no other entry replaces or skips; undefined if the channel has none. */
 export function findHead(entries: readonly EditedEntry[], versions: Versions): string | undefined {
-  return channelHeads(entries).toSorted((a, b) => compareByVersion(b, a, versions))[0];
+  return findChannelHeads(entries).toSorted((a, b) => compareByVersion(b, a, versions))[0];
 }

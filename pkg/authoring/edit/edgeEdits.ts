@@ -1,4 +1,4 @@
-import { rangeTest } from "../../fbc/bundleOrder.ts";
+import { compileRangeTest } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import { findRangeFault } from "../../fbc/validate/propertyCheck.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -70,7 +70,7 @@ export function setSkipRange(edit: PackageEdit, to: string, skipRange: string | 
 export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: string): void {
   for (const document of channelsWith(edit, to, channel)) {
     changeEntry(edit, document, to, (entry) => {
-      if (entry.skipRange !== undefined && rangeTest(entry.skipRange)(findVersion(from, edit.versions)))
+      if (entry.skipRange !== undefined && compileRangeTest(entry.skipRange)(findVersion(from, edit.versions)))
         throw new EditError(
           `in channel ${goQuote(document.name)}, skipRange ${goQuote(entry.skipRange)} of ${goQuote(to)} contains ${goQuote(from)}; set another range with --skip-range`,
         );

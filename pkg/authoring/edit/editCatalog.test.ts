@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { rangeTest } from "../../fbc/bundleOrder.ts";
+import { compileRangeTest } from "../../fbc/bundleOrder.ts";
 import { addBundleToChannels, promote, setDefaultChannel } from "./channelEdits.ts";
 import { type DeprecationTarget, deprecate, removeDeprecation } from "./deprecate.ts";
 import { addEdge, rebuildZstream, removeEdge, setSkipRange, skip } from "./edgeEdits.ts";
@@ -49,7 +49,7 @@ const EDITS: Record<string, (edit: PackageEdit, request: Request) => void> = {
   skip: (edit, { bundle, by, channel }) => skip(edit, bundle, by, channel),
   zstream: (edit, { channel }) => rebuildZstream(edit, channel),
   extract: (edit, { channels = [], range, headsOnly = false }) =>
-    extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { includes: rangeTest(range) }) }),
+    extract(edit, { channels, headsOnly, ...(range === undefined ? {} : { includes: compileRangeTest(range) }) }),
   addBundle: (edit, { package: name, version, channels = [] }) =>
     addBundleToChannels(
       edit,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, channelHeads } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, findChannelHeads } from "../../fbc/bundleOrder.ts";
 import { getPackageName, Schema } from "../../fbc/content.ts";
 import { findGraphFault } from "../../fbc/validate/channelCheck.ts";
 import { getObjectMember, getObjectMembers, getTextMember, withMember } from "../../golang/members.ts";
@@ -25,7 +25,7 @@ export function keepEntries(entries: readonly EditedEntry[], isKept: (name: stri
   const kept = entries.filter(({ name }) => isKept(name)).map((entry) => bridgeRemoved(entry, byName, isKept));
   const head = findHead(kept, versions);
   if (head === undefined) return kept;
-  const heads = channelHeads(kept).filter((name) => name !== head && compareByVersion(name, head, versions) <= 0);
+  const heads = findChannelHeads(kept).filter((name) => name !== head && compareByVersion(name, head, versions) <= 0);
   const single = addSkips(kept, head, heads);
   const whole = addSkips(single, head, findStranded(single));
   const followed = namesFollowedBy(whole);
@@ -69,7 +69,7 @@ function findStranded(entries: readonly EditedEntry[]): string[] {
   if (findGraphFault(graph)?.rule !== "stranded-bundles") return [];
   const skipped = new Set(facts.flatMap(({ skips }) => skips));
   const chain = new Set<string>();
-  const [head] = channelHeads(entries);
+  const [head] = findChannelHeads(entries);
   for (let next = head; next !== undefined && !chain.has(next); ) {
     chain.add(next);
     const replaces = graph.get(next)?.replaces ?? "";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, bundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, readOwnVersion, toBundleVersion } from "../../fbc/bundleOrder.ts";
 import { getPackageName, Schema } from "../../fbc/content.ts";
 import { MetaDecoder } from "../../fbc/decode.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
@@ -114,7 +114,7 @@ export class PackageEdit {
 
   /** Versions of the bundles of the package by name. */
   get versions(): ReadonlyMap<string, BundleVersion> {
-    return new Map(this.all(Schema.bundle).map(({ name, blob }) => [name, ownVersion(blob) ?? bundleVersion("")]));
+    return new Map(this.all(Schema.bundle).map(({ name, blob }) => [name, readOwnVersion(blob) ?? toBundleVersion("")]));
   }
 
   /** Returns the changed files and the notes. */
@@ -167,7 +167,9 @@ export class PackageEdit {
     const alone = alike.every(({ file, name: own }) => this.#files.get(file)?.documents.length === 1 && own !== "");
     const slash = last.file.lastIndexOf("/") + 1;
     const stem = last.file.slice(slash);
-    const [from = "", to = ""] = stem.includes(last.name) ? [last.name, name] : [ownVersion(last.blob)?.text, ownVersion(blob)?.text];
+    const [from = "", to = ""] = stem.includes(last.name)
+      ? [last.name, name]
+      : [readOwnVersion(last.blob)?.text, readOwnVersion(blob)?.text];
     if (!alone || from === "" || to === "" || !stem.includes(from)) return undefined;
     const file = last.file.slice(0, slash) + stem.replace(from, () => to);
     return SAFE_NAME.test(to) && !this.#all.has(file) && file.endsWith(stem.slice(stem.indexOf(from) + from.length)) ? file : undefined;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { diffArrays } from "diff";
 import { isScalar, type ParsedNode } from "yaml";
 import type { JsonObject } from "../../api/k8s.ts";
-import { canonicalJson, getNumberToken } from "../../golang/json.ts";
+import { encodeCanonicalJson, getNumberToken } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import {
@@ -121,7 +121,7 @@ function oneLineJson(value: unknown, spaced: boolean): string {
 }
 
 function plainJson(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : canonicalJson(value);
+  return typeof value === "string" ? JSON.stringify(value) : encodeCanonicalJson(value);
 }
 
 function indentLines(text: string, column: number): string {

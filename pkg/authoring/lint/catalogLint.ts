@@ -1,5 +1,5 @@
 import type { PlacedMeta } from "../../fbc/types.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 import { DEPENDENCY_LINTS } from "./dependencyLints.ts";
 import { GRAPH_LINTS } from "./graphLints.ts";
 import { LintedCatalog, type NamedImage } from "./lintedCatalog.ts";
@@ -46,7 +46,7 @@ export class CatalogLint {
       if (ignored.has(rule)) return [];
       return find(this.#catalog).map((breach) => ({
         ...breach,
-        message: excerpt(breach.message, { length: MAX_MESSAGE }),
+        message: truncateExcerpt(breach.message, { length: MAX_MESSAGE }),
         rule,
         severity,
       }));

@@ -1,4 +1,4 @@
-import { compareKnownVersions, rangeFrom, versionInName } from "../../fbc/bundleOrder.ts";
+import { compareKnownVersions, parseVersionInName, tryParseRange } from "../../fbc/bundleOrder.ts";
 import type { Version, VersionRelease } from "../../version/version.ts";
 import type { LintedChannel, LintedEntry, LintedPackage } from "./lintedCatalog.ts";
 
@@ -51,7 +51,7 @@ export class ChannelPaths {
   /** Returns the version of a bundle: the stated one, or else the version at the end of its name. */
   parsed(name: string): VersionRelease | undefined {
     if (this.#parsed.has(name)) return this.#parsed.get(name);
-    const parsed = this.#bundles.get(name)?.version?.parsed ?? versionInName(name)?.parsed;
+    const parsed = this.#bundles.get(name)?.version?.parsed ?? parseVersionInName(name)?.parsed;
     this.#parsed.set(name, parsed);
     return parsed;
   }
@@ -84,7 +84,7 @@ export class ChannelPaths {
   /** Returns the positions in `#ranged` of entries that the skipRange of `entry` contains. */
   #spansOf({ name, skipRange }: LintedEntry): [from: number, to: number][] {
     if (!skipRange) return [];
-    const spans = this.#spans.get(name) ?? rangeFrom(skipRange)?.spans(this.#versions) ?? [];
+    const spans = this.#spans.get(name) ?? tryParseRange(skipRange)?.spans(this.#versions) ?? [];
     this.#spans.set(name, spans);
     return spans;
   }

@@ -1,5 +1,5 @@
 import { quoteExcerpt } from "../../fbc/boundedTexts.ts";
-import { rangeTest } from "../../fbc/bundleOrder.ts";
+import { compileRangeTest } from "../../fbc/bundleOrder.ts";
 import { formatList } from "../../text/lists.ts";
 import { compareVersionRelease } from "../../version/version.ts";
 import { ChannelPaths } from "./channelPaths.ts";
@@ -178,7 +178,7 @@ function replacesMissing(paths: ChannelPaths, channel: LintedChannel): LintBreac
 function rangeWithSelf(paths: ChannelPaths, channel: LintedChannel): LintBreach[] {
   return channel.entries.flatMap((entry) => {
     const parsed = paths.parsed(entry.name);
-    if (!entry.skipRange || !parsed || !rangeTest(entry.skipRange)({ text: "", parsed })) return [];
+    if (!entry.skipRange || !parsed || !compileRangeTest(entry.skipRange)({ text: "", parsed })) return [];
     return [
       at(channel, entry, "skipRange", `skipRange ${quoteExcerpt(entry.skipRange)} of ${quoteExcerpt(entry.name)} contains its own version`),
     ];

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { type BundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
+import { type BundleVersion, readOwnVersion } from "../../fbc/bundleOrder.ts";
 import { Schema } from "../../fbc/content.ts";
 import { collectApis, readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
 import type { PlacedMeta } from "../../fbc/types.ts";
@@ -206,7 +206,7 @@ export class LintedCatalog {
       ...subject,
       image: getTextMember(blob, "image"),
       relatedImages: getObjectMembers(blob, "relatedImages").map((related) => getTextMember(related, "image")),
-      version: ownVersion(blob),
+      version: readOwnVersion(blob),
       properties: given.map((property, index) => {
         const type = getTextMember(property, "type");
         return { index, type, value: LARGE.has(type) ? undefined : findMember(property, "value") };

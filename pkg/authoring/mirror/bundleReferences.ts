@@ -1,5 +1,5 @@
 import { getErrorMessage } from "../../errors/errors.ts";
-import { packageContent, Schema } from "../../fbc/content.ts";
+import { Schema, selectPackage } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -11,7 +11,7 @@ import { goQuote } from "../../golang/quote.ts";
 export function listImages(meta: Meta): string[] {
   if (meta.schema !== Schema.bundle) return [];
   try {
-    return packageContent([meta], meta.package)
+    return selectPackage([meta], meta.package)
       .bundles.flatMap(({ image, relatedImages = [] }) => [image, ...relatedImages.map((related) => related.image)])
       .filter((image) => image !== "");
   } catch (err) {
@@ -22,7 +22,7 @@ export function listImages(meta: Meta): string[] {
 /** Lists the distinct packages that an olm.bundle requires by name. Ignores required APIs and olm.constraint. */
 export function listRequiredPackages(meta: Meta): string[] {
   if (meta.schema !== Schema.bundle) return [];
-  const properties = packageContent([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);
+  const properties = selectPackage([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);
   const required = properties.filter(({ type }) => type === "olm.package.required").map(({ value }) => value);
   const names = required.flatMap((value) => (isObject(value) && typeof value["packageName"] === "string" ? [value["packageName"]] : []));
   return [...new Set(names)];
@@ -40,7 +40,7 @@ export function listProvidedApis(meta: Meta): string[] {
 
 function listApis(meta: Meta, propertyType: string): string[] {
   if (meta.schema !== Schema.bundle) return [];
-  const properties = packageContent([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);
+  const properties = selectPackage([meta], meta.package).bundles.flatMap((bundle) => bundle.properties);
   const apis = properties.flatMap(({ type, value }) => {
     if (type !== propertyType || !isObject(value)) return [];
     const [group, version, kind] = ["group", "version", "kind"].map((key) => value[key]);

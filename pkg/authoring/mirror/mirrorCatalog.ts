@@ -14,12 +14,12 @@ import { type ImageTerminal, publishImage } from "../build/publishImage.ts";
 import { copyImages, createMirrorEnds, type MirrorOutcome } from "./copyImages.ts";
 import { formatDestination, formatImages, formatMapping, type MirroredImage, mapMirroredImages } from "./mirroredImages.ts";
 import {
-  digestMirrorSet,
   type MirrorRuleOptions,
   renderClusterCatalog,
   renderContentSourcePolicy,
+  renderDigestMirrorSet,
   renderRegistriesConf,
-  tagMirrorSet,
+  renderTagMirrorSet,
 } from "./mirrorRules.ts";
 import { formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror, selectAnnotations } from "./mirrorSource.ts";
 import type { CatalogSelection } from "./subset.ts";
@@ -38,8 +38,8 @@ function formatMirrorFiles({ images, catalog, ...options }: MirrorFiles): Readon
     ["images.txt", formatImages(images)],
     ["registries.conf", renderRegistriesConf(images, options)],
     ["imageContentSourcePolicy.yaml", renderContentSourcePolicy(images, options)],
-    ["imageDigestMirrorSet.yaml", digestMirrorSet(images, options)],
-    ["imageTagMirrorSet.yaml", tagMirrorSet(images, options)],
+    ["imageDigestMirrorSet.yaml", renderDigestMirrorSet(images, options)],
+    ["imageTagMirrorSet.yaml", renderTagMirrorSet(images, options)],
     ["clusterCatalog.yaml", renderClusterCatalog(options.name, catalog)],
   ];
   return new Map(files.filter(([, text]) => text !== ""));

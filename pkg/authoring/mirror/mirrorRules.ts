@@ -61,13 +61,13 @@ export function renderContentSourcePolicy(images: readonly MirroredImage[], { na
 }
 
 /** Formats an ImageDigestMirrorSet. */
-export function digestMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
+export function renderDigestMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
   const rules = rulesOf(images).filter(({ byDigest }) => byDigest);
   return mirrorSet("ImageDigestMirrorSet", "imageDigestMirrors", rules, options);
 }
 
 /** Formats an ImageTagMirrorSet; empty if no image is referenced by tag. */
-export function tagMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
+export function renderTagMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
   const rules = rulesOf(images).filter(({ byTag }) => byTag);
   return rules.length === 0 ? "" : mirrorSet("ImageTagMirrorSet", "imageTagMirrors", rules, options);
 }

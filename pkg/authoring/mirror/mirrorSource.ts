@@ -5,12 +5,12 @@ import { type CatalogFileSource, checkCatalog } from "../../catalogd/load/checkC
 import { getPackageName } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { formatImagePlace, type LayoutPlace, layoutNamed, parsePlace } from "../../oci/imagePlace.ts";
+import { findLayoutPlace, formatImagePlace, type LayoutPlace, parsePlace } from "../../oci/imagePlace.ts";
 import { formatCanonical } from "../../oci/reference.ts";
 import type { ImageStores } from "../../oci/store/imageStores.ts";
-import { nameIn, namesText } from "../../oci/store/layoutIndex.ts";
+import { formatAvailableNames, getEntryName } from "../../oci/store/layoutIndex.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
 import { type BundleReader, isDirectory } from "../../sources/bundleReader.ts";
 import { listCatalogFiles } from "../../sources/catalogContent.ts";
@@ -89,7 +89,7 @@ export async function readMirroredCatalog(source: string, selection: CatalogSele
       requirements.push(...listRequiredPackages(meta).map((required) => ({ bundle: meta.name, required })));
       apis.push(...listRequiredApis(meta).map((api) => ({ bundle: meta.name, api })));
       for (const api of listProvidedApis(meta)) provided.add(api);
-      lines.push(`${canonicalJson(meta.blob)}\n`);
+      lines.push(`${encodeCanonicalJson(meta.blob)}\n`);
     }
   }
   for (const { bundle, required } of requirements)
@@ -154,7 +154,7 @@ export async function planMirror(
   const toMirrored = (ref: ImageName): MirroredImage => ("layout" in target ? mapCarriedImage(ref) : mapMirroredImage(ref, target));
   const name = deriveCatalogName(source);
   const local = { registry: "localhost", repository: name, tag: "latest" };
-  const layout = await layoutNamed(source);
+  const layout = await findLayoutPlace(source);
   if (layout) return planLayout(layout, { toMirrored, local, selection }, stores, reader, signal);
   if (await isDirectory(source)) {
     const content = await readMirroredCatalog(source, selection);
@@ -205,10 +205,10 @@ async function planLayout(
 async function findCarriedCatalog(layout: LayoutStore, { tag }: LayoutPlace): Promise<(CarriedCatalog & { digest: string }) | undefined> {
   const all = await layout.entries();
   const catalogs = all.filter(({ annotations }) => parseCarriedAnnotations(annotations));
-  const chosen = tag === "" ? catalogs : catalogs.filter((entry) => nameIn(entry) === tag || entry.digest === tag);
+  const chosen = tag === "" ? catalogs : catalogs.filter((entry) => getEntryName(entry) === tag || entry.digest === tag);
   const [entry, ...others] = chosen;
   if (others.length > 0)
-    throw new Error(`${layout.name} contains several catalogs: append a colon and the name of one${namesText(chosen)}`);
+    throw new Error(`${layout.name} contains several catalogs: append a colon and the name of one${formatAvailableNames(chosen)}`);
   const carried = entry && parseCarriedAnnotations(entry.annotations);
   return carried && { ...carried, digest: entry.digest };
 }

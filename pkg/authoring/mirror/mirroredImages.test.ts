@@ -2,8 +2,14 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseImageName } from "../../api/imageName.ts";
-import { formatDestination, formatImages, formatMapping, mapMirroredImages, mirrorTag, parseTarget } from "./mirroredImages.ts";
-import { digestMirrorSet, renderClusterCatalog, renderContentSourcePolicy, renderRegistriesConf, tagMirrorSet } from "./mirrorRules.ts";
+import { computeMirrorTag, formatDestination, formatImages, formatMapping, mapMirroredImages, parseTarget } from "./mirroredImages.ts";
+import {
+  renderClusterCatalog,
+  renderContentSourcePolicy,
+  renderDigestMirrorSet,
+  renderRegistriesConf,
+  renderTagMirrorSet,
+} from "./mirrorRules.ts";
 
 const GOLDENS = join(import.meta.dirname, "../../../test/goldens/mirror");
 const KIBANA = "registry.redhat.io/openshift4/ose-logging-kibana5@sha256:aa4a8b2a00836d0e28aa6497ad90a3c116f135f382d8211e3c55f34fb36dfe61";
@@ -11,16 +17,16 @@ const PROXY = "registry.redhat.io/openshift4/ose-oauth-proxy@sha256:6b4db07f6e6c
 const TARGET = parseTarget("mirror.internal:5000");
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
-describe("mirrorTag", () => {
+describe("computeMirrorTag", () => {
   // Requirements S0-109, from the documentation of oc adm catalog mirror.
   test.for([
     [KIBANA, "a767c8f0"],
     [PROXY, "3754ea2b"],
     ["", "811c9dc5"],
-  ])("mirrorTag hashes %s", ([reference, tag]) => expect(mirrorTag(reference ?? "")).toBe(tag));
+  ])("computeMirrorTag hashes %s", ([reference, tag]) => expect(computeMirrorTag(reference ?? "")).toBe(tag));
 
-  test("mirrorTag returns a valid tag for any text", () => {
-    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => /^[0-9a-f]{1,8}$/.test(mirrorTag(text))));
+  test("computeMirrorTag returns a valid tag for any text", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => /^[0-9a-f]{1,8}$/.test(computeMirrorTag(text))));
   });
 });
 
@@ -79,15 +85,15 @@ describe("formatters of mirror files", () => {
     ["registries.conf", renderRegistriesConf(images, options)],
     ["registries-blocked.conf", renderRegistriesConf(images.slice(0, 1), { ...options, blockSources: true, insecure: true })],
     ["imageContentSourcePolicy.yaml", renderContentSourcePolicy(images, options)],
-    ["imageDigestMirrorSet.yaml", digestMirrorSet(images, options)],
-    ["imageDigestMirrorSet-blocked.yaml", digestMirrorSet(images, { ...options, blockSources: true })],
-    ["imageTagMirrorSet.yaml", tagMirrorSet(images, options)],
+    ["imageDigestMirrorSet.yaml", renderDigestMirrorSet(images, options)],
+    ["imageDigestMirrorSet-blocked.yaml", renderDigestMirrorSet(images, { ...options, blockSources: true })],
+    ["imageTagMirrorSet.yaml", renderTagMirrorSet(images, options)],
     ["clusterCatalog.yaml", renderClusterCatalog("olm-catalog", "mirror.internal:5000/olm-catalog:v1")],
   ] as const)("mirror file %s matches its golden", async ([file, text]) => {
     await expect(text).toMatchFileSnapshot(join(GOLDENS, file));
   });
 
-  test("tagMirrorSet returns no ImageTagMirrorSet when no image has a tag", () => {
-    expect(tagMirrorSet(mapMirroredImages([KIBANA], TARGET).images, options)).toBe("");
+  test("renderTagMirrorSet returns no ImageTagMirrorSet when no image has a tag", () => {
+    expect(renderTagMirrorSet(mapMirroredImages([KIBANA], TARGET).images, options)).toBe("");
   });
 });

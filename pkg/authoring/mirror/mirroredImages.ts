@@ -10,7 +10,7 @@ const PRIME = 0x01000193;
  * protects the image from garbage collection and is the same in every run.
  * @see S0-109, oc adm catalog mirror
  */
-export function mirrorTag(reference: string): string {
+export function computeMirrorTag(reference: string): string {
   let hash = OFFSET;
   for (const byte of new TextEncoder().encode(reference)) hash = Math.imul(hash ^ byte, PRIME) >>> 0;
   return hash.toString(16);
@@ -58,7 +58,7 @@ export function parseTarget(text: string): MirrorTarget {
 
 /**
  * Computes the destinations of distinct images, sorted by source. Slashes in the repository become dashes. A tag is kept, and an image by digest gets
- * the tag of `mirrorTag`. If a source has a tag and a digest, the digest counts.
+ * the tag of `computeMirrorTag`. If a source has a tag and a digest, the digest counts.
  * @param target a registry, or "carried" for a layout.
  * @throws Error if two images have the same destination.
  */
@@ -100,7 +100,7 @@ export function mapMirroredImage(name: ImageName, target: MirrorTarget): Mirrore
     source,
     sourceRepository,
     repository: [target.registry, target.prefix, repository.replaceAll("/", "-")].filter((part) => part !== "").join("/"),
-    tag: digest === undefined ? tag : mirrorTag(source),
+    tag: digest === undefined ? tag : computeMirrorTag(source),
     digest,
   };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { packageContent, Schema } from "../../fbc/content.ts";
+import { Schema, selectPackage } from "../../fbc/content.ts";
 import type { FbcBundle, FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
 import { findMember, isObject, withMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -75,7 +75,7 @@ export interface PackageSubset {
  * @throws Error if the package or a channel does not exist, or if nothing remains.
  */
 export function subsetPackage(metas: readonly Meta[], name: string, selection: CatalogSelection): PackageSubset {
-  const content = packageContent(metas, name);
+  const content = selectPackage(metas, name);
   if (!content.package) throw new Error(`the catalog has no package ${goQuote(name)}`);
   const channels = selectChannels(content, name, selection.channelsOf(name));
   const inRange = namesInRange(content.bundles, selection.versionsOf(name));

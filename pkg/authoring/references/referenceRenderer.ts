@@ -5,11 +5,11 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { findCatalogFiles } from "../../catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../catalogd/load/loader.ts";
 import { getErrorMessage, TerminalError } from "../../errors/errors.ts";
-import { packageContentsFrom } from "../../fbc/content.ts";
+import { groupByPackage } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type Meta } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { type LayoutPlace, layoutNamed } from "../../oci/imagePlace.ts";
+import { findLayoutPlace, type LayoutPlace } from "../../oci/imagePlace.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
 import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
@@ -35,7 +35,7 @@ export async function readMetas(chunks: AsyncIterable<Uint8Array> | Iterable<Uin
     throw new ContentError(place, "object '' is missing root schema field");
   };
   const metas: Meta[] = await Array.fromAsync(decodeMetas(chunks, file, { maxDocumentBytes: CONTENT_LIMITS.documentBytes, onEmpty }));
-  packageContentsFrom(metas);
+  groupByPackage(metas);
   return metas;
 }
 
@@ -127,7 +127,7 @@ export class ReferenceRenderer {
   }
 
   async #renderReference(ref: string): Promise<RenderedReference> {
-    const layout = await layoutNamed(ref);
+    const layout = await findLayoutPlace(ref);
     if (layout) return this.#renderImage(ref, layout);
     const found = await stat(ref).catch(() => undefined);
     if (found === undefined) return this.#renderImage(ref);

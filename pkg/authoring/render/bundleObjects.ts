@@ -11,7 +11,7 @@ import { findMember, isObject } from "../../golang/members.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
 import { formatList } from "../../text/lists.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 
 const CSV = "ClusterServiceVersion";
 /** Maximum values of a document. The largest real manifests have about 100,000. Values of an alias count for each reference. */
@@ -96,7 +96,7 @@ function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObj
     return document;
   } catch (err) {
     const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : getErrorMessage(err);
-    warnings.push(`${path}: skipped, because it cannot be read: ${excerpt(fault)}`);
+    warnings.push(`${path}: skipped, because it cannot be read: ${truncateExcerpt(fault)}`);
     return undefined;
   }
 }

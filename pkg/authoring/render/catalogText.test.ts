@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { metaFrom } from "../../fbc/content.ts";
+import { toMeta } from "../../fbc/content.ts";
 import { orderMetaMembers } from "./catalogObject.ts";
 import { formatCatalog, formatCatalogFiles, sortMetas } from "./catalogText.ts";
 import { migrateMeta, parseMigrationLevel } from "./migrate.ts";
 
 const named = ({ schema, name }: { schema: string; name: string }) => `${schema} ${name}`;
-const metas = (...blobs: object[]) => blobs.map((blob) => orderMetaMembers(metaFrom(blob)));
+const metas = (...blobs: object[]) => blobs.map((blob) => orderMetaMembers(toMeta(blob)));
 
 // Source: C-19.
 describe("sortMetas and formatCatalog", () => {
@@ -99,8 +99,7 @@ describe("migrateMeta", () => {
     type: "olm.csv.metadata",
     value: { apiServiceDefinitions: {}, crdDescriptions: {}, displayName: "A", provider: {} },
   };
-  const bundle = (...properties: object[]) =>
-    metaFrom({ schema: "olm.bundle", name: "a", package: "a", image: "example.com/a", properties });
+  const bundle = (...properties: object[]) => toMeta({ schema: "olm.bundle", name: "a", package: "a", image: "example.com/a", properties });
   const propertiesOf = (meta: { blob: Record<string, unknown> }) => meta.blob["properties"];
 
   test("migrateMeta moves manifests to the end and sorts images when the level is none", () => {

@@ -1,8 +1,8 @@
 import { getPackageName, Schema } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
-import { goJson, indentJson } from "../../golang/json.ts";
+import { encodeGoJson, indentJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { goYaml } from "../../golang/yamlWriter.ts";
+import { encodeGoYaml } from "../../golang/yamlWriter.ts";
 import { compareText } from "../../text/compare.ts";
 
 /** Formats of a catalog. */
@@ -35,8 +35,8 @@ export function formatCatalog(metas: readonly Meta[], format: CatalogFormat): st
 
 /** Formats one object like `formatCatalog`. */
 export function formatMeta(blob: object, format: CatalogFormat): string {
-  if (format === "yaml") return `---\n${goYaml(blob)}`;
-  return `${indentJson(goJson(blob, { sortKeys: false, escapeHtml: false }), 4)}\n`;
+  if (format === "yaml") return `---\n${encodeGoYaml(blob)}`;
+  return `${indentJson(encodeGoJson(blob, { sortKeys: false, escapeHtml: false }), 4)}\n`;
 }
 
 /**

@@ -4,10 +4,10 @@ import type { Csv } from "../../bundle/types.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { Schema } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
-import { findMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
+import { findMember, getObjectAt, getObjectMembers, getTextMember, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 import { sortByImage } from "./relatedImages.ts";
 
 /** The property with the metadata of a ClusterServiceVersion, instead of its manifest. */
@@ -91,7 +91,9 @@ function metadataOf(csv: JsonObject, bundle: string): Property {
   try {
     return csvMetadata(csv);
   } catch (err) {
-    throw new Error(`migrate: ClusterServiceVersion of bundle ${goQuote(excerpt(bundle))}: ${getErrorMessage(err)}`, { cause: err });
+    throw new Error(`migrate: ClusterServiceVersion of bundle ${goQuote(truncateExcerpt(bundle))}: ${getErrorMessage(err)}`, {
+      cause: err,
+    });
   }
 }
 
@@ -99,7 +101,7 @@ function metadataOf(csv: JsonObject, bundle: string): Property {
 export function findCsv(properties: readonly JsonObject[]): JsonObject | undefined {
   for (const property of properties) {
     if (getTextMember(property, "type") !== OBJECT) continue;
-    const manifest: unknown = parseYaml(Buffer.from(getTextMember(objectAt(property, "value"), "data"), "base64").toString());
+    const manifest: unknown = parseYaml(Buffer.from(getTextMember(getObjectAt(property, "value"), "data"), "base64").toString());
     if (isObject(manifest) && manifest["kind"] === "ClusterServiceVersion") return manifest;
   }
   return undefined;

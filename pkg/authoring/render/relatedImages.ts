@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { wrongKind } from "../../fbc/content.ts";
-import { getListMember, getObjectMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
+import { formatWrongKind } from "../../fbc/content.ts";
+import { getListMember, getObjectAt, getObjectMember, getObjectMembers, getTextMember, isObject } from "../../golang/members.ts";
 
 /** An image that a bundle needs. The name is empty if the bundle does not set it. */
 export interface RelatedImage {
@@ -15,7 +15,7 @@ export interface RelatedImage {
  * @see operator-registry v1.73.0 alpha/action/render.go, getRelatedImages
  */
 export function listRelatedImages(csv: JsonObject, bundleImage: string): RelatedImage[] {
-  const spec = objectAt(csv, "spec");
+  const spec = getObjectAt(csv, "spec");
   const listed = listedImages(spec["relatedImages"]);
   const known = new Set(listed.map(({ image }) => image));
   const more = [...(bundleImage === "" ? [] : [bundleImage]), ...operatorImages(spec)];
@@ -34,7 +34,7 @@ export function sortByImage<T extends { readonly image: string }>(images: readon
 
 function listedImages(list: unknown): RelatedImage[] {
   if (list === undefined || list === null) return [];
-  if (!Array.isArray(list)) throw new Error(`spec.relatedImages: ${wrongKind(list, "a list")}`);
+  if (!Array.isArray(list)) throw new Error(`spec.relatedImages: ${formatWrongKind(list, "a list")}`);
   return list.map((item: unknown) => ({
     name: isObject(item) ? getTextMember(item, "name") : "",
     image: isObject(item) ? getTextMember(item, "image") : "",
@@ -42,10 +42,10 @@ function listedImages(list: unknown): RelatedImage[] {
 }
 
 function operatorImages(spec: JsonObject): string[] {
-  const install = objectAt(spec, "install");
+  const install = getObjectAt(spec, "install");
   if (getTextMember(install, "strategy") !== "deployment") return [];
-  return getObjectMembers(objectAt(install, "spec"), "deployments").flatMap((deployment) => {
-    const pod = getObjectMember(objectAt(objectAt(deployment, "spec"), "template"), "spec") ?? {};
+  return getObjectMembers(getObjectAt(install, "spec"), "deployments").flatMap((deployment) => {
+    const pod = getObjectMember(getObjectAt(getObjectAt(deployment, "spec"), "template"), "spec") ?? {};
     const containers = [...getListMember(pod, "containers"), ...getListMember(pod, "initContainers")];
     return containers.map((container) => (isObject(container) ? getTextMember(container, "image") : ""));
   });

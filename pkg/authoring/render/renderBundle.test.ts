@@ -3,7 +3,7 @@ import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { Property } from "../../fbc/types.ts";
-import { goJson } from "../../golang/json.ts";
+import { encodeGoJson } from "../../golang/json.ts";
 import { renderCatalogBundle } from "./renderBundle.ts";
 
 interface RenderCase extends CaseHead {
@@ -36,8 +36,8 @@ test.for(loadCases<RenderCase>("fbc-render"))("$name", ({ files: given, without 
   const { meta, warnings } = render();
   const { properties, relatedImages = [] } = meta.blob as { properties: Property[]; relatedImages?: unknown[] };
   const stated = properties.filter(({ type }) => type !== "olm.bundle.object");
-  if (expected.properties) expect(goJson(stated, { sortKeys: false })).toBe(goJson(expected.properties, { sortKeys: false }));
-  if (expected.text !== undefined) expect(goJson(properties)).toContain(expected.text);
+  if (expected.properties) expect(encodeGoJson(stated, { sortKeys: false })).toBe(encodeGoJson(expected.properties, { sortKeys: false }));
+  if (expected.text !== undefined) expect(encodeGoJson(properties)).toContain(expected.text);
   if (expected.objects) expect(properties.slice(stated.length).map(objectName).sort()).toEqual(expected.objects);
   if (expected.relatedImages) expect(relatedImages).toEqual(expected.relatedImages);
   if (expected.bundle !== undefined) expect(meta.name).toBe(expected.bundle);

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import type { BundleFiles } from "../../bundle/types.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { wrongKind } from "../../fbc/content.ts";
+import { formatWrongKind } from "../../fbc/content.ts";
 import type { Meta, Property } from "../../fbc/types.ts";
-import { goJson } from "../../golang/json.ts";
-import { findMember, getObjectMembers, getTextMember, objectAt } from "../../golang/members.ts";
+import { encodeGoJson } from "../../golang/json.ts";
+import { findMember, getObjectAt, getObjectMembers, getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 import { type BundleObjects, findBundleFolders, parseAnnotatedProperties, readBundleMetadata, readBundleObjects } from "./bundleObjects.ts";
 import { listRelatedImages } from "./relatedImages.ts";
 
@@ -45,8 +45,8 @@ function checkOwnedApis(provided: readonly ApiKey[], csv: JsonObject): void {
 }
 
 function crdApis(crd: JsonObject): ApiKey[] {
-  const spec = objectAt(crd, "spec");
-  const names = objectAt(spec, "names");
+  const spec = getObjectAt(crd, "spec");
+  const names = getObjectAt(spec, "names");
   const versions = getObjectMembers(spec, "versions").map((version) => getTextMember(version, "name"));
   const single = getTextMember(crd, "apiVersion").endsWith("/v1beta1") ? getTextMember(spec, "version") : "";
   return [...new Set([...versions, ...(single === "" ? [] : [single])])].map((version) => ({
@@ -58,17 +58,17 @@ function crdApis(crd: JsonObject): ApiKey[] {
 }
 
 function definedApis(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
-  return getObjectMembers(objectAt(objectAt(csv, "spec"), "customresourcedefinitions"), which).map((definition) => {
+  return getObjectMembers(getObjectAt(getObjectAt(csv, "spec"), "customresourcedefinitions"), which).map((definition) => {
     const name = getTextMember(definition, "name");
     const dot = name.indexOf(".");
-    if (dot < 0) throw new Error(`couldn't parse plural.group from crd name: ${excerpt(name)}`);
+    if (dot < 0) throw new Error(`couldn't parse plural.group from crd name: ${truncateExcerpt(name)}`);
     const [version, kind] = [getTextMember(definition, "version"), getTextMember(definition, "kind")];
     return { group: name.slice(dot + 1), version, kind, plural: name.slice(0, dot) };
   });
 }
 
 function apiServices(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
-  return getObjectMembers(objectAt(objectAt(csv, "spec"), "apiservicedefinitions"), which).map((api) => ({
+  return getObjectMembers(getObjectAt(getObjectAt(csv, "spec"), "apiservicedefinitions"), which).map((api) => ({
     group: getTextMember(api, "group"),
     version: getTextMember(api, "version"),
     kind: getTextMember(api, "kind"),
@@ -77,7 +77,7 @@ function apiServices(csv: JsonObject, which: "owned" | "required"): ApiKey[] {
 }
 
 function apiName({ group, version, kind, plural }: ApiKey): string {
-  return excerpt(`${group}/${version}/${kind} (${plural})`);
+  return truncateExcerpt(`${group}/${version}/${kind} (${plural})`);
 }
 
 /** The fields of an image reference template. */
@@ -109,9 +109,9 @@ const OBJECT = "olm.bundle.object";
 export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): CatalogBundle {
   const found = readBundleObjects(files);
   const { csv, objects } = found;
-  const name = textAt(objectAt(csv, "metadata"), "name");
+  const name = textAt(getObjectAt(csv, "metadata"), "name");
   const provided = providedApis(objects, csv);
-  naming(`error checking provided apis in bundle ${excerpt(name)}: `, () => checkOwnedApis(provided, csv));
+  naming(`error checking provided apis in bundle ${truncateExcerpt(name)}: `, () => checkOwnedApis(provided, csv));
   const metadata = readBundleMetadata(files, findBundleFolders(files).metadata);
   const annotated = naming("failed to derive properties: ", () => annotationsOf(csv));
   const stated = [...metadata.properties, ...annotated.properties];
@@ -144,7 +144,7 @@ function withoutEmpty(blob: JsonObject): JsonObject {
 }
 
 function annotationsOf(csv: JsonObject): { properties: Property[]; warnings: string[] } {
-  const text = findMember(objectAt(objectAt(csv, "metadata"), "annotations"), "olm.properties");
+  const text = findMember(getObjectAt(getObjectAt(csv, "metadata"), "annotations"), "olm.properties");
   return typeof text === "string" ? parseAnnotatedProperties(text) : { properties: [], warnings: [] };
 }
 
@@ -155,9 +155,9 @@ function ownProperty(stated: readonly Property[], packageName: string, bundle: s
     const value = given.value as JsonObject;
     return packageProperty(textAt(value, "packageName"), textAt(value, "version"), textAt(value, "release"));
   }
-  const spec = objectAt(csv, "spec");
+  const spec = getObjectAt(csv, "spec");
   const [version, release] = [statedText(spec, "version"), statedText(spec, "release")];
-  const annotations = objectAt(objectAt(csv, "metadata"), "annotations");
+  const annotations = getObjectAt(getObjectAt(csv, "metadata"), "annotations");
   if (release !== "" || textAt(annotations, SUBSTITUTES_FOR) === "") return packageProperty(packageName, version, release);
   const plus = version.indexOf("+");
   if (plus < 0)
@@ -190,7 +190,7 @@ function apiProperties(type: string, apis: readonly ApiKey[]): Property[] {
 }
 
 function objectProperties({ objects }: BundleObjects): Property[] {
-  return objects.map((object) => ({ type: OBJECT, value: { data: Buffer.from(goJson(object)).toString("base64") } }));
+  return objects.map((object) => ({ type: OBJECT, value: { data: Buffer.from(encodeGoJson(object)).toString("base64") } }));
 }
 
 /** Sorts distinct properties by type, then by the bytes of the value. */
@@ -204,7 +204,7 @@ function sortProperties(properties: readonly Property[]): Property[] {
 }
 
 function keyOf({ value }: Property): string {
-  return goJson(value, { sortKeys: false, escapeHtml: false });
+  return encodeGoJson(value, { sortKeys: false, escapeHtml: false });
 }
 
 function textAt(object: JsonObject, key: string): string {
@@ -215,7 +215,7 @@ function textAt(object: JsonObject, key: string): string {
 function statedText(spec: JsonObject, key: string): string {
   const value = spec[key];
   if (value === undefined || value === null || typeof value === "string") return value ?? "";
-  throw new Error(`failed to derive properties: spec.${key}: ${wrongKind(value, "a string")}`);
+  throw new Error(`failed to derive properties: spec.${key}: ${formatWrongKind(value, "a string")}`);
 }
 
 function naming<T>(prefix: string, work: () => T): T {

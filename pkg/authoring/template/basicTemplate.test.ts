@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { metaFrom } from "../../fbc/content.ts";
+import { toMeta } from "../../fbc/content.ts";
 import { readBasicTemplate, toBasicTemplate } from "./basicTemplate.ts";
 import { detectTemplateType, drawTemplateGraph, parseTemplateType } from "./templateType.ts";
 
@@ -48,7 +48,7 @@ entries:
     const metas = [
       { schema: "olm.package", name: "a", defaultChannel: "stable" },
       { schema: "olm.bundle", name: "a.v1", package: "a", image: "quay.io/a/bundle:v1", properties: [] },
-    ].map(metaFrom);
+    ].map(toMeta);
     expect(toBasicTemplate(metas)).toEqual({
       schema: "olm.template.basic",
       entries: [
@@ -91,6 +91,6 @@ test("drawTemplateGraph draws upgrades that OLM v0 does not use in red", () => {
       entries: [{ name: "a.v3", replaces: "a.v1", skips: ["a.v2"] }, { name: "a.v2", replaces: "a.v1" }, { name: "a.v1" }],
     },
     ...["1", "2", "3"].map((n) => ({ schema: "olm.bundle", name: `a.v${n}`, package: "a", properties: properties(`${n}.0.0`) })),
-  ].map(metaFrom);
+  ].map(toMeta);
   expect(drawTemplateGraph(metas)).toContain("linkStyle 2 stroke:#FF0000");
 });

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { describeKind, metaFrom, packageContentsFrom, Schema, wrongKind } from "../../fbc/content.ts";
+import { describeKind, formatWrongKind, groupByPackage, Schema, toMeta } from "../../fbc/content.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { findMember, foldKey, getTextMember, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -61,15 +61,15 @@ export function readTemplateEntries(document: JsonObject, schema: string): Meta[
   const found = getTextMember(document, "schema");
   if (found !== schema) throw new Error(`template has unknown schema (${goQuote(found)}), should be ${goQuote(schema)}`);
   const entries = findMember(document, "entries") ?? [];
-  if (!Array.isArray(entries)) throw new Error(`unmarshalling template: entries: ${wrongKind(entries, "a list")}`);
+  if (!Array.isArray(entries)) throw new Error(`unmarshalling template: entries: ${formatWrongKind(entries, "a list")}`);
   const metas = entries.map((entry: unknown, i) => {
     try {
-      return metaFrom(entry);
+      return toMeta(entry);
     } catch (err) {
       throw new Error(`unmarshalling template: entries[${i}]: ${getErrorMessage(err)}`, { cause: err });
     }
   });
-  packageContentsFrom(metas);
+  groupByPackage(metas);
   return metas;
 }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { metaFrom } from "../../fbc/content.ts";
+import { toMeta } from "../../fbc/content.ts";
 import type { ChannelEntry } from "../../fbc/types.ts";
 import { parseVersion } from "../../version/version.ts";
 import {
@@ -60,7 +60,7 @@ function messageFrom(work: () => unknown): string {
 
 describe("renderSemver", () => {
   const bundle = (name: string, version: string, packageName = "a", csv: object = {}): TemplateBundle => ({
-    meta: metaFrom({
+    meta: toMeta({
       schema: "olm.bundle",
       name,
       package: packageName,
@@ -158,7 +158,7 @@ describe("renderSemver", () => {
     ],
     [
       "a bundle without a version",
-      { one: { meta: metaFrom({ schema: "olm.bundle", name: "a" }), csv: {} } },
+      { one: { meta: toMeta({ schema: "olm.bundle", name: "a" }), csv: {} } },
       undefined,
       'render: unable to post-process bundle info: bundle "a" has multiple "olm.package" properties, expected exactly 1',
     ],

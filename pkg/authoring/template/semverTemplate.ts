@@ -2,7 +2,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { members } from "../../fbc/validate/shape.ts";
-import { findMember, getObjectMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
+import { findMember, getObjectAt, getObjectMember, getObjectMembers, getTextMember, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersions, formatVersion, parseVersion, type Version } from "../../version/version.ts";
@@ -269,7 +269,7 @@ function packageMeta(name: string, { channels, defaultChannel }: SemverChannels,
 
 /** Returns the fields `icon` and `description` of an olm.package from a ClusterServiceVersion, if set. */
 export function readPackageDescription(csv: JsonObject): JsonObject {
-  const spec = objectAt(csv, "spec");
+  const spec = getObjectAt(csv, "spec");
   const description = getTextMember(spec, "description");
   const [icon] = getObjectMembers(spec, "icon");
   const base64data = icon === undefined ? "" : getTextMember(icon, "base64data");

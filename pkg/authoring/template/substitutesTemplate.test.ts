@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { metaFrom } from "../../fbc/content.ts";
+import { toMeta } from "../../fbc/content.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { readSubstitutesTemplate, renderSubstitutes } from "./substitutesTemplate.ts";
 
 const bundle = (name: string, version: string, annotations?: object, release?: string): Meta =>
-  metaFrom({
+  toMeta({
     schema: "olm.bundle",
     name,
     package: "a",
@@ -69,7 +69,7 @@ describe("renderSubstitutes", () => {
     expect(rendered(text, bundle("b", "1.0.0+2", { "olm.substitutesFor": "a.v1.0.0" }))).toHaveLength(4);
   });
 
-  const foreign = metaFrom({
+  const foreign = toMeta({
     schema: "olm.bundle",
     name: "a.v1.1.1",
     package: "b",
@@ -115,7 +115,7 @@ describe("renderSubstitutes", () => {
     [
       "a bundle without a version",
       template(CHAIN, [SUBSTITUTION]),
-      [metaFrom({ schema: "olm.bundle", name: "b" })],
+      [toMeta({ schema: "olm.bundle", name: "b" })],
       failed(
         'failed to get VersionRelease for substitute bundle "quay.io/example/new": must be exactly one property of type "olm.package"',
       ),

@@ -4,7 +4,7 @@ import { Schema } from "../../fbc/content.ts";
 import type { ChannelEntry, Meta } from "../../fbc/types.ts";
 import { CatalogCheck } from "../../fbc/validate/catalogCheck.ts";
 import { formatOpmError } from "../../fbc/validate/finding.ts";
-import { findMember, getListMember, getObjectMembers, getTextMember, isObject, objectAt } from "../../golang/members.ts";
+import { findMember, getListMember, getObjectAt, getObjectMembers, getTextMember, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { orderMetaMembers } from "../render/catalogObject.ts";
@@ -188,8 +188,8 @@ function versionOf({ blob }: Meta): VersionRelease {
 
 function annotationsOf(properties: readonly JsonObject[]): JsonObject {
   const metadata = properties.find((property) => getTextMember(property, "type") === CSV_METADATA);
-  if (metadata) return objectAt(objectAt(metadata, "value"), "annotations");
-  return objectAt(objectAt(findCsv(properties) ?? {}, "metadata"), "annotations");
+  if (metadata) return getObjectAt(getObjectAt(metadata, "value"), "annotations");
+  return getObjectAt(getObjectAt(findCsv(properties) ?? {}, "metadata"), "annotations");
 }
 
 function naming<T>(prefix: string, work: () => T): T {

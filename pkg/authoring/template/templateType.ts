@@ -1,6 +1,6 @@
-import { bundleVersion, ownVersion } from "../../fbc/bundleOrder.ts";
-import { packageContentsFrom } from "../../fbc/content.ts";
-import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
+import { readOwnVersion, toBundleVersion } from "../../fbc/bundleOrder.ts";
+import { groupByPackage } from "../../fbc/content.ts";
+import { renderMermaid } from "../../fbc/graph/mermaid.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -36,9 +36,9 @@ export function detectTemplateType(text: string): TemplateType {
 
 /** Draws the upgrade graphs of a catalog as a Mermaid diagram, like opm draws templates: upgrades that OLM v0 does not use are red. */
 export function drawTemplateGraph(metas: readonly Meta[]): string {
-  const contents = packageContentsFrom(metas.filter(({ schema }) => schema !== "olm.bundle"));
+  const contents = groupByPackage(metas.filter(({ schema }) => schema !== "olm.bundle"));
   const versions = new Map(
-    metas.filter(({ schema }) => schema === "olm.bundle").map((meta) => [meta.name, ownVersion(meta.blob) ?? bundleVersion("")]),
+    metas.filter(({ schema }) => schema === "olm.bundle").map((meta) => [meta.name, readOwnVersion(meta.blob) ?? toBundleVersion("")]),
   );
   const sources = [...contents].map(([name, { package: own, channels, deprecations }]) => ({
     package: name,
@@ -47,5 +47,5 @@ export function drawTemplateGraph(metas: readonly Meta[]): string {
     versions,
     deprecations,
   }));
-  return mermaidGraph(sources, { v0Semantics: true });
+  return renderMermaid(sources, { v0Semantics: true });
 }

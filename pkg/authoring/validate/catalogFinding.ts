@@ -1,6 +1,6 @@
 import type { ReadFault } from "../../catalogd/load/checkCatalog.ts";
 import { type ContentPlace, formatContentPlace } from "../../fbc/types.ts";
-import { comparePrinted, type Finding, type FindingSubject, findingMessage, formatSubject } from "../../fbc/validate/finding.ts";
+import { comparePrinted, type Finding, type FindingSubject, formatFindingMessage, formatSubject } from "../../fbc/validate/finding.ts";
 import { RULES, type RuleCode, SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
 import { CATALOG_LINTS } from "../lint/catalogLint.ts";
 import { IMAGE_CHECKS } from "../lint/lintRule.ts";
@@ -30,7 +30,7 @@ export function convertFinding(finding: Finding): CatalogFinding {
   return {
     rule: rule satisfies RuleCode,
     severity,
-    message: findingMessage(finding),
+    message: formatFindingMessage(finding),
     place,
     subject: { schema, package: packageName, name },
   };

@@ -1,9 +1,9 @@
-import { type BundleVersion, bundleVersion } from "../../fbc/bundleOrder.ts";
-import { metaFrom, packageContent } from "../../fbc/content.ts";
-import { mermaidGraph } from "../../fbc/graph/mermaid.ts";
+import { type BundleVersion, toBundleVersion } from "../../fbc/bundleOrder.ts";
+import { selectPackage, toMeta } from "../../fbc/content.ts";
+import { renderMermaid } from "../../fbc/graph/mermaid.ts";
 import { selectAboveMinimum, UnknownMinimumError } from "../../fbc/graph/subgraph.ts";
-import { svgGraph } from "../../fbc/graph/svg.ts";
-import { type GraphSource, GraphTooLargeError, graphJson, updateGraph } from "../../fbc/graph/updateGraph.ts";
+import { renderSvg } from "../../fbc/graph/svg.ts";
+import { buildUpdateGraph, type GraphSource, GraphTooLargeError, renderGraphJson } from "../../fbc/graph/updateGraph.ts";
 import { isObject } from "../../golang/members.ts";
 
 /** Output formats of a graph. */
@@ -48,9 +48,9 @@ export class GraphRefusedError extends Error {
 export function drawGraph(request: GraphRequest, lines: GraphLines): string {
   try {
     const source = chosen(readGraphSource(request.package, lines), request);
-    if (request.format === "mermaid") return mermaidGraph([source]);
-    const graph = updateGraph(source);
-    return request.format === "svg" ? svgGraph(graph) : graphJson(graph);
+    if (request.format === "mermaid") return renderMermaid([source]);
+    const graph = buildUpdateGraph(source);
+    return request.format === "svg" ? renderSvg(graph) : renderGraphJson(graph);
   } catch (err) {
     if (err instanceof GraphTooLargeError) throw new GraphRefusedError("GraphTooLarge", err.message);
     if (err instanceof UnknownMinimumError) throw new GraphRefusedError("InvalidQuery", `minimum: ${err.message}`);
@@ -69,7 +69,7 @@ function chosen(source: GraphSource, { channel: wanted, minimum }: GraphRequest)
 }
 
 function readGraphSource(name: string, lines: GraphLines): GraphSource {
-  const { package: own, channels, deprecations } = packageContent(parseObjects(lines.metas).map(metaFrom), name);
+  const { package: own, channels, deprecations } = selectPackage(parseObjects(lines.metas).map(toMeta), name);
   const versions = readVersions(parseObjects(lines.properties));
   return { package: name, defaultChannel: own?.defaultChannel, channels, deprecations, versions };
 }
@@ -85,7 +85,7 @@ function readVersions(lines: readonly unknown[]): Map<string, BundleVersion> {
   for (const line of lines) {
     if (!isObject(line) || typeof line["bundle"] !== "string") continue;
     const { bundle, version, release } = line;
-    if (typeof version === "string") versions.set(bundle, bundleVersion(version, typeof release === "string" ? release : undefined));
+    if (typeof version === "string") versions.set(bundle, toBundleVersion(version, typeof release === "string" ? release : undefined));
   }
   return versions;
 }

@@ -3,7 +3,7 @@ import { ContentWorld, WORLD_DIGEST } from "../../../test/support/contentWorld.t
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { MAKER } from "../store/encodings.ts";
 import { createCatalogRoutes } from "./catalogRoutes.ts";
-import { openApiDocument } from "./openApi.ts";
+import { buildOpenApiDocument } from "./openApi.ts";
 import { wantsProblemDetails } from "./problem.ts";
 import { ResponseCache } from "./responseCache.ts";
 
@@ -123,7 +123,7 @@ test("/openapi.json returns the document of all routes", async () => {
   const { status, headers, body } = await world.get("/openapi.json");
   expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
   const routes = createCatalogRoutes({ source: world.store, cache: new ResponseCache(), graphs: new QueryThreads() });
-  expect(JSON.parse(body.toString())).toEqual(openApiDocument(routes));
+  expect(JSON.parse(body.toString())).toEqual(buildOpenApiDocument(routes));
   const etag = String(headers["etag"]);
   expect((await world.get("/openapi.json", { "if-none-match": etag })).status).toBe(304);
   const zipped = await world.get("/openapi.json", { "accept-encoding": "gzip" });

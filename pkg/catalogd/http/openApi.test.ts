@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { QueryThreads } from "../graphql/queryThreads.ts";
 import { createCatalogRoutes } from "./catalogRoutes.ts";
-import { openApiDocument, type SchemaObject } from "./openApi.ts";
+import { buildOpenApiDocument, type SchemaObject } from "./openApi.ts";
 import { ResponseCache } from "./responseCache.ts";
 import { type CatalogRoute, listMethods, listPathParameters, type Operation, toOpenApiPath } from "./route.ts";
 
@@ -11,7 +11,7 @@ const routes = createCatalogRoutes({
   cache: new ResponseCache(),
   graphs: new QueryThreads(),
 });
-const document = openApiDocument(routes);
+const document = buildOpenApiDocument(routes);
 
 test("OpenAPI document contains every route with each of its methods", () => {
   const expected = routes.flatMap((route) => listMethods(route).map((method) => `${method} ${toOpenApiPath(route.url)}`));
@@ -78,7 +78,7 @@ function described(url: string, { schema, operation, failures = "problem" }: Des
 }
 
 test("OpenAPI document rejects a route with an undeclared path parameter", () => {
-  expect(() => openApiDocument([described("/a/:b")])).toThrow("/a/{b}: the parameter b is not declared");
+  expect(() => buildOpenApiDocument([described("/a/:b")])).toThrow("/a/{b}: the parameter b is not declared");
 });
 
 test("OpenAPI document contains the details of a schema", () => {
@@ -87,7 +87,7 @@ test("OpenAPI document contains the details of a schema", () => {
     limit: z.coerce.number().int().min(1).max(10).default(5).describe("how many"),
     word: z.string().describe("which"),
   });
-  const { paths, components } = openApiDocument([
+  const { paths, components } = buildOpenApiDocument([
     described("/a/:b", {
       schema: { querystring, params: z.object({ b: z.string().max(3).describe("b") }) },
       operation: { responses: { 200: { description: "Things.", content: { "application/json": z.array(Thing) } } } },
@@ -114,6 +114,6 @@ test("OpenAPI document contains the details of a schema", () => {
 });
 
 test("OpenAPI document offers problem details for routes that report failures as text", () => {
-  const { paths } = openApiDocument([described("/a", { failures: "text" })]);
+  const { paths } = buildOpenApiDocument([described("/a", { failures: "text" })]);
   expect(Object.keys(paths["/a"]?.["get"]?.responses["500"]?.content ?? {})).toEqual(["text/plain", "application/problem+json"]);
 });

@@ -76,7 +76,7 @@ const OF_CATALOGS: Readonly<Record<number, string>> = {
  * the failures that all operations have.
  * @throws Error if a path has a parameter that its route does not declare.
  */
-export function openApiDocument(routes: readonly CatalogRoute[]): OpenApiDocument {
+export function buildOpenApiDocument(routes: readonly CatalogRoute[]): OpenApiDocument {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const route of routes) {
@@ -189,7 +189,7 @@ export function registerOpenApiRoute(
       },
     },
     handler: async (request, reply) => {
-      document ??= createJsonDocument(openApiDocument(routes));
+      document ??= createJsonDocument(buildOpenApiDocument(routes));
       await reply.respond(await respondWithDocument(document, request, cache));
     },
   });

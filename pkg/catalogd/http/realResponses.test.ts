@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ContentWorld } from "../../../test/support/contentWorld.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { MIN_COMPRESSED_BYTES } from "./contentResponse.ts";
 import { CACHE_LIMITS } from "./responseCache.ts";
 
@@ -24,7 +24,7 @@ async function linesOf(folder: string): Promise<Line[]> {
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
   for (const file of entries.map(({ parentPath, name }) => join(parentPath, name)).sort()) {
     for await (const { schema, package: owner, name, blob } of decodeMetas(createReadStream(file), file))
-      lines.push({ schema, package: owner, name, text: `${canonicalJson(blob)}\n` });
+      lines.push({ schema, package: owner, name, text: `${encodeCanonicalJson(blob)}\n` });
   }
   return lines;
 }

@@ -3,14 +3,14 @@ import * as z from "zod";
 import { getErrorMessage } from "../../errors/errors.ts";
 import {
   formatContinueToken,
-  positionIn,
+  parsePosition,
   type SearchEntry,
   type SearchMatch,
   type SearchPosition,
   searchCatalogs,
 } from "../search/searchCatalogs.ts";
 import { SearchIndexes } from "../search/searchIndex.ts";
-import { type SearchQuery, searchQuery } from "../search/searchQuery.ts";
+import { parseSearchQuery, type SearchQuery } from "../search/searchQuery.ts";
 import type { CatalogContent } from "../store/content.ts";
 import { createJsonDocument, respondWithDocument } from "./contentResponse.ts";
 import { type ContentRouteDependencies, type ContentSource, createCatalogNotFoundError } from "./contentRoutes.ts";
@@ -129,7 +129,7 @@ async function search(searched: Searched, parameters: Parameters, signal: AbortS
   if (unknown !== undefined) throw createCatalogNotFoundError(unknown);
   const { contents, missing } = selectContents(searched.source, parameters.catalog);
   const here = { query: queryId(parameters), content: contentId(contents) };
-  const after = parameters.continue === undefined ? undefined : positionIn(parameters.continue);
+  const after = parameters.continue === undefined ? undefined : parsePosition(parameters.continue);
   if (parameters.continue !== undefined) checkPosition(after, here);
   // All at once: content without a holder may be closed at the next await.
   const catalogs = await Promise.all(contents.map(async ([name, content]) => ({ name, index: await searched.indexes.of(content) })));
@@ -148,7 +148,7 @@ async function search(searched: Searched, parameters: Parameters, signal: AbortS
 
 function readSearchQuery({ deprecated, ...parameters }: Parameters): SearchQuery {
   try {
-    return searchQuery({ ...parameters, deprecated: deprecated === undefined ? undefined : deprecated === "true" });
+    return parseSearchQuery({ ...parameters, deprecated: deprecated === undefined ? undefined : deprecated === "true" });
   } catch (err) {
     throw new ProblemError("InvalidQuery", getErrorMessage(err), { cause: err });
   }

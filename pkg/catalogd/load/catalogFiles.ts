@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { type IgnoreFile, INDEX_IGNORE, indexIgnore } from "../../fbc/indexIgnore.ts";
+import { compileIndexIgnore, type IgnoreFile, INDEX_IGNORE } from "../../fbc/indexIgnore.ts";
 import { ContentError } from "../../fbc/types.ts";
 
 /** A file of a catalog. */
@@ -35,7 +35,7 @@ const MAX_LEVELS = 200;
 export function findCatalogFiles(root: string, limits: FileLimits): CatalogFile[] {
   const top = realpathSync(root);
   const paths = pathsBelow(top, limits);
-  const ignores = indexIgnore(
+  const ignores = compileIndexIgnore(
     paths.filter((path) => path === INDEX_IGNORE || path.endsWith(`/${INDEX_IGNORE}`)).map((path) => ignoreFile(top, path)),
   );
   const files = paths

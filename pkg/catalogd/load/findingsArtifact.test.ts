@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metaFrom } from "../../fbc/content.ts";
+import { toMeta } from "../../fbc/content.ts";
 import type { ArtifactLine } from "./artifacts.ts";
 import { FindingsArtifact } from "./findingsArtifact.ts";
 
@@ -9,9 +9,9 @@ import { FindingsArtifact } from "./findingsArtifact.ts";
  */
 function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: number; errors: number }): ArtifactLine[] {
   const place = (document: number) => ({ file: "catalog.json", document });
-  for (let i = 0; i < warnings; i++) artifact.add({ ...metaFrom({ schema: "olm.other", name: `w${i}` }), place: place(i + 1) });
+  for (let i = 0; i < warnings; i++) artifact.add({ ...toMeta({ schema: "olm.other", name: `w${i}` }), place: place(i + 1) });
   const entries = [{ reference: { schema: "olm.package" }, message: "x" }];
-  for (let i = 0; i < errors; i++) artifact.add({ ...metaFrom({ schema: "olm.deprecations", entries }), place: place(warnings + i + 1) });
+  for (let i = 0; i < errors; i++) artifact.add({ ...toMeta({ schema: "olm.deprecations", entries }), place: place(warnings + i + 1) });
   const lines: ArtifactLine[] = [];
   artifact.end((line) => lines.push(line));
   return lines;
@@ -46,7 +46,7 @@ test("findings artifact rejects the catalog for errors, but not for warnings, in
 
 test("findings artifact immediately rejects an invalid object and reports its place and name", () => {
   const meta = {
-    ...metaFrom({ schema: "olm.bundle", package: "foo", name: "foo.v1", properties: 1 }),
+    ...toMeta({ schema: "olm.bundle", package: "foo", name: "foo.v1", properties: 1 }),
     place: { file: "a.yaml", document: 2, line: 7 },
   };
   expect(() => new FindingsArtifact("Warn").add(meta)).toThrow(

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { FairQueue } from "../../async/fairQueue.ts";
 import { getWorkerFile } from "../../async/taskThread.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 import type { ArtifactName, FindingsSummary } from "../store/content.ts";
 import type { IndexColumns } from "../store/contentIndex.ts";
 import type { CatalogValidation } from "./findingsArtifact.ts";
@@ -106,7 +106,7 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
   signal.throwIfAborted();
   const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: heapMib };
   const current = new CurrentFile();
-  const at = (): string => excerpt(current.get()) || "its list of files";
+  const at = (): string => truncateExcerpt(current.get()) || "its list of files";
   const worker = new Worker(getWorkerFile(import.meta.dirname, "loadWorker"), {
     workerData: { ...task, at: current.shared } satisfies LoadTask,
     resourceLimits,

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
-import { packageContentsFrom } from "../../fbc/content.ts";
+import { groupByPackage } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { PackageSummary } from "../../fbc/summary/packageSummary.ts";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import type { FbcChannel, Meta, PackageContent } from "../../fbc/types.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { Loader } from "./loader.ts";
 
 const CATALOGS = ["certified-v4.14", "community-v4.19", "gatekeeper-4-14", "kueue-v5.0", "rhtas-v4.18"];
@@ -38,7 +38,7 @@ async function loaded(data: string, name: string): Promise<Loaded> {
     packages: lines("packages").map((line) => JSON.parse(line) as PackageSummary),
     search: lines("search").map((line) => JSON.parse(line) as SearchRecord),
     properties: lines("properties"),
-    contents: packageContentsFrom(metas),
+    contents: groupByPackage(metas),
   };
 }
 
@@ -79,7 +79,7 @@ describeWithData("summaries of real catalogs", (data) => {
     const kept = new Map(properties.map((line) => [(JSON.parse(line) as { bundle: string }).bundle, line]));
     for (const bundle of bundles) {
       const expected = bundle.properties.filter(({ type }) => type !== "olm.bundle.object" && type !== "olm.csv.metadata");
-      expect(kept.get(bundle.name)).toContain(`"properties":${canonicalJson(expected)}`);
+      expect(kept.get(bundle.name)).toContain(`"properties":${encodeCanonicalJson(expected)}`);
     }
     const versions = search.flatMap((record) => record.versions);
     expect(versions.map(([bundle]) => bundle).sort()).toEqual(bundles.map((bundle) => bundle.name).sort());

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { SearchRecord } from "../../fbc/summary/search.ts";
 import { compareText } from "../../text/compare.ts";
-import { formatContinueToken, positionIn, searchCatalogs } from "./searchCatalogs.ts";
-import { parseApiPattern, prepareSearchedPackage, searchQuery } from "./searchQuery.ts";
+import { formatContinueToken, parsePosition, searchCatalogs } from "./searchCatalogs.ts";
+import { parseApiPattern, parseSearchQuery, prepareSearchedPackage } from "./searchQuery.ts";
 
 const record = (name: string, versions: number): SearchRecord => ({
   package: name,
@@ -39,7 +39,7 @@ describe("pages", () => {
 
   test("search pages contain all entries once, in order, for any page size", async () => {
     const holds = fc.asyncProperty(catalogs, fc.integer({ min: 1, max: 12 }), async (all, limit) => {
-      const query = searchQuery({});
+      const query = parseSearchQuery({});
       const got: string[][] = [];
       for (let after: { catalog: string; package: string } | undefined, more = true; more; ) {
         const page = await searchCatalogs(all, query, { after, limit, matches: 1, signal });
@@ -48,7 +48,7 @@ describe("pages", () => {
         got.push(...page.items.map((item) => [item.catalog, item.package]));
         const last = page.items.at(-1);
         // The position at the end of a page must be preserved by the continue token.
-        if (last) after = positionIn(formatContinueToken({ catalog: last.catalog, package: last.package, query: "q", content: "c" }));
+        if (last) after = parsePosition(formatContinueToken({ catalog: last.catalog, package: last.package, query: "q", content: "c" }));
         more = page.more;
       }
       const withVersions = all.flatMap(({ name, index }) =>
@@ -65,7 +65,7 @@ describe("pages", () => {
     const gone = AbortSignal.abort(new Error("gone"));
     const searching = searchCatalogs(
       [{ name: "c", index: { packages: many, incomplete: false } }],
-      searchQuery({ gvk: ["x"], text: "y" }),
+      parseSearchQuery({ gvk: ["x"], text: "y" }),
       {
         limit: 1,
         matches: 1,
@@ -85,7 +85,7 @@ test.for([
   "é",
   "a".repeat(5_000),
 ])("%j is not a continue token", (token) => {
-  expect(positionIn(token)).toBeUndefined();
+  expect(parsePosition(token)).toBeUndefined();
 });
 
 test.for([

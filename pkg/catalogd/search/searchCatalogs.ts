@@ -134,7 +134,7 @@ export function formatContinueToken({ query, content, catalog, package: name }: 
 }
 
 /** Decodes a token of `formatContinueToken`; undefined for any other text. */
-export function positionIn(token: string): SearchPosition | undefined {
+export function parsePosition(token: string): SearchPosition | undefined {
   if (token.length > MAX_TOKEN || !/^[\w-]+$/.test(token)) return undefined;
   const parsed = Token.safeParse(parsedJson(Buffer.from(token, "base64url").toString("utf8")));
   if (!parsed.success) return undefined;

@@ -45,7 +45,7 @@ const MAX_TEXT_WORDS = 16;
  * Prepares parameters for comparison.
  * @throws Error that names the invalid parameter and the problem.
  */
-export function searchQuery(parameters: SearchParameters): SearchQuery {
+export function parseSearchQuery(parameters: SearchParameters): SearchQuery {
   const { text = "", capability, deprecated } = parameters;
   const words = small(text.split(/\s+/)).filter((word) => word !== "");
   if (words.length > MAX_TEXT_WORDS) throw new Error(`text: at most ${MAX_TEXT_WORDS} words, got ${words.length}`);

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { IndexBuilder } from "../load/artifactWriter.ts";
 import { ContentIndex } from "./contentIndex.ts";
-import { columnsFrom, toStoredColumns } from "./indexFile.ts";
+import { readColumns, toStoredColumns } from "./indexFile.ts";
 
 interface Entry {
   schema: string;
@@ -29,7 +29,7 @@ function reread({ columns }: ContentIndex): ContentIndex {
   const bytes = toStoredColumns(columns).map(
     ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)),
   );
-  return new ContentIndex(columnsFrom(bytes as Uint8Array<ArrayBuffer>[]));
+  return new ContentIndex(readColumns(bytes as Uint8Array<ArrayBuffer>[]));
 }
 
 const bundle = (name: string): Entry => ({ schema: "olm.bundle", package: "test-package", name });

@@ -21,7 +21,7 @@ export function toStoredColumns(columns: Readonly<IndexColumns>): NodeJS.TypedAr
 }
 
 /** Converts the output of `toStoredColumns` back to columns. @throws DamagedError if it is invalid. */
-export function columnsFrom(stored: readonly Uint8Array<ArrayBuffer>[]): IndexColumns {
+export function readColumns(stored: readonly Uint8Array<ArrayBuffer>[]): IndexColumns {
   const [lengths, schemas, packages, names, hashes, checksums, sizes, texts] = stored;
   if (!lengths || !schemas || !packages || !names || !hashes || !checksums || !sizes || !texts)
     throw new DamagedError("the index lacks columns");
@@ -88,7 +88,7 @@ export async function readIndex(dir: string): Promise<ContentDescription> {
   const { ref, digest, lastUnpacked, lastModified, findings, artifacts } = parsed.data;
   const indexes = artifacts.map((artifact, i) => {
     const own = columns.slice(i * STORED_COLUMNS, (i + 1) * STORED_COLUMNS);
-    return [artifact, new ContentIndex(columnsFrom(own))] as const;
+    return [artifact, new ContentIndex(readColumns(own))] as const;
   });
   return { origin: { ref, digest, lastUnpacked }, lastModified, findings, indexes: new Map(indexes) };
 }

@@ -7,7 +7,7 @@ const EDGES: Readonly<Record<EdgeType, string>> = {
 };
 
 /** Draws the upgrade graph of a package for Graphviz: a cluster for each channel, with older versions on the left. */
-export function dotGraph(graph: UpdateGraph): string {
+export function renderDot(graph: UpdateGraph): string {
   const lines = [
     `digraph ${quoted(graph.package)} {`,
     `  label=${quoted(titleOf(graph.package, graph.deprecated))};`,

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
-import { bundleVersion } from "../bundleOrder.ts";
+import { toBundleVersion } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
 import { type Box, type Lane, layoutChannel } from "./layout.ts";
-import { mermaidGraph } from "./mermaid.ts";
+import { renderMermaid } from "./mermaid.ts";
 import { selectAboveMinimum } from "./subgraph.ts";
-import { svgGraph } from "./svg.ts";
-import { type GraphSource, graphJson, listUpdates, updateGraph } from "./updateGraph.ts";
+import { renderSvg } from "./svg.ts";
+import { buildUpdateGraph, type GraphSource, listUpdates, renderGraphJson } from "./updateGraph.ts";
 
 interface MermaidCase extends CaseHead {
   options: { v0Semantics?: boolean; minimum?: string };
@@ -29,24 +29,24 @@ function sourceFrom({ package: name, channels, versions, deprecated }: MermaidCa
   return {
     package: name,
     channels: channels.map((channel) => ({ ...channel, package: name })),
-    versions: new Map(Object.entries(versions).map(([bundle, version]) => [bundle, bundleVersion(version)])),
+    versions: new Map(Object.entries(versions).map(([bundle, version]) => [bundle, toBundleVersion(version)])),
     deprecations: [{ package: name, entries }],
   };
 }
 
-test.for(loadCases<MermaidCase>("graph-mermaid"))("mermaidGraph draws $name", ({ options, sources, want }) => {
+test.for(loadCases<MermaidCase>("graph-mermaid"))("renderMermaid draws $name", ({ options, sources, want }) => {
   const all = sources.map(sourceFrom);
   const { minimum } = options;
-  expect(mermaidGraph(minimum === undefined ? all : selectAboveMinimum(all, minimum), options)).toBe(want);
+  expect(renderMermaid(minimum === undefined ? all : selectAboveMinimum(all, minimum), options)).toBe(want);
 });
 
 function channelOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
-  const versions = new Map(entries.map(({ name }) => [name, bundleVersion(name.replace(/^.*v/, ""))]));
+  const versions = new Map(entries.map(({ name }) => [name, toBundleVersion(name.replace(/^.*v/, ""))]));
   return { package: "p", channels: [{ name: "c", package: "p", entries }], versions, deprecations: [], ...more };
 }
 
-test("updateGraph sorts entries by version, adds absent names, and marks heads, deprecations and ranges", () => {
-  const graph = updateGraph(
+test("buildUpdateGraph sorts entries by version, adds absent names, and marks heads, deprecations and ranges", () => {
+  const graph = buildUpdateGraph(
     channelOf(
       [
         { name: "p.v1.0.0" },
@@ -82,7 +82,7 @@ test("updateGraph sorts entries by version, adds absent names, and marks heads, 
   });
 });
 
-test.for<[string, ChannelEntry[], Parameters<typeof updateGraph>[1], string]>([
+test.for<[string, ChannelEntry[], Parameters<typeof buildUpdateGraph>[1], string]>([
   [
     "entries",
     Array.from({ length: 4 }, (_, i) => ({ name: `p.v${i}.0.0` })),
@@ -96,37 +96,39 @@ test.for<[string, ChannelEntry[], Parameters<typeof updateGraph>[1], string]>([
     { nodes: 9, edges: 9, comparisons: 1, bytes: 9_999 },
     "too many ranges",
   ],
-])("updateGraph and mermaidGraph reject too many %s", ([, entries, limits, message]) => {
-  expect(() => updateGraph(channelOf(entries), limits)).toThrow(message);
-  expect(() => mermaidGraph([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|more than the limit/);
+])("buildUpdateGraph and renderMermaid reject too many %s", ([, entries, limits, message]) => {
+  expect(() => buildUpdateGraph(channelOf(entries), limits)).toThrow(message);
+  expect(() => renderMermaid([channelOf(entries)], limits ? { limits } : {})).toThrow(/too many|more than the limit/);
 });
 
-test("graphJson has the size of the channels even if ranges allow many upgrades", () => {
+test("renderGraphJson has the size of the channels even if ranges allow many upgrades", () => {
   const some = Array.from({ length: 2_000 }, (_, i) => ({ name: `p.v1.${i}.0`, skipRange: `<1.${i}.0 || >1.${i}.0` }));
   const source = { ...channelOf(some.slice(0, 1_000)) };
-  const text = graphJson(updateGraph(source));
-  expect(JSON.parse(text)).toEqual(updateGraph(source));
+  const text = renderGraphJson(buildUpdateGraph(source));
+  expect(JSON.parse(text)).toEqual(buildUpdateGraph(source));
   expect(text.length).toBeLessThan(5 * JSON.stringify(source.channels).length);
-  expect([...listUpdates(updateGraph(source).channels[0] ?? { name: "", nodes: [], edges: [], ranges: [] }, 1e9)]).toHaveLength(999_000);
-  expect(() => svgGraph(updateGraph(source))).toThrow("too many to draw");
+  expect([...listUpdates(buildUpdateGraph(source).channels[0] ?? { name: "", nodes: [], edges: [], ranges: [] }, 1e9)]).toHaveLength(
+    999_000,
+  );
+  expect(() => renderSvg(buildUpdateGraph(source))).toThrow("too many to draw");
 });
 
 test.for<[string, (source: GraphSource) => string]>([
-  ["JSON", (source) => graphJson(updateGraph(source), 100_000)],
-  ["SVG", (source) => svgGraph(updateGraph(source), 100_000)],
-  ["Mermaid", (source) => mermaidGraph([source], { limits: { nodes: 9_999, edges: 9_999, comparisons: 9_999, bytes: 100_000 } })],
+  ["JSON", (source) => renderGraphJson(buildUpdateGraph(source), 100_000)],
+  ["SVG", (source) => renderSvg(buildUpdateGraph(source), 100_000)],
+  ["Mermaid", (source) => renderMermaid([source], { limits: { nodes: 9_999, edges: 9_999, comparisons: 9_999, bytes: 100_000 } })],
 ])("drawing a graph with long names as %s stops at the size limit", ([, draw]) => {
   const name = "x".repeat(2_000);
   const entries = [{ name, skips: Array.from({ length: 2_000 }, (_, i) => `y${i}`) }];
   expect(() => draw(channelOf(entries))).toThrow("more than 100000 bytes of text");
 });
 
-test("updateGraph counts a comparison for each part of a long range", () => {
+test("buildUpdateGraph counts a comparison for each part of a long range", () => {
   const long = Array.from({ length: 100 }, (_, i) => `=1.0.${i}`).join(" || ");
   const source = channelOf([{ name: "p.v1.0.0", skipRange: long }, { name: "p.v0.9.0" }]);
   const limits = { nodes: 9, edges: 9, comparisons: 20, bytes: 9_999 };
-  expect(() => updateGraph(source, limits)).toThrow("too many ranges");
-  expect(() => mermaidGraph([source], { limits })).toThrow("too many ranges");
+  expect(() => buildUpdateGraph(source, limits)).toThrow("too many ranges");
+  expect(() => renderMermaid([source], { limits })).toThrow("too many ranges");
 });
 
 const entry = (names: readonly string[]) =>
@@ -149,7 +151,7 @@ function overlap(a: Box, b: Box): boolean {
 test("layoutChannel draws every edge without overlapping boxes and lines for any graph", () => {
   fc.assert(
     fc.property(entries, (some) => {
-      const [channel] = updateGraph(channelOf(some)).channels;
+      const [channel] = buildUpdateGraph(channelOf(some)).channels;
       if (!channel) throw new Error("no channel");
       const { boxes, lanes, width, height } = layoutChannel(channel);
       boxes.forEach((box, i) => boxes.slice(i + 1).forEach((other) => expect(overlap(box, other)).toBe(false)));
@@ -175,10 +177,10 @@ function touches(a: Lane, b: Lane): boolean {
   return aTop <= bBottom && bTop <= aBottom;
 }
 
-test("svgGraph returns well-formed XML without scripts for any names", () => {
+test("renderSvg returns well-formed XML without scripts for any names", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 5 }), fc.string({ unit: "binary" }), (names, packageName) => {
-      const svg = svgGraph(updateGraph({ ...channelOf(names.map((name, i) => ({ name: `${name}${i}` }))), package: packageName }));
+      const svg = renderSvg(buildUpdateGraph({ ...channelOf(names.map((name, i) => ({ name: `${name}${i}` }))), package: packageName }));
       expect(findXmlError(svg)).toBeUndefined();
       expect(svg).not.toMatch(/<script|\son\w+=|href=|&(?!(?:amp|lt|gt|quot);)/);
     }),

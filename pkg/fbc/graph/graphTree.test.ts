@@ -1,25 +1,27 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bundleVersion } from "../bundleOrder.ts";
+import { toBundleVersion } from "../bundleOrder.ts";
 import type { ChannelEntry } from "../types.ts";
-import { dotGraph } from "./dot.ts";
-import { graphTree } from "./graphTree.ts";
-import { mermaidGraph } from "./mermaid.ts";
+import { renderDot } from "./dot.ts";
+import { buildGraphTree } from "./graphTree.ts";
+import { renderMermaid } from "./mermaid.ts";
 import { selectReachable } from "./subgraph.ts";
-import { svgGraph } from "./svg.ts";
-import { type GraphSource, listUpdates, updateGraph } from "./updateGraph.ts";
+import { renderSvg } from "./svg.ts";
+import { buildUpdateGraph, type GraphSource, listUpdates } from "./updateGraph.ts";
 
 function sourceOf(entries: ChannelEntry[], more: Partial<GraphSource> = {}): GraphSource {
-  const versions = new Map(entries.map(({ name }) => [name, bundleVersion(name.replace(/^.*v/, ""))]));
+  const versions = new Map(entries.map(({ name }) => [name, toBundleVersion(name.replace(/^.*v/, ""))]));
   return { package: "p", defaultChannel: "c", channels: [{ name: "c", package: "p", entries }], versions, deprecations: [], ...more };
 }
 
 const shown = (source: GraphSource): string[] =>
-  graphTree(updateGraph(source)).map(({ drawing, text, marks }) => [drawing + text, ...marks.map((mark) => mark.text)].join(" | "));
+  buildGraphTree(buildUpdateGraph(source)).map(({ drawing, text, marks }) =>
+    [drawing + text, ...marks.map((mark) => mark.text)].join(" | "),
+  );
 
 // Source: S4-09, S4-12, S4-17, S4-19.
-describe("graphTree", () => {
-  test("graphTree draws the replaces chain from the head with skipped bundles as branches", () => {
+describe("buildGraphTree", () => {
+  test("buildGraphTree draws the replaces chain from the head with skipped bundles as branches", () => {
     const entries = [
       { name: "p.v1.0.0" },
       { name: "p.v1.1.0", replaces: "p.v1.0.0" },
@@ -39,7 +41,7 @@ describe("graphTree", () => {
     ]);
   });
 
-  test("graphTree draws several heads and names that are not entries", () => {
+  test("buildGraphTree draws several heads and names that are not entries", () => {
     const entries = [
       { name: "p.v2.0.0", replaces: "p.v1.0.0" },
       { name: "p.v1.5.0", replaces: "p.v1.0.0", skips: ["p.v1.4.0"] },
@@ -66,11 +68,11 @@ const entry = fc.record(
 );
 const entries = fc.uniqueArray(entry, { selector: ({ name }) => name, maxLength: 15 });
 
-test("graphTree draws each bundle once for any graph, including cycles", () => {
+test("buildGraphTree draws each bundle once for any graph, including cycles", () => {
   fc.assert(
     fc.property(entries, (some) => {
-      const graph = updateGraph(sourceOf(some));
-      const bundles = graphTree(graph).filter(({ kind }) => kind === "bundle");
+      const graph = buildUpdateGraph(sourceOf(some));
+      const bundles = buildGraphTree(graph).filter(({ kind }) => kind === "bundle");
       const names = graph.channels[0]?.nodes.map(({ name, version }) => version ?? name) ?? [];
       expect(bundles.map(({ text }) => text).toSorted()).toEqual(names.toSorted());
     }),
@@ -80,11 +82,11 @@ test("graphTree draws each bundle once for any graph, including cycles", () => {
 test("selectReachable keeps exactly the bundles that a version can be upgraded to for any graph", () => {
   fc.assert(
     fc.property(entries, fc.constantFrom(...NAMES), (some, start) => {
-      const whole = updateGraph(sourceOf(some)).channels[0];
+      const whole = buildUpdateGraph(sourceOf(some)).channels[0];
       const edges = whole ? [...listUpdates(whole)] : [];
       const reached = new Set([start]);
       for (const one of reached) for (const { from, to } of edges) if (from === one) reached.add(to);
-      const [channel] = updateGraph(selectReachable(sourceOf(some), start)).channels;
+      const [channel] = buildUpdateGraph(selectReachable(sourceOf(some), start)).channels;
       const isThere = some.some(({ name }) => name === start);
       const kept = channel?.nodes.map(({ name }) => name) ?? [];
       // A name that is only referenced is removed if nothing replaces or skips it.
@@ -99,13 +101,13 @@ test("selectReachable keeps exactly the bundles that a version can be upgraded t
   );
 });
 
-test("dotGraph escapes all texts of a catalog", () => {
+test("renderDot escapes all texts of a catalog", () => {
   const string = /"(?:[^"\\]|\\.)*"/g;
   const names = fc.array(fc.string({ unit: "binary", minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(names, fc.string(), (some, name) => {
-      const graph = updateGraph({ ...sourceOf(some.map((one, i) => ({ name: `${one}${i}` }))), package: `${name}p` });
-      const lines = dotGraph(graph).trimEnd().split("\n");
+      const graph = buildUpdateGraph({ ...sourceOf(some.map((one, i) => ({ name: `${one}${i}` }))), package: `${name}p` });
+      const lines = renderDot(graph).trimEnd().split("\n");
       const rest = lines.map((line) => line.replaceAll(string, "S")).join("\n");
       expect(rest).toMatch(/^digraph S \{\n(?: {2}[\w [\]=;{]*S?[\w [\]=;{]*\n| {2,4}(?:S(?: -> S)? ?)?[^"]*\n)*\}$/);
       expect(rest).not.toContain('"');
@@ -117,19 +119,19 @@ test("all drawings mark installed and skipped bundles", () => {
   const source = sourceOf([{ name: "p.v2.0.0", skips: ["p.v1.0.0"] }, { name: "p.v1.0.0" }], {
     installed: new Map([["p.v1.0.0", ["mine"]]]),
   });
-  const graph = updateGraph(source);
-  expect(svgGraph(graph)).toMatch(/class="box installed"[^>]*>\s*<text[^>]*>p\.v1\.0\.0 · installed, skipped</);
-  expect(svgGraph(graph)).toContain("installed mine");
-  expect(dotGraph(graph)).toContain('"c/p.v1.0.0" [label="p.v1.0.0\\ninstalled, skipped" fillcolor=lightblue];');
-  expect(mermaidGraph([source], { marks: true })).toContain("class p-c-p.v1.0.0 installed\n");
-  expect(mermaidGraph([source], { marks: true })).toContain("class p-c-p.v2.0.0 head\n");
-  expect(mermaidGraph([source])).not.toContain("installed");
+  const graph = buildUpdateGraph(source);
+  expect(renderSvg(graph)).toMatch(/class="box installed"[^>]*>\s*<text[^>]*>p\.v1\.0\.0 · installed, skipped</);
+  expect(renderSvg(graph)).toContain("installed mine");
+  expect(renderDot(graph)).toContain('"c/p.v1.0.0" [label="p.v1.0.0\\ninstalled, skipped" fillcolor=lightblue];');
+  expect(renderMermaid([source], { marks: true })).toContain("class p-c-p.v1.0.0 installed\n");
+  expect(renderMermaid([source], { marks: true })).toContain("class p-c-p.v2.0.0 head\n");
+  expect(renderMermaid([source])).not.toContain("installed");
 });
 
 test("all drawings support a channel with thousands of entries", () => {
   const many = Array.from({ length: 4_000 }, (_, i) => ({ name: `p.v1.${i}.0`, ...(i > 0 ? { replaces: `p.v1.${i - 1}.0` } : {}) }));
-  const graph = updateGraph(sourceOf(many));
-  expect(graphTree(graph)).toHaveLength(4_002);
-  expect(dotGraph(graph).split("\n").length).toBeGreaterThan(8_000);
-  expect(svgGraph(graph).length).toBeGreaterThan(400_000);
+  const graph = buildUpdateGraph(sourceOf(many));
+  expect(buildGraphTree(graph)).toHaveLength(4_002);
+  expect(renderDot(graph).split("\n").length).toBeGreaterThan(8_000);
+  expect(renderSvg(graph).length).toBeGreaterThan(400_000);
 });

@@ -24,7 +24,7 @@ const MAX_NAMES = 6;
  * Draws the upgrade graph of a package as lines of text. Each channel begins with its head, and each bundle is followed by the one that it replaces.
  * Skipped bundles and ranges are branches of a bundle. Each bundle has one line in a channel.
  */
-export function graphTree(graph: UpdateGraph): TreeLine[] {
+export function buildGraphTree(graph: UpdateGraph): TreeLine[] {
   const deprecated = graph.deprecated === undefined ? [] : [deprecation(graph.deprecated)];
   return [
     { drawing: "", text: graph.package, marks: deprecated, kind: "package" },

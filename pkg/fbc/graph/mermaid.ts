@@ -1,6 +1,6 @@
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { channelHeads, rangeTest } from "../bundleOrder.ts";
+import { compileRangeTest, findChannelHeads } from "../bundleOrder.ts";
 import type { FbcChannel } from "../types.ts";
 import {
   BoundedText,
@@ -10,7 +10,7 @@ import {
   type GraphLimits,
   type GraphSource,
   GraphTooLargeError,
-  referenceKey,
+  getReferenceKey,
   sortEntries,
 } from "./updateGraph.ts";
 
@@ -51,7 +51,7 @@ interface Drawing {
  * @throws GraphTooLargeError
  * @see C-21; operator-registry v1.73.0 alpha/declcfg/write.go, MermaidWriter
  */
-export function mermaidGraph(sources: readonly GraphSource[], options: MermaidOptions = {}): string {
+export function renderMermaid(sources: readonly GraphSource[], options: MermaidOptions = {}): string {
   const { limits = { ...GRAPH_LIMITS, bytes: DRAWING_BYTES } } = options;
   const out = new BoundedText(limits.bytes);
   const drawing: Drawing = { link: 0, budget: { comparisons: limits.comparisons }, struck: [], classes: new Map(), styles: [], out };
@@ -63,7 +63,7 @@ export function mermaidGraph(sources: readonly GraphSource[], options: MermaidOp
     add(`  %% package ${goQuote(source.package)}`);
     add(`  subgraph ${goQuote(source.package)}`);
     const deprecated = deprecatedIn(source);
-    if (deprecated.has(referenceKey("olm.package"))) drawing.styles.push(`style ${idOf(source.package)} fill:#989695`);
+    if (deprecated.has(getReferenceKey("olm.package"))) drawing.styles.push(`style ${idOf(source.package)} fill:#989695`);
     for (const channel of channels) addChannel(channel, source, deprecated, drawing, { ...options, limits });
     add("  end");
   }
@@ -108,7 +108,7 @@ function addChannel(
     const struck = skipped.has(name) && options.v0Semantics === true;
     if (skipRange) {
       chargeComparisons(skipRange, channel.entries.length, drawing.budget);
-      const holds = rangeTest(skipRange);
+      const holds = compileRangeTest(skipRange);
       const label = quotedLabel(`skipRange(${skipRange})`);
       for (const { name: from } of channel.entries) {
         if (holds(source.versions.get(from))) link(`      ${node(from)}-- ${label} --> ${node(name)}`, struck);
@@ -123,7 +123,7 @@ function addChannel(
 
 /** Marks heads and installed bundles. */
 function mark({ entries }: FbcChannel, { installed }: GraphSource, id: string, { classes }: Drawing): void {
-  const heads = new Set(channelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
+  const heads = new Set(findChannelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
   for (const { name } of entries) {
     const kind = installed?.has(name) ? "installed" : heads.has(name) ? "head" : undefined;
     if (kind !== undefined) classes.set(kind, (classes.get(kind) ?? new Set()).add(`${id}-${idOf(name)}`));
@@ -137,18 +137,18 @@ function decorate(
   drawn: { id: string; skipped: ReadonlySet<string> },
   drawing: Drawing,
 ): void {
-  if (deprecated.has(referenceKey("olm.channel", channel.name))) drawing.styles.push(`style ${drawn.id} fill:#DCD0FF`);
+  if (deprecated.has(getReferenceKey("olm.channel", channel.name))) drawing.styles.push(`style ${drawn.id} fill:#DCD0FF`);
   for (const name of new Set([...channel.entries.map((entry) => entry.name), ...drawn.skipped])) {
-    const kind = `${deprecated.has(referenceKey("olm.bundle", name)) ? "deprecated" : ""}${drawn.skipped.has(name) ? "skipped" : ""}`;
+    const kind = `${deprecated.has(getReferenceKey("olm.bundle", name)) ? "deprecated" : ""}${drawn.skipped.has(name) ? "skipped" : ""}`;
     if (kind === "") continue;
     const ids = drawing.classes.get(kind) ?? new Set();
     drawing.classes.set(kind, ids.add(`${drawn.id}-${idOf(name)}`));
   }
 }
 
-/** Returns the targets of deprecations, by `referenceKey`. */
+/** Returns the targets of deprecations, by `getReferenceKey`. */
 function deprecatedIn({ deprecations }: GraphSource): ReadonlySet<string> {
-  return new Set(deprecations.flatMap(({ entries }) => entries.map(({ reference: { schema, name } }) => referenceKey(schema, name))));
+  return new Set(deprecations.flatMap(({ entries }) => entries.map(({ reference: { schema, name } }) => getReferenceKey(schema, name))));
 }
 
 function idOf(name: string): string {

@@ -1,8 +1,8 @@
 import { goQuote } from "../../golang/quote.ts";
 import { compareVersions, type Version } from "../../version/version.ts";
-import { rangeTest } from "../bundleOrder.ts";
+import { compileRangeTest } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel } from "../types.ts";
-import { GRAPH_LIMITS, type GraphSource, listUpdates, updateGraph } from "./updateGraph.ts";
+import { buildUpdateGraph, GRAPH_LIMITS, type GraphSource, listUpdates } from "./updateGraph.ts";
 
 const ZERO: Version = { major: 0, minor: 0, patch: 0, prerelease: [], build: [] };
 
@@ -45,7 +45,8 @@ function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): Fbc
     const kept: ChannelEntry = { name };
     if (replaces && isAbove(replaces)) kept.replaces = replaces;
     if (skips.some(isAbove)) kept.skips = skips.filter(isAbove);
-    if (skipRange && rangeTest(skipRange)({ text: "", parsed: { version: floor.version, release: undefined } })) kept.skipRange = skipRange;
+    if (skipRange && compileRangeTest(skipRange)({ text: "", parsed: { version: floor.version, release: undefined } }))
+      kept.skipRange = skipRange;
     const hasReferences = kept.replaces !== undefined || kept.skips !== undefined || kept.skipRange !== undefined;
     const hadNone = !replaces && skips.length === 0 && !skipRange;
     return hasReferences || (hadNone && isAbove(name)) ? [kept] : [];
@@ -58,7 +59,7 @@ function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): Fbc
  * @throws GraphTooLargeError
  */
 export function selectReachable(source: GraphSource, name: string): GraphSource {
-  const graph = updateGraph(source);
+  const graph = buildUpdateGraph(source);
   const channels = source.channels.flatMap((channel) => {
     const drawn = graph.channels.find((one) => one.name === channel.name);
     const edges = drawn ? [...listUpdates(drawn, GRAPH_LIMITS.comparisons)] : [];

@@ -24,7 +24,7 @@ const LEGEND: readonly (readonly [EdgeType, string])[] = [
  * Draws the upgrade graph of a package as a self-contained SVG without scripts and references.
  * @throws GraphTooLargeError if it exceeds the limit of edges or `maxBytes`.
  */
-export function svgGraph(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES): string {
+export function renderSvg(graph: UpdateGraph, maxBytes: number = DRAWING_BYTES): string {
   const layouts: ChannelLayout[] = [];
   let top = LEGEND_HEIGHT;
   for (const channel of graph.channels) {

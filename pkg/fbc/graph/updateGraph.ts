@@ -1,5 +1,5 @@
 import { compareText } from "../../text/compare.ts";
-import { type BundleVersion, channelHeads, compareKnownVersions, rangeTest } from "../bundleOrder.ts";
+import { type BundleVersion, compareKnownVersions, compileRangeTest, findChannelHeads } from "../bundleOrder.ts";
 import type { ChannelEntry, FbcChannel, FbcDeprecations } from "../types.ts";
 
 /** The input of the upgrade graph of a package. */
@@ -110,7 +110,7 @@ export class GraphTooLargeError extends Error {
  * An invalid range covers no entries, like in resolution.
  * @throws GraphTooLargeError
  */
-export function updateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIMITS): UpdateGraph {
+export function buildUpdateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIMITS): UpdateGraph {
   const budget = { edges: limits.edges, comparisons: limits.comparisons };
   const deprecated = messagesOf(source.deprecations);
   const channels = source.channels
@@ -119,7 +119,7 @@ export function updateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIM
   return {
     package: source.package,
     ...optional("defaultChannel", source.defaultChannel),
-    ...optional("deprecated", deprecated.get(referenceKey("olm.package"))),
+    ...optional("deprecated", deprecated.get(getReferenceKey("olm.package"))),
     channels,
   };
 }
@@ -139,7 +139,7 @@ function channelGraph(
   const entries = sortEntries(channel.entries, versions);
   const names = new Set(entries.map(({ name }) => name));
   const ordered = [...names];
-  const heads = new Set(channelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
+  const heads = new Set(findChannelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
   const referred = new Set(entries.flatMap(({ replaces = "", skips = [] }) => [replaces, ...skips]));
   const absent = [...referred].filter((name) => name !== "" && !names.has(name)).sort(compareText);
   if (entries.length + absent.length > limits.nodes)
@@ -150,13 +150,13 @@ function channelGraph(
     name,
     ...optional("version", versions.get(name)?.text),
     ...(heads.has(name) ? { head: true } : {}),
-    ...optional("deprecated", deprecated.get(referenceKey("olm.bundle", name))),
+    ...optional("deprecated", deprecated.get(getReferenceKey("olm.bundle", name))),
     ...(names.has(name) ? {} : { absent: true }),
     ...optional("installed", installed?.get(name)),
   });
   return {
     name: channel.name,
-    ...optional("deprecated", deprecated.get(referenceKey("olm.channel", channel.name))),
+    ...optional("deprecated", deprecated.get(getReferenceKey("olm.channel", channel.name))),
     nodes: [...names, ...absent].map(node),
     edges: entries.flatMap((entry) => edgesTo(entry, budget)),
     ranges: entries.flatMap((entry) => rangeTo(entry, ordered, versions, budget)),
@@ -199,7 +199,7 @@ function rangeTo(
 ): GraphRange[] {
   if (!range) return [];
   chargeComparisons(range, names.length, budget);
-  const holds = rangeTest(range);
+  const holds = compileRangeTest(range);
   const covers: { first: number; last: number }[] = [];
   for (const [at, name] of names.entries()) {
     if (name === to || !holds(versions.get(name))) continue;
@@ -216,12 +216,12 @@ export function chargeComparisons(range: string, entries: number, budget: { comp
   if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries; select one channel");
 }
 
-/** Returns deprecation messages by `referenceKey`. The first message counts. */
+/** Returns deprecation messages by `getReferenceKey`. The first message counts. */
 function messagesOf(deprecations: readonly FbcDeprecations[]): Map<string, string> {
   const messages = new Map<string, string>();
   for (const { entries } of deprecations) {
     for (const { reference, message } of entries) {
-      const key = referenceKey(reference.schema, reference.name);
+      const key = getReferenceKey(reference.schema, reference.name);
       if (!messages.has(key)) messages.set(key, message);
     }
   }
@@ -229,7 +229,7 @@ function messagesOf(deprecations: readonly FbcDeprecations[]): Map<string, strin
 }
 
 /** Returns a key for the target of a deprecation. */
-export function referenceKey(schema: string, name = ""): string {
+export function getReferenceKey(schema: string, name = ""): string {
   return JSON.stringify([schema, schema === "olm.package" ? "" : name]);
 }
 
@@ -274,7 +274,7 @@ export class BoundedText {
 }
 
 /** Formats the upgrade graph of a package as JSON with a final newline. @throws GraphTooLargeError beyond `maxBytes`. */
-export function graphJson({ channels, ...head }: UpdateGraph, maxBytes: number = GRAPH_LIMITS.bytes): string {
+export function renderGraphJson({ channels, ...head }: UpdateGraph, maxBytes: number = GRAPH_LIMITS.bytes): string {
   const out = new BoundedText(maxBytes);
   const list = (name: string, values: readonly unknown[]): void => {
     out.add(`,"${name}":[`);

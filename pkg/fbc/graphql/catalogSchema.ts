@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { compareText } from "../../text/compare.ts";
-import { queryFieldName, sanitizeTypeName, withLetterFirst } from "./names.ts";
+import { sanitizeTypeName, toQueryFieldName, withLetterFirst } from "./names.ts";
 
 /** The GraphQL scalars of values. An object in place of a scalar becomes a String with its JSON text. */
 const SCALARS = ["String", "Boolean", "Int", "Float"] as const;
@@ -85,7 +85,7 @@ export function planSchemas(discovered: readonly DiscoveredSchema[]): PlannedSch
   const named = [...discovered].sort(byPrecedence).map((schema) => ({
     schema,
     typeName: types.take(withLetterFirst(sanitizeTypeName(schema.schema), "Type")),
-    queryField: fields.take(withLetterFirst(queryFieldName(schema.schema), "field")),
+    queryField: fields.take(withLetterFirst(toQueryFieldName(schema.schema), "field")),
   }));
   return named
     .map(({ schema, typeName, queryField }) => planSchema(schema, typeName, queryField, types))
@@ -104,7 +104,7 @@ function planSchema(discovered: DiscoveredSchema, typeName: string, queryField: 
   });
   const remarks = [
     ...remarkOnName("type", typeName, sanitizeTypeName(schema)),
-    ...remarkOnName("query field", queryField, queryFieldName(schema)),
+    ...remarkOnName("query field", queryField, toQueryFieldName(schema)),
     ...discovered.fields.flatMap(({ name, keys }) =>
       keys.length > 1 ? [`Field ${name} reads the keys ${keys.map((key) => JSON.stringify(key)).join(", ")}.`] : [],
     ),

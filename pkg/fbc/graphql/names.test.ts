@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type PlannedField, planSchemas } from "./catalogSchema.ts";
-import { queryFieldName, remapFieldName, sanitizeTypeName } from "./names.ts";
+import { remapFieldName, sanitizeTypeName, toQueryFieldName } from "./names.ts";
 import { SchemaDiscovery } from "./schemaDiscovery.ts";
 
 type Pairs = readonly (readonly [from: string, to: string])[];
@@ -31,7 +31,7 @@ describe("GraphQL names", () => {
   test.for(cases.filter(isNameCase))("$name", ({ fieldNames = [], typeNames = [], queryFields = [] }) => {
     expect(fieldNames.map(([key]) => [key, remapFieldName(key)])).toEqual(fieldNames);
     expect(typeNames.map(([schema]) => [schema, sanitizeTypeName(schema)])).toEqual(typeNames);
-    expect(queryFields.map(([schema]) => [schema, queryFieldName(schema)])).toEqual(queryFields);
+    expect(queryFields.map(([schema]) => [schema, toQueryFieldName(schema)])).toEqual(queryFields);
   });
 });
 

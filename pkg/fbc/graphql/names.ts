@@ -26,7 +26,7 @@ export function sanitizeTypeName(text: string): string {
 }
 
 /** Returns the query field that lists the objects of a schema, such as `olmbundles` for "olm.bundle". It can begin with a digit. */
-export function queryFieldName(schema: string): string {
+export function toQueryFieldName(schema: string): string {
   return `${schema.replace(/[^a-zA-Z0-9]/g, "").toLowerCase()}s`;
 }
 

@@ -1,4 +1,4 @@
-import { getNumberToken, goJson } from "../../golang/json.ts";
+import { encodeGoJson, getNumberToken } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Scalar } from "./catalogSchema.ts";
 
@@ -11,7 +11,7 @@ const INT_BOUND = 2 ** 31;
  */
 export function convertToScalar(value: unknown, scalar: Scalar): string | number | boolean | null {
   if (value === null || value === undefined) return null;
-  if (scalar === "String") return typeof value === "string" ? value : goJson(value);
+  if (scalar === "String") return typeof value === "string" ? value : encodeGoJson(value);
   if (scalar === "Boolean") return typeof value === "object" ? null : value !== "" && value !== "false" && value !== 0 && value !== false;
   const number = numberOf(value);
   if (number === undefined || scalar === "Float") return number ?? null;

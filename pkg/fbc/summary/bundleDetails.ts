@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { findMember, isObject, objectsAt } from "../../golang/members.ts";
+import { findMember, getObjectsAt, isObject } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 import type { Meta } from "../types.ts";
@@ -46,24 +46,24 @@ export function readBundleDetails(meta: Meta, reading: { examples: boolean } = {
   const almExamples = annotations["alm-examples"];
   return {
     longDescription: typeof long === "string" ? truncate(long.trim(), MAX_LONG) || undefined : undefined,
-    links: objectsAt(spec, "links")
+    links: getObjectsAt(spec, "links")
       .slice(0, MAX_LIST)
       .flatMap((link) => {
         const url = readBoundedText(link, "url");
         return url === undefined ? [] : [{ name: readBoundedText(link, "name", 256) ?? "", url }];
       }),
-    maintainers: objectsAt(spec, "maintainers")
+    maintainers: getObjectsAt(spec, "maintainers")
       .slice(0, MAX_LIST)
       .flatMap((one) => {
         const [name, email] = [readBoundedText(one, "name", 256), readBoundedText(one, "email", 256)];
         return name === undefined && email === undefined ? [] : [{ name: name ?? "", email }];
       }),
     provided: [
-      ...objectsAt(crds, "owned").flatMap((crd) => {
+      ...getObjectsAt(crds, "owned").flatMap((crd) => {
         const name = readBoundedText(crd, "name", 253) ?? "";
         return hidden.has(name) ? [] : providedKind(crd, name.slice(name.indexOf(".") + 1));
       }),
-      ...objectsAt(apiServices, "owned").flatMap((api) => providedKind(api, readBoundedText(api, "group", 253) ?? "")),
+      ...getObjectsAt(apiServices, "owned").flatMap((api) => providedKind(api, readBoundedText(api, "group", 253) ?? "")),
     ],
     suggestedNamespace: readBoundedText(annotations, "operatorframework.io/suggested-namespace", 253),
     examples: typeof almExamples !== "string" ? undefined : reading.examples ? examplesIn(almExamples) : [],

@@ -1,5 +1,5 @@
 import { getNumberToken } from "../../golang/json.ts";
-import { findMember, isObject, objectAt, objectsAt } from "../../golang/members.ts";
+import { findMember, getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { collectWords, MAX_TEXT, readBoundedText, readWords } from "../boundedTexts.ts";
@@ -161,7 +161,7 @@ export function summarizeCatalogBundle(meta: Meta): CatalogBundleSummary {
 
 /** Returns the properties of a bundle that are objects. */
 export function listProperties({ blob }: Meta): readonly Readonly<Record<string, unknown>>[] {
-  return objectsAt(blob, "properties");
+  return getObjectsAt(blob, "properties");
 }
 
 /**
@@ -171,7 +171,7 @@ export function listProperties({ blob }: Meta): readonly Readonly<Record<string,
 export function readStatedVersion(properties: readonly Readonly<Record<string, unknown>>[]): StatedVersion {
   const property = properties.find((one) => findMember(one, "type") === "olm.package");
   if (!property) return {};
-  const value = objectAt(property, "value");
+  const value = getObjectAt(property, "value");
   const version = findMember(value, "version");
   const stated = findMember(value, "release");
   if (typeof version !== "string" || version.length > MAX_VERSION) return {};
@@ -191,7 +191,7 @@ function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
   return {
     displayName: readBoundedText(spec, "displayName", 256),
     description: readBoundedText(annotations, "description") ?? firstParagraph(findMember(spec, "description")),
-    provider: readBoundedText(objectAt(spec, "provider"), "name", 256),
+    provider: readBoundedText(getObjectAt(spec, "provider"), "name", 256),
     keywords: unlessEmpty(readWords(spec, "keywords")),
     categories: unlessEmpty(collectWords((readBoundedText(annotations, "categories") ?? "").split(","))),
     maturity: readBoundedText(spec, "maturity", 64),
@@ -204,7 +204,7 @@ function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
 function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleSupport {
   const annotations = csv?.annotations ?? {};
   const spec = csv?.spec ?? {};
-  const modes = objectsAt(spec, "installModes").filter((mode) => findMember(mode, "supported") === true);
+  const modes = getObjectsAt(spec, "installModes").filter((mode) => findMember(mode, "supported") === true);
   return {
     capability: readBoundedText(annotations, "capabilities", 64),
     installModes: collectWords(modes.map((mode) => findMember(mode, "type"))).sort(),

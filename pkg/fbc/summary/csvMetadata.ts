@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { findMember, isObject, objectAt, objectsAt } from "../../golang/members.ts";
+import { findMember, getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { readBoundedText } from "../boundedTexts.ts";
 
@@ -36,7 +36,7 @@ export function readCsvMetadata(properties: readonly Readonly<Record<string, unk
   }
   for (const property of properties) {
     if (findMember(property, "type") !== "olm.bundle.object") continue;
-    const data = findMember(objectAt(property, "value"), "data");
+    const data = findMember(getObjectAt(property, "value"), "data");
     const csv = typeof data === "string" && data.length <= MAX_OBJECT ? csvIn(data) : undefined;
     if (csv) return fromManifest(csv);
   }
@@ -45,23 +45,23 @@ export function readCsvMetadata(properties: readonly Readonly<Record<string, unk
 
 function fromMetadata(value: JsonObject): CsvMetadata {
   return {
-    annotations: objectAt(value, "annotations"),
-    labels: objectAt(value, "labels"),
+    annotations: getObjectAt(value, "annotations"),
+    labels: getObjectAt(value, "labels"),
     spec: value,
-    crds: objectAt(value, "crdDescriptions"),
-    apiServices: objectAt(value, "apiServiceDefinitions"),
+    crds: getObjectAt(value, "crdDescriptions"),
+    apiServices: getObjectAt(value, "apiServiceDefinitions"),
   };
 }
 
 function fromManifest(csv: JsonObject): CsvMetadata {
-  const metadata = objectAt(csv, "metadata");
-  const spec = objectAt(csv, "spec");
+  const metadata = getObjectAt(csv, "metadata");
+  const spec = getObjectAt(csv, "spec");
   return {
-    annotations: objectAt(metadata, "annotations"),
-    labels: objectAt(metadata, "labels"),
+    annotations: getObjectAt(metadata, "annotations"),
+    labels: getObjectAt(metadata, "labels"),
     spec,
-    crds: objectAt(spec, "customresourcedefinitions"),
-    apiServices: objectAt(spec, "apiservicedefinitions"),
+    crds: getObjectAt(spec, "customresourcedefinitions"),
+    apiServices: getObjectAt(spec, "apiservicedefinitions"),
   };
 }
 
@@ -121,12 +121,12 @@ export function collectApis(properties: readonly Readonly<Record<string, unknown
 }
 
 function withType(properties: readonly Readonly<Record<string, unknown>>[], type: string): Readonly<Record<string, unknown>>[] {
-  return properties.filter((property) => findMember(property, "type") === type).map((property) => objectAt(property, "value"));
+  return properties.filter((property) => findMember(property, "type") === type).map((property) => getObjectAt(property, "value"));
 }
 
 function collectSorted(gvks: Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined, key: "owned" | "required"): string[] {
-  const services = csv ? objectsAt(csv.apiServices, key) : [];
-  const crds = csv ? objectsAt(csv.crds, key) : [];
+  const services = csv ? getObjectsAt(csv.apiServices, key) : [];
+  const crds = csv ? getObjectsAt(csv.crds, key) : [];
   const found = new Set<string>();
   for (const gvk of [...gvks, ...services]) add(found, readBoundedText(gvk, "group", 253) ?? "", gvk);
   for (const crd of crds) add(found, groupOf(readBoundedText(crd, "name", 253)), crd);

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { findMember, objectAt, objectsAt } from "../../golang/members.ts";
+import { findMember, getObjectAt, getObjectsAt } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { compareVersionRelease, parseVersionRelease, type VersionRelease } from "../../version/version.ts";
 import { isName, MAX_TEXT, readBoundedText } from "../boundedTexts.ts";
-import { channelHeads } from "../bundleOrder.ts";
+import { findChannelHeads } from "../bundleOrder.ts";
 import { getPackageName, Schema } from "../content.ts";
 import { copyText, Pool } from "../intern.ts";
 import type { Meta } from "../types.ts";
@@ -155,14 +155,14 @@ export class PackageData {
 
   #addChannel({ name, blob }: Meta): void {
     if (!this.#accept(isName(name) && this.channels.length < this.#limits.channels)) return;
-    const graph = objectsAt(blob, "entries").flatMap((entry) => {
+    const graph = getObjectsAt(blob, "entries").flatMap((entry) => {
       const own = findMember(entry, "name");
       const replaces = findMember(entry, "replaces");
       const skips = findMember(entry, "skips");
       if (!isName(own)) return [];
       return [{ name: own, replaces: isName(replaces) ? replaces : undefined, skips: Array.isArray(skips) ? skips.filter(isName) : [] }];
     });
-    const heads = channelHeads(graph);
+    const heads = findChannelHeads(graph);
     this.#accept(heads.length <= this.#limits.heads);
     const room = this.#limits.entries - this.#entries;
     this.#accept(graph.length <= room);
@@ -172,10 +172,10 @@ export class PackageData {
   }
 
   #deprecationsIn({ blob }: Meta): Deprecation[] {
-    const entries = objectsAt(blob, "entries");
+    const entries = getObjectsAt(blob, "entries");
     this.#accept(entries.length <= this.#limits.deprecations);
     return entries.slice(0, this.#limits.deprecations).map((entry) => {
-      const reference = objectAt(entry, "reference");
+      const reference = getObjectAt(entry, "reference");
       const text = (key: "schema" | "name"): string => copyText(readBoundedText(reference, key) ?? "");
       return { schema: text("schema"), name: text("name"), message: copyText(readBoundedText(entry, "message", MAX_TEXT) ?? "") };
     });
@@ -217,7 +217,7 @@ function statedPackage({ blob }: Meta): StatedPackage {
   return {
     defaultChannel: owned(readBoundedText(blob, "defaultChannel")),
     description: owned(readBoundedText(blob, "description", LONG_DESCRIPTION)),
-    icon: readBoundedText(objectAt(blob, "icon"), "base64data", 1) !== undefined,
+    icon: readBoundedText(getObjectAt(blob, "icon"), "base64data", 1) !== undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 import { truncate } from "../../text/truncate.ts";
 import type { VersionRelease } from "../../version/version.ts";
 import { MAX_TEXT } from "../boundedTexts.ts";
-import { channelRanks, findDefault, findLatest } from "../bundleOrder.ts";
+import { findDefault, findLatest, rankChannels } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
 import { type BundleData, type PackageData, parseStatedVersion, sortBundlesByVersion } from "./packageData.ts";
 
@@ -78,7 +78,7 @@ export function summarizePackage(data: PackageData): PackageSummary {
   const bundles = sortBundlesByVersion(data.bundles);
   const byName = new Map(bundles.toReversed().map((bundle) => [bundle.name, bundle]));
   const head = findRepresentative(data);
-  const latest = latestBundle(data);
+  const latest = findLatestBundle(data);
   const { description: text, ...description } = head ? data.descriptions.at(head.bundle.description) : {};
   const deprecatedBundles = deprecations.filter(({ schema }) => schema === "olm.bundle");
   const cut = bundles.length > MAX_VERSIONS || deprecatedBundles.length > MAX_DEPRECATED;
@@ -125,7 +125,7 @@ export function findRepresentative(data: PackageData): Representative | undefine
 }
 
 /** Returns the bundle with the latest version of a package, even if it is deprecated. */
-export function latestBundle(data: PackageData): BundleData | undefined {
+export function findLatestBundle(data: PackageData): BundleData | undefined {
   return findLatest(orderable(data))?.bundle;
 }
 
@@ -133,7 +133,7 @@ function orderable(
   data: PackageData,
 ): { bundle: BundleData; version: VersionRelease | undefined; deprecated: boolean; rank: () => number }[] {
   const { bundles, stated, channels, deprecations } = data;
-  const rankOf = channelRanks(stated.defaultChannel, channels);
+  const rankOf = rankChannels(stated.defaultChannel, channels);
   const deprecated = new Set(deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
   return bundles.map((bundle) => ({
     bundle,

@@ -1,7 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import type { BundleDescription, BundleSupport } from "./bundleSummary.ts";
 import { type PackageData, sortBundlesByVersion } from "./packageData.ts";
-import { findDeprecationMessage, findRepresentative, latestBundle } from "./packageSummary.ts";
+import { findDeprecationMessage, findLatestBundle, findRepresentative } from "./packageSummary.ts";
 
 /**
  * A version in a search record: name, version, release, indexes in lists of the record (`descriptions`, `supports`, `provided`), 1 if the bundle is
@@ -58,7 +58,7 @@ export function createSearchRecord(data: PackageData): SearchRecord {
     package: data.name,
     defaultChannel: data.stated.defaultChannel,
     defaultVersion: findRepresentative(data)?.bundle.version,
-    latestVersion: latestBundle(data)?.version,
+    latestVersion: findLatestBundle(data)?.version,
     text: data.stated.description,
     deprecated: findDeprecationMessage(data, "olm.package"),
     presented: findRepresentative(data)?.bundle.description,

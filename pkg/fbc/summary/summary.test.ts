@@ -4,11 +4,11 @@ import { dump } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import type { JsonObject } from "../../api/k8s.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { isObject } from "../../golang/members.ts";
 import { MAX_TEXT, MAX_WORDS } from "../boundedTexts.ts";
-import { channelHeads } from "../bundleOrder.ts";
-import { metaFrom } from "../content.ts";
+import { findChannelHeads } from "../bundleOrder.ts";
+import { toMeta } from "../content.ts";
 import type { Meta } from "../types.ts";
 import { summarizeCatalogBundle } from "./bundleSummary.ts";
 import { CatalogData, PackageData } from "./packageData.ts";
@@ -56,7 +56,7 @@ function toExpected(want: JsonObject): Record<string, unknown> {
 
 describe.each(Object.keys(FORMS))("summarizeCatalogBundle with a ClusterServiceVersion as %s", (form) => {
   test.for(loadCases<BundleCase>("fbc-summary-bundles"))("$name", ({ csv, properties = [], want }) => {
-    const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
+    const meta = toMeta({ schema: "olm.bundle", name: "b", package: "p", properties: [...properties, ...(FORMS[form]?.(csv) ?? [])] });
     const summary = summarizeCatalogBundle(meta);
     for (const [key, value] of Object.entries(toExpected(want))) expect(summary[key as keyof typeof summary], key).toEqual(value);
   });
@@ -73,7 +73,7 @@ test("summarizeCatalogBundle ignores invalid objects of a bundle", () => {
     null,
     7,
   ];
-  const meta = metaFrom({ schema: "olm.bundle", name: "b", package: "p", properties: [...broken, ...odd] });
+  const meta = toMeta({ schema: "olm.bundle", name: "b", package: "p", properties: [...broken, ...odd] });
   expect(summarizeCatalogBundle(meta)).toMatchObject({
     name: "b",
     support: { architectures: ["amd64"], installModes: [] },
@@ -85,7 +85,7 @@ test("summarizeCatalogBundle truncates texts and lists", () => {
   const keywords = Array.from({ length: 1_000 }, (_, i) => `${i}${"k".repeat(1_000)}`);
   const value = { displayName: "😀".repeat(100_000), description: "d".repeat(1_000_000), keywords };
   const { description } = summarizeCatalogBundle(
-    metaFrom({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }),
+    toMeta({ schema: "olm.bundle", name: "b", properties: [{ type: "olm.csv.metadata", value }] }),
   );
   expect(description.displayName?.length).toBeLessThanOrEqual(256);
   expect(description.displayName?.isWellFormed()).toBe(true);
@@ -99,8 +99,8 @@ interface HeadsCase extends CaseHead {
   heads: string[];
 }
 
-test.for(loadCases<HeadsCase>("fbc-summary-heads"))("channelHeads finds the heads of $name", ({ channel, heads }) => {
-  expect(channelHeads(channel.map(([name, replaces, skips = []]) => ({ name, replaces, skips })))).toEqual(heads);
+test.for(loadCases<HeadsCase>("fbc-summary-heads"))("findChannelHeads finds the heads of $name", ({ channel, heads }) => {
+  expect(findChannelHeads(channel.map(([name, replaces, skips = []]) => ({ name, replaces, skips })))).toEqual(heads);
 });
 
 interface PackageCase extends CaseHead {
@@ -109,15 +109,15 @@ interface PackageCase extends CaseHead {
 }
 
 function metaOf(object: PackageCase["metas"][number]): Meta {
-  if (object.bundle === undefined) return metaFrom(object);
+  if (object.bundle === undefined) return toMeta(object);
   const properties = [
     { type: "olm.package", value: { packageName: "p", version: object.bundle } },
     ...(object.metadata ? [{ type: "olm.csv.metadata", value: object.metadata }] : []),
   ];
-  return metaFrom({ schema: "olm.bundle", package: "p", name: object["name"], image: "r.io/b", properties });
+  return toMeta({ schema: "olm.bundle", package: "p", name: object["name"], image: "r.io/b", properties });
 }
 
-const sha256 = (meta: Meta): Buffer => createHash("sha256").update(canonicalJson(meta.blob)).digest();
+const sha256 = (meta: Meta): Buffer => createHash("sha256").update(encodeCanonicalJson(meta.blob)).digest();
 
 function collect(metas: readonly Meta[]): PackageData {
   const facts = new PackageData("p");
@@ -136,9 +136,9 @@ test.for(loadCases<PackageCase>("fbc-summary-packages"))("summarizePackage summa
 
 describe("digest of summarizePackage", () => {
   const metas = [
-    metaFrom({ schema: "olm.package", name: "p" }),
-    metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:1" }),
-    metaFrom({ schema: "x.unknown", package: "p", value: 1 }),
+    toMeta({ schema: "olm.package", name: "p" }),
+    toMeta({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:1" }),
+    toMeta({ schema: "x.unknown", package: "p", value: 1 }),
   ];
   const digest = summarizePackage(collect(metas)).digest;
 
@@ -151,8 +151,8 @@ describe("digest of summarizePackage", () => {
     const others = [
       metas.slice(1),
       [...metas, metas[0]!],
-      [...metas.slice(0, 2), metaFrom({ schema: "x.unknown", package: "p", value: 2 })],
-      [metas[0]!, metaFrom({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:2" }), metas[2]!],
+      [...metas.slice(0, 2), toMeta({ schema: "x.unknown", package: "p", value: 2 })],
+      [metas[0]!, toMeta({ schema: "olm.bundle", package: "p", name: "b", image: "r.io/b:2" }), metas[2]!],
     ];
     const digests = others.map((other) => summarizePackage(collect(other)).digest);
     expect(new Set([digest, ...digests]).size).toBe(5);
@@ -164,9 +164,9 @@ test("summarizePackage counts and omits items beyond the limits", () => {
   const entries = ["a", "b", "c"].map((name) => ({ name }));
   const deprecated = ["a", "b"].map((name) => ({ reference: { schema: "olm.bundle", name }, message: "m" }));
   const metas = [
-    ...["a", "b", "c", "x".repeat(600)].map((name) => metaFrom({ schema: "olm.bundle", package: "p", name })),
-    ...["one", "two"].map((name) => metaFrom({ schema: "olm.channel", package: "p", name, entries })),
-    metaFrom({ schema: "olm.deprecations", package: "p", entries: deprecated }),
+    ...["a", "b", "c", "x".repeat(600)].map((name) => toMeta({ schema: "olm.bundle", package: "p", name })),
+    ...["one", "two"].map((name) => toMeta({ schema: "olm.channel", package: "p", name, entries })),
+    toMeta({ schema: "olm.deprecations", package: "p", entries: deprecated }),
   ];
   for (const meta of metas) facts.add(meta, sha256(meta));
   expect(summarizePackage(facts)).toMatchObject({
@@ -223,7 +223,7 @@ test("summarizePackage summarizes any metas", () => {
     .map((one): Meta => ({ ...one, blob: one.blob as JsonObject }));
   const property = fc.property(fc.array(meta, { maxLength: 6 }), (metas) => {
     const facts = collect(metas);
-    expect(canonicalJson(summarizePackage(facts)).length).toBeLessThan(100_000);
+    expect(encodeCanonicalJson(summarizePackage(facts)).length).toBeLessThan(100_000);
     expect(summarizePackage(facts).bundles).toBe(metas.filter((one) => one.schema === "olm.bundle").length);
     expect(createSearchRecord(facts).versions.length).toBeLessThanOrEqual(metas.length);
   });
@@ -233,12 +233,12 @@ test("summarizePackage summarizes any metas", () => {
 test("CatalogData returns packages sorted by name and ignores metas without a package", () => {
   const facts = new CatalogData();
   const metas = [
-    metaFrom({ schema: "olm.package", name: "zeta" }),
-    metaFrom({ schema: "olm.bundle", package: "alpha", name: "b" }),
-    metaFrom({ schema: "olm.package", name: "__proto__" }),
-    metaFrom({ schema: "olm.bundle", name: "nobody's" }),
-    metaFrom({ orphan: true }),
-    metaFrom({ schema: "olm.package", name: "x".repeat(600) }),
+    toMeta({ schema: "olm.package", name: "zeta" }),
+    toMeta({ schema: "olm.bundle", package: "alpha", name: "b" }),
+    toMeta({ schema: "olm.package", name: "__proto__" }),
+    toMeta({ schema: "olm.bundle", name: "nobody's" }),
+    toMeta({ orphan: true }),
+    toMeta({ schema: "olm.package", name: "x".repeat(600) }),
   ];
   for (const meta of metas) facts.add(meta, sha256(meta));
   expect(facts.packages.map(({ name }) => name)).toEqual(["__proto__", "alpha", "zeta"]);

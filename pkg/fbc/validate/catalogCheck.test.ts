@@ -5,7 +5,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { MetaDecoder } from "../decode.ts";
 import { formatContentPlace } from "../types.ts";
 import { CatalogCheck, type CheckResult } from "./catalogCheck.ts";
-import { compareFindings, findingMessage, formatOpmError } from "./finding.ts";
+import { compareFindings, formatFindingMessage, formatOpmError } from "./finding.ts";
 import { RULES } from "./rules.ts";
 
 interface Case extends CaseHead {
@@ -52,7 +52,7 @@ test.for(cases)("$name", (one) => {
   expect(got.map(({ rule }) => rule)).toEqual(one.finds.map(({ rule }) => rule));
   one.finds.forEach(({ says, place }, i) => {
     const finding = got[i]!;
-    if (says !== undefined) expect(findingMessage(finding)).toBe(says);
+    if (says !== undefined) expect(formatFindingMessage(finding)).toBe(says);
     if (place !== undefined) expect(formatContentPlace(finding.place)).toBe(place);
   });
   expect([errors, warnings]).toEqual([

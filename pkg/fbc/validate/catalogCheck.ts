@@ -1,6 +1,6 @@
 import { findMember, isObject } from "../../golang/members.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
-import { describeKind, Schema, wrongKind } from "../content.ts";
+import { describeKind, formatWrongKind, Schema } from "../content.ts";
 import { NameTable } from "../intern.ts";
 import { type ContentPlace, formatContentPlace, type Meta, type PlacedMeta } from "../types.ts";
 import { checkBundleMeta, type ObjectDepth } from "./bundleCheck.ts";
@@ -38,18 +38,18 @@ class ContentRules {
     const properties = findMember(blob, "properties");
     if (properties === undefined || properties === null) return;
     if (!Array.isArray(properties)) {
-      this.#log.add("properties-not-a-list", subject, `properties: ${wrongKind(properties, "a list")}`);
+      this.#log.add("properties-not-a-list", subject, `properties: ${formatWrongKind(properties, "a list")}`);
       return;
     }
     for (const [i, property] of (properties as unknown[]).entries()) {
       if (isObject(property)) this.#checkProperty(findMember(property, "type"), findMember(property, "value"), i, subject);
-      else this.#log.add("properties-not-a-list", subject, `properties[${i}]: ${wrongKind(property, "an object")}`);
+      else this.#log.add("properties-not-a-list", subject, `properties[${i}]: ${formatWrongKind(property, "an object")}`);
     }
   }
 
   #checkProperty(type: unknown, value: unknown, i: number, subject: FindingSubject): void {
     if (typeof type !== "string" || type === "") {
-      const hint = type === undefined || type === "" ? undefined : wrongKind(type, "a string");
+      const hint = type === undefined || type === "" ? undefined : formatWrongKind(type, "a string");
       this.#log.add("property-type-missing", subject, `invalid property[${i}]: type must be set`, hint === undefined ? {} : { hint });
     }
     if (value !== undefined && value !== null) return;

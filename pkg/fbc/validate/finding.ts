@@ -1,5 +1,5 @@
 import { compareText } from "../../text/compare.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 import { quoteExcerpt } from "../boundedTexts.ts";
 import { type ContentPlace, formatContentPlace } from "../types.ts";
 import { preventsServing, RULES, type RuleCode, type RuleDescription, SEVERITIES, type Severity } from "./rules.ts";
@@ -37,7 +37,7 @@ export interface PublishedFinding {
 }
 
 /** Formats path, message and hint of a finding on one line. */
-export function findingMessage({ path, message, hint }: Pick<Finding, "path" | "message" | "hint">): string {
+export function formatFindingMessage({ path, message, hint }: Pick<Finding, "path" | "message" | "hint">): string {
   return [...path, message].join(": ") + (hint === undefined ? "" : `; ${hint}`);
 }
 
@@ -46,12 +46,14 @@ export function toPublishedFinding(finding: Finding): PublishedFinding {
   const { rule, severity, schema, package: packageName, name } = finding;
   const { file, document, line } = finding.place;
   const place = { file, ...(document === undefined ? {} : { document }), ...(line === undefined ? {} : { line }) };
-  return { rule, severity, message: findingMessage(finding), place, schema, package: packageName, name };
+  return { rule, severity, message: formatFindingMessage(finding), place, schema, package: packageName, name };
 }
 
 /** Formats a finding on one line: location, object and message. */
 export function formatFinding(finding: Finding): string {
-  return [formatContentPlace(finding.place), formatSubject(finding), findingMessage(finding)].filter((text) => text !== "").join(": ");
+  return [formatContentPlace(finding.place), formatSubject(finding), formatFindingMessage(finding)]
+    .filter((text) => text !== "")
+    .join(": ");
 }
 
 /** Formats an object, such as `olm.bundle "foo.v1.0.0" of package "foo"`; empty without a schema. */
@@ -68,7 +70,7 @@ export function compareFindings(a: Finding, b: Finding): number {
     compareText(a.place.file, b.place.file) ||
     (a.place.document ?? 0) - (b.place.document ?? 0) ||
     RULE_ORDER.indexOf(a.rule) - RULE_ORDER.indexOf(b.rule) ||
-    compareText(findingMessage(a), findingMessage(b))
+    compareText(formatFindingMessage(a), formatFindingMessage(b))
   );
 }
 
@@ -119,15 +121,15 @@ export class FindingLog {
     if (kept.length >= MAX_KEPT && (!preventsServing(rule) || this.#refusal)) return;
     const { path = [], hint } = details;
     const subject = {
-      schema: excerpt(schema, { length: MAX_MESSAGE }),
-      package: excerpt(packageName, { length: MAX_MESSAGE }),
-      name: excerpt(name, { length: MAX_MESSAGE }),
+      schema: truncateExcerpt(schema, { length: MAX_MESSAGE }),
+      package: truncateExcerpt(packageName, { length: MAX_MESSAGE }),
+      name: truncateExcerpt(name, { length: MAX_MESSAGE }),
       place,
     };
     const text = {
-      message: excerpt(message, { length: MAX_MESSAGE }),
-      path: path.map((text) => excerpt(text, { length: MAX_MESSAGE })),
-      ...(hint === undefined ? {} : { hint: excerpt(hint, { length: MAX_MESSAGE }) }),
+      message: truncateExcerpt(message, { length: MAX_MESSAGE }),
+      path: path.map((text) => truncateExcerpt(text, { length: MAX_MESSAGE })),
+      ...(hint === undefined ? {} : { hint: truncateExcerpt(hint, { length: MAX_MESSAGE }) }),
     };
     const finding = { rule, severity, ...subject, ...text };
     kept.push(finding);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../api/k8s.ts";
-import { metaFrom } from "../content.ts";
+import { toMeta } from "../content.ts";
 import { CatalogCheck } from "./catalogCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
@@ -67,7 +67,7 @@ const soundCatalog = fc
 
 function rulesOf(objects: readonly JsonObject[]): RuleCode[] {
   const check = new CatalogCheck();
-  objects.forEach((object, i) => check.add({ ...metaFrom(object), place: { file: "catalog.json", document: i + 1 } }));
+  objects.forEach((object, i) => check.add({ ...toMeta(object), place: { file: "catalog.json", document: i + 1 } }));
   return [...new Set(check.end().findings.map(({ rule }) => rule))];
 }
 

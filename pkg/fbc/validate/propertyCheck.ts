@@ -4,7 +4,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { getTextMember, isObject } from "../../golang/members.ts";
 import { parseRange } from "../../version/blang.ts";
 import { MAX_QUOTED, quoteExcerpt } from "../boundedTexts.ts";
-import { wrongKind } from "../content.ts";
+import { formatWrongKind } from "../content.ts";
 import type { FindingLog, FindingSubject } from "./finding.ts";
 import { findShapeFaults, PROPERTY_SHAPES } from "./shape.ts";
 
@@ -16,7 +16,7 @@ const MAX_OPENSHIFT_VERSION = "olm.maxOpenShiftVersion";
  */
 export function checkProperty(type: string, value: unknown, i: number, subject: FindingSubject, log: FindingLog): boolean {
   if (type === MAX_OPENSHIFT_VERSION && (typeof value === "number" || typeof value === "bigint"))
-    log.add("version-unquoted", subject, `property[${i}] of type ${quoteExcerpt(type)}: ${wrongKind(value, "a string")}`);
+    log.add("version-unquoted", subject, `property[${i}] of type ${quoteExcerpt(type)}: ${formatWrongKind(value, "a string")}`);
   const shape = PROPERTY_SHAPES.get(type);
   if (shape === undefined) return true;
   const faults = findShapeFaults(value, shape);

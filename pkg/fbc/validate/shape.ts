@@ -1,5 +1,5 @@
 import { foldKey, isObject } from "../../golang/members.ts";
-import { Schema, wrongKind } from "../content.ts";
+import { formatWrongKind, Schema } from "../content.ts";
 
 /** The JSON that a Go type accepts. Null is always accepted and ignored, and unknown fields are ignored. */
 export type Shape =
@@ -32,7 +32,7 @@ export function findShapeFaults(value: unknown, shape: Shape, at = ""): string[]
 
 function collect(value: unknown, shape: Shape, at: string, faults: string[]): void {
   if (fits(value, shape) || faults.length >= MAX_FAULTS) return;
-  const refuse = (expected: string): void => void faults.push(`${at === "" ? "" : `${at}: `}${wrongKind(value, expected)}`);
+  const refuse = (expected: string): void => void faults.push(`${at === "" ? "" : `${at}: `}${formatWrongKind(value, expected)}`);
   if (typeof shape === "string") {
     if (shape !== "any") refuse(EXPECTED[shape]);
   } else if ("list" in shape) {

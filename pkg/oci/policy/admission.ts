@@ -1,7 +1,7 @@
 import { RejectedError } from "../imageErrors.ts";
 import { formatRepository, type Reference } from "../reference.ts";
 import type { Located } from "../registry/imageSource.ts";
-import { type AttachmentLimits, attachedSignatures, signatureTag } from "./attachments.ts";
+import { type AttachmentLimits, attachedSignatures, formatSignatureTag } from "./attachments.ts";
 import { judgeImage } from "./judge.ts";
 import type { FoundSignature } from "./signatureFormats.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
@@ -24,7 +24,7 @@ export interface Evidence {
  * Returns whether the evidence of an image still satisfies the policy. The policy, its keys or the
  * requested name may have changed.
  */
-export function stillAdmitted(requirements: ImageRequirements, ref: Reference, digest: string, evidence: Evidence): boolean {
+export function isStillAdmitted(requirements: ImageRequirements, ref: Reference, digest: string, evidence: Evidence): boolean {
   if (!requirements.needSignatures) return true;
   const signatures = (evidence.signatures ?? []).map(({ payload, ...others }) => ({ ...others, payload: Buffer.from(payload, "base64") }));
   const digests = evidence.instance === undefined ? [digest] : [evidence.instance, digest];
@@ -37,7 +37,7 @@ export function stillAdmitted(requirements: ImageRequirements, ref: Reference, d
  * @param instance digest of the manifest for this platform
  * @throws RejectedError `Source image rejected: …`; RegistryError or Error if the registry fails
  */
-export async function admit(
+export async function verifyImage(
   requirements: ImageRequirements,
   { ref, image, instance }: { readonly ref: Reference; readonly image: Located; readonly instance: string },
   limits: AttachmentLimits,
@@ -55,7 +55,7 @@ export async function admit(
       refused = result.refused;
     }
   if (signatures.length > 0) throw new RejectedError(refused);
-  const looked = `checked ${signatureTag(instance)} and referrers in ${formatRepository(image.repository.ref)}`;
+  const looked = `checked ${formatSignatureTag(instance)} and referrers in ${formatRepository(image.repository.ref)}`;
   throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature there`);
 }
 

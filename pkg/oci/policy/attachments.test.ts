@@ -6,7 +6,7 @@ import { insecureRegistry, loopbackRegistry, puller } from "../../../test/suppor
 import { BUNDLE, bundleOf, Signer, signedBy } from "../../../test/support/signing.ts";
 import { tarball } from "../../../test/support/tarball.ts";
 import { MediaType } from "../manifest.ts";
-import { ARTIFACT_TYPE, SIGNATURE_TYPE, signatureTag } from "./attachments.ts";
+import { ARTIFACT_TYPE, formatSignatureTag, SIGNATURE_TYPE } from "./attachments.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
 import type { FoundSignature } from "./signatureFormats.ts";
 
@@ -55,14 +55,14 @@ test.for<[what: string, layers: (bad: object, good: object) => object[], want: s
   ["one exceeds the size limit of a signature", (_, good) => [{ ...good, size: 300_000 }], MISSING],
 ])("only the newest 64 signatures are checked: %s", async ([, layers, want]) => {
   const { registry, digest, outcome, good, bad } = await setUp();
-  attach(registry, signatureTag(digest), layers(layerOf(registry, bad), layerOf(registry, good)));
+  attach(registry, formatSignatureTag(digest), layers(layerOf(registry, bad), layerOf(registry, good)));
   expect(await outcome()).toBe(want);
 });
 
 test("a payload that does not match its digest is not parsed", async () => {
   const { registry, digest, outcome, good } = await setUp();
   const layer = layerOf(registry, good) as { digest: string };
-  attach(registry, signatureTag(digest), [layer]);
+  attach(registry, formatSignatureTag(digest), [layer]);
   registry.misbehave = (req, res) => {
     if (!req.url?.endsWith(layer.digest)) return false;
     res.end(Buffer.alloc(good.payload.length));
@@ -76,7 +76,7 @@ test.for<[what: string, body: string, want: string]>([
   ["an index", JSON.stringify({ schemaVersion: 2, manifests: [] }), "found an index in place of signatures"],
 ])("other content in place of signatures rejects the image: %s", async ([, body, want]) => {
   const { registry, digest, outcome } = await setUp();
-  registry.addManifest("ns/app", signatureTag(digest), body);
+  registry.addManifest("ns/app", formatSignatureTag(digest), body);
   expect(await outcome()).toBe(`reading signatures of ${registry.host}/ns/app@${digest}: ${want}`);
 });
 
@@ -155,11 +155,11 @@ test("attestations and bundles with other content do not block a signature", asy
 
 test("if the signature at the tag is not accepted, bundles are checked", async () => {
   const { registry, digest, outcome, bad, good } = await setUp();
-  attach(registry, signatureTag(digest), [layerOf(registry, bad)]);
+  attach(registry, formatSignatureTag(digest), [layerOf(registry, bad)]);
   refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest, NAME)))]);
   expect(await outcome()).toBe("pulled");
   const other = await setUp();
-  attach(other.registry, signatureTag(other.digest), [layerOf(other.registry, good)]);
+  attach(other.registry, formatSignatureTag(other.digest), [layerOf(other.registry, good)]);
   expect([await other.outcome(), other.registry.paths(/referrers/)]).toEqual(["pulled", []]);
 });
 

@@ -6,7 +6,7 @@ import { formatRepository } from "../reference.ts";
 import { type DownloadLimits, readBlob } from "../registry/download.ts";
 import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import { SIGNATURE_ANNOTATION } from "./judge.ts";
-import { BUNDLE_TYPE, type FoundSignature, SIGNATURE_PREDICATE, signatureInBundle } from "./signatureFormats.ts";
+import { BUNDLE_TYPE, type FoundSignature, readSignatureBundle, SIGNATURE_PREDICATE } from "./signatureFormats.ts";
 
 /** Limits for reading signatures. */
 export interface AttachmentLimits extends DownloadLimits {
@@ -36,7 +36,7 @@ const PAYLOAD_BYTES = 256 * 1024;
 const Annotated = z.looseObject({ annotations: z.record(z.string(), z.string()).nullish() });
 
 /** Returns the tag under which cosign stores the signatures of a manifest, in the same repository. */
-export function signatureTag(digest: string): string {
+export function formatSignatureTag(digest: string): string {
   return `${digest.replace(":", "-")}.sig`;
 }
 
@@ -72,7 +72,7 @@ async function readTaggedSignatures(
   limits: AttachmentLimits,
   signal: AbortSignal,
 ): Promise<FoundSignature[]> {
-  const manifest = await repository.findManifest(signatureTag(digest), limits.manifestBytes, signal);
+  const manifest = await repository.findManifest(formatSignatureTag(digest), limits.manifestBytes, signal);
   return manifest ? readSignatures(repository, manifest, limits, signal) : [];
 }
 
@@ -105,7 +105,7 @@ async function readSignatures(
   for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {
     const payload = await readBlob(repository, layer, limits, signal);
     const isSimple = layer.mediaType === SIGNATURE_TYPE;
-    found.push(isSimple ? { payload, signature: getAnnotation(layer, SIGNATURE_ANNOTATION) } : signatureInBundle(payload));
+    found.push(isSimple ? { payload, signature: getAnnotation(layer, SIGNATURE_ANNOTATION) } : readSignatureBundle(payload));
   }
   return found.filter((signature) => signature !== undefined);
 }

@@ -6,7 +6,7 @@ import { bundleOf, claimPayload, KEY_KINDS, Signer } from "../../../test/support
 import { parseReference } from "../reference.ts";
 import { judgeImage, type PolicyVerdict, type ReadyRequirement } from "./judge.ts";
 import { parsePublicKey } from "./publicKey.ts";
-import { type FoundSignature, signatureInBundle, signedBytes } from "./signatureFormats.ts";
+import { encodeSignedBytes, type FoundSignature, readSignatureBundle } from "./signatureFormats.ts";
 import type { SignedIdentity } from "./signedIdentity.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
@@ -134,7 +134,7 @@ const bundlesOfCosign = loadCases<BundleCase>("signature-policy").filter((one) =
 test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) => {
   const ref = parseReference(text);
   const digests = [ref.digest ?? ""];
-  const found = signatureInBundle(Buffer.from(bundle));
+  const found = readSignatureBundle(Buffer.from(bundle));
   if (!found) throw new Error("nothing is read of the bundle");
   const by = (type: "matchDigest" | "matchRepository"): ReadyRequirement[] => [
     { type: "sigstoreSigned", keys: [parsePublicKey(key)], identity: { type } },
@@ -155,7 +155,7 @@ describe("a bundle", () => {
   test.for(KEY_KINDS)("signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const found = mine.state(DIGEST, REPOSITORY);
-    expect(signatureInBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
+    expect(readSignatureBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
     expect(refusal(judgeImage([signed([mine])], image, [found]))).toBe("accepted 1");
     expect(refusal(judgeImage([signed([theirs])], image, [found]))).toBe(none);
   });
@@ -199,14 +199,14 @@ describe("a bundle", () => {
     ["with two signatures", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, signatures: [{ sig: "A" }, { sig: "A" }] } })],
     ["without a signature", JSON.stringify({ ...good, mediaType: "application/json" })],
     ["whose payload is not base64", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: "!" } })],
-  ])("a bundle %s is not used", ([, text]) => expect(signatureInBundle(Buffer.from(text))).toBeUndefined());
+  ])("a bundle %s is not used", ([, text]) => expect(readSignatureBundle(Buffer.from(text))).toBeUndefined());
 
   test("a bundle is not accepted in the other signature format, and vice versa", () => {
     const claim = claimPayload(DIGEST, REPOSITORY);
     expect(refusal(judgeImage([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is not a string');
     const { payload } = alice.state(DIGEST, REPOSITORY);
     expect(refusal(judgeImage([signed([alice])], image, [alice.sign(payload)]))).toContain("Unknown key");
-    expect(refusal(judgeImage([signed([alice])], image, [{ ...alice.sign(signedBytes(payload)), isStatement: false }]))).toContain(
+    expect(refusal(judgeImage([signed([alice])], image, [{ ...alice.sign(encodeSignedBytes(payload)), isStatement: false }]))).toContain(
       "invalid JSON",
     );
   });

@@ -2,9 +2,9 @@ import type { KeyObject } from "node:crypto";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
-import { familiarText, type Reference } from "../reference.ts";
+import { formatFamiliarReference, type Reference } from "../reference.ts";
 import { getHashAlgorithm, isSignedBy } from "./publicKey.ts";
-import { type FoundSignature, parsePayload, parseStatement, signedBytes } from "./signatureFormats.ts";
+import { encodeSignedBytes, type FoundSignature, parsePayload, parseStatement } from "./signatureFormats.ts";
 import { matchesIdentity, type SignedIdentity } from "./signedIdentity.ts";
 
 /** A requirement with parsed keys. */
@@ -43,7 +43,7 @@ export function judgeImage(
 ): PolicyVerdict {
   const accepted: FoundSignature[] = [];
   for (const requirement of requirements) {
-    const refused = refusalWithoutSignatures(requirement, image.ref);
+    const refused = findUnconditionalRefusal(requirement, image.ref);
     if (refused !== undefined) return { refused };
     if (requirement.type !== "sigstoreSigned") continue;
     const reasons: string[] = [];
@@ -59,10 +59,10 @@ export function judgeImage(
 }
 
 /** Returns why no signature can meet a requirement; undefined if one can. */
-export function refusalWithoutSignatures(requirement: ReadyRequirement | { type: "sigstoreSigned" }, ref: Reference): string | undefined {
-  if (requirement.type === "reject") return `Running image docker://${familiarText(ref)} is rejected by policy.`;
+export function findUnconditionalRefusal(requirement: ReadyRequirement | { type: "sigstoreSigned" }, ref: Reference): string | undefined {
+  if (requirement.type === "reject") return `Running image docker://${formatFamiliarReference(ref)} is rejected by policy.`;
   if (requirement.type === "unsupported")
-    return `the signature policy requires ${requirement.what} for docker://${familiarText(ref)}, which is not supported: use "sigstoreSigned" with keys`;
+    return `the signature policy requires ${requirement.what} for docker://${formatFamiliarReference(ref)}, which is not supported: use "sigstoreSigned" with keys`;
   return undefined;
 }
 
@@ -79,7 +79,7 @@ function signatureProblem(
   const bytes = Buffer.from(signature, "base64");
   if (bytes.length === 0 || bytes.toString("base64") !== signature) return "base64 decoding: illegal base64 data";
   const isBy = (key: KeyObject): boolean =>
-    isStatement ? isSignedBy(key, signedBytes(payload), bytes, getHashAlgorithm(key)) : isSignedBy(key, payload, bytes);
+    isStatement ? isSignedBy(key, encodeSignedBytes(payload), bytes, getHashAlgorithm(key)) : isSignedBy(key, payload, bytes);
   if (!keys.some(isBy)) return "cryptographic signature verification failed: the signature does not match any key of the policy";
   try {
     const claims = isStatement ? parseStatement(payload) : [parsePayload(payload)];

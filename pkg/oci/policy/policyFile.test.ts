@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { parseReference } from "../reference.ts";
-import { findApplicable, INSECURE_POLICY, type Policy, type PolicyRequirement, parsePolicy, unsupportedScopes } from "./policyFile.ts";
+import { findApplicable, INSECURE_POLICY, listUnsupportedScopes, type Policy, type PolicyRequirement, parsePolicy } from "./policyFile.ts";
 import { matchesIdentity, parseSignedIdentity } from "./signedIdentity.ts";
 import { FormatError } from "./strictJson.ts";
 
@@ -63,5 +63,5 @@ test("every test case has exactly one kind", () => {
 test("scopes that demand unsupported features are reported with the feature", () => {
   const gpg = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }];
   const text = JSON.stringify({ default: gpg, transports: { docker: { "quay.io": [{ type: "reject" }], "a.example.com": gpg } } });
-  expect(unsupportedScopes(parsePolicy(text))).toEqual({ default: '"signedBy"', "a.example.com": '"signedBy"' });
+  expect(listUnsupportedScopes(parsePolicy(text))).toEqual({ default: '"signedBy"', "a.example.com": '"signedBy"' });
 });

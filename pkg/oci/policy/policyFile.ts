@@ -1,7 +1,7 @@
 import { goQuote } from "../../golang/quote.ts";
 import { formatReference, formatRepository, type Reference } from "../reference.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
-import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, textsMember } from "./strictJson.ts";
+import { FormatError, parseStrictJson, readKnownMembers, readTextsMember, requireMembers, requireText } from "./strictJson.ts";
 
 /** A public key: in a file that is read on use, or as PEM in the policy. */
 export type KeySource = { readonly path: string } | { readonly pem: string };
@@ -49,7 +49,7 @@ const GPG_KEY_TYPES = ["GPGKeys", "signedByGPGKeys", "X509Certificates", "signed
  * @see https://github.com/containers/image/blob/main/docs/containers-policy.json.5.md
  */
 export function parsePolicy(text: string): Policy {
-  const members = knownMembers(parseStrictJson(text), [], ["default", "transports"]);
+  const members = readKnownMembers(parseStrictJson(text), [], ["default", "transports"]);
   if (!members.has("default")) throw new FormatError("Default policy is missing");
   const transports = new Map(
     [...requireMembers(members.has("transports") ? members.get("transports") : {})].map(
@@ -66,7 +66,7 @@ export function parsePolicy(text: string): Policy {
 }
 
 /** Returns the scopes with unsupported requirements ("" for the default), with those requirements. */
-export function unsupportedScopes(policy: Policy): Record<string, string> {
+export function listUnsupportedScopes(policy: Policy): Record<string, string> {
   const all: [string, readonly PolicyRequirement[]][] = [["default", policy.default], ...policy.docker];
   return Object.fromEntries(
     all.flatMap(([scope, requirements]) => {
@@ -91,14 +91,14 @@ function parseRequirement(value: unknown): PolicyRequirement {
   switch (type) {
     case "insecureAcceptAnything":
     case "reject":
-      knownMembers(value, ["type"]);
+      readKnownMembers(value, ["type"]);
       return { type };
     case "sigstoreSigned":
       return parseSigstoreSigned(value);
     case "signedBy":
       return signedBy(value);
     case "signedBaseLayer":
-      parseSignedIdentity(knownMembers(value, ["type", "baseLayerIdentity"]).get("baseLayerIdentity"));
+      parseSignedIdentity(readKnownMembers(value, ["type", "baseLayerIdentity"]).get("baseLayerIdentity"));
       return { type: "unsupported", what: '"signedBaseLayer"' };
     default:
       throw new FormatError(`Unknown policy requirement type ${goQuote(type)}`);
@@ -106,7 +106,7 @@ function parseRequirement(value: unknown): PolicyRequirement {
 }
 
 function parseSigstoreSigned(value: unknown): PolicyRequirement {
-  const members = knownMembers(value, ["type"], [...KEY_MEMBERS, ...REKOR_MEMBERS, "signedIdentity"]);
+  const members = readKnownMembers(value, ["type"], [...KEY_MEMBERS, ...REKOR_MEMBERS, "signedIdentity"]);
   const sources = KEY_MEMBERS.filter((key) => members.has(key) && members.get(key) !== "");
   const identity = parseIdentity(members);
   const keys = sources.flatMap((source) => parseKeys(members, source));
@@ -126,11 +126,11 @@ function parseKeys(members: ReadonlyMap<string, unknown>, source: string): KeySo
     case "keyPath":
       return [{ path: requireText(members, source) }];
     case "keyPaths":
-      return textsMember(members, source).map((path) => ({ path }));
+      return readTextsMember(members, source).map((path) => ({ path }));
     case "keyData":
       return [{ pem: decodeKey(requireText(members, source), source) }];
     case "keyDatas":
-      return textsMember(members, source).map((data) => ({ pem: decodeKey(data, source) }));
+      return readTextsMember(members, source).map((data) => ({ pem: decodeKey(data, source) }));
     default:
       return [];
   }
@@ -145,7 +145,7 @@ function decodeKey(base64: string, key: string): string {
 
 /** GPG signatures are stored outside the registry, and Node cannot verify them. */
 function signedBy(value: unknown): PolicyRequirement {
-  const members = knownMembers(value, ["type", "keyType"], [...GPG_KEY_MEMBERS, "signedIdentity"]);
+  const members = readKnownMembers(value, ["type", "keyType"], [...GPG_KEY_MEMBERS, "signedIdentity"]);
   const keyType = requireText(members, "keyType");
   if (!GPG_KEY_TYPES.includes(keyType)) throw new FormatError(`Unrecognized keyType value ${goQuote(keyType)}`);
   const sources = GPG_KEY_MEMBERS.filter((key) => members.has(key));
@@ -183,7 +183,7 @@ export function findApplicable(policy: Policy, ref: Reference): Applicable {
  * Returns the requirements for an image in a layout. @param path absolute, without symlinks @param
  * name "" for none
  */
-export function applicableToLayout(policy: Policy, transport: LayoutTransport, path: string, name: string): Applicable {
+export function selectLayoutRequirements(policy: Policy, transport: LayoutTransport, path: string, name: string): Applicable {
   const scopes = [...(name === "" ? [] : [`${path}:${name}`]), path];
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) scopes.push(path.slice(0, at));
   for (const scope of [...scopes, ""]) {

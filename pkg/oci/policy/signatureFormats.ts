@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { findDigestError } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { FormatError, knownMembers, parseStrictJson, requireMembers, requireText, utf8Text } from "./strictJson.ts";
+import { decodeUtf8, FormatError, parseStrictJson, readKnownMembers, requireMembers, requireText } from "./strictJson.ts";
 
 /** An untrusted signature from a registry. */
 export interface FoundSignature {
@@ -32,15 +32,15 @@ const TYPE = "cosign container image signature";
  * @see https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md
  */
 export function parsePayload(bytes: Uint8Array): SignedClaim {
-  const members = knownMembers(parseStrictJson(utf8Text(bytes)), ["critical", "optional"]);
+  const members = readKnownMembers(parseStrictJson(decodeUtf8(bytes)), ["critical", "optional"]);
   checkOptional(members.get("optional"));
-  const critical = knownMembers(members.get("critical"), ["type", "image", "identity"]);
+  const critical = readKnownMembers(members.get("critical"), ["type", "image", "identity"]);
   const type = requireText(critical, "type");
   if (type !== TYPE) throw new FormatError(`Unrecognized signature type ${goQuote(type.slice(0, 100))}`);
-  const digest = requireText(knownMembers(critical.get("image"), ["docker-manifest-digest"]), "docker-manifest-digest");
+  const digest = requireText(readKnownMembers(critical.get("image"), ["docker-manifest-digest"]), "docker-manifest-digest");
   const problem = findDigestError(digest);
   if (problem !== undefined) throw new FormatError(`invalid docker-manifest-digest value: ${problem}`);
-  return { digest, reference: requireText(knownMembers(critical.get("identity"), ["docker-reference"]), "docker-reference") };
+  return { digest, reference: requireText(readKnownMembers(critical.get("identity"), ["docker-reference"]), "docker-reference") };
 }
 
 /** Optional fields of the signer; cosign writes null if there are none. */
@@ -78,7 +78,7 @@ const Bundle = z.looseObject({
  * @returns undefined if it contains anything other than one signed in-toto statement
  * @see https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md
  */
-export function signatureInBundle(bytes: Uint8Array): FoundSignature | undefined {
+export function readSignatureBundle(bytes: Uint8Array): FoundSignature | undefined {
   let json: unknown;
   try {
     json = JSON.parse(Buffer.from(bytes).toString("utf8"));
@@ -93,7 +93,7 @@ export function signatureInBundle(bytes: Uint8Array): FoundSignature | undefined
  * Returns the bytes that are signed for a statement.
  * @see https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
  */
-export function signedBytes(statement: Uint8Array): Buffer {
+export function encodeSignedBytes(statement: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`DSSEv1 ${PAYLOAD_TYPE.length} ${PAYLOAD_TYPE} ${statement.byteLength} `), statement]);
 }
 
@@ -104,7 +104,7 @@ export function signedBytes(statement: Uint8Array): Buffer {
  * @see https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md
  */
 export function parseStatement(bytes: Uint8Array): SignedClaim[] {
-  const statement = requireMembers(parseStrictJson(utf8Text(bytes)));
+  const statement = requireMembers(parseStrictJson(decodeUtf8(bytes)));
   const [type, predicate] = [requireText(statement, "_type"), requireText(statement, "predicateType")];
   if (type !== STATEMENT_TYPE) throw new FormatError(`Unrecognized statement type ${goQuote(type.slice(0, 100))}`);
   if (predicate !== SIGNATURE_PREDICATE)

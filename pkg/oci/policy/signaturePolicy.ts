@@ -8,17 +8,17 @@ import { goQuote } from "../../golang/quote.ts";
 import { readBounded } from "../digest.ts";
 import { RejectedError } from "../imageErrors.ts";
 import type { Reference } from "../reference.ts";
-import { type ReadyRequirement, refusalWithoutSignatures } from "./judge.ts";
+import { findUnconditionalRefusal, type ReadyRequirement } from "./judge.ts";
 import {
-  applicableToLayout,
   findApplicable,
   INSECURE_POLICY,
   type KeySource,
   type LayoutTransport,
+  listUnsupportedScopes,
   type Policy,
   type PolicyRequirement,
   parsePolicy,
-  unsupportedScopes,
+  selectLayoutRequirements,
 } from "./policyFile.ts";
 import { parsePublicKey } from "./publicKey.ts";
 
@@ -43,7 +43,7 @@ const NO_POLICY = "none";
  * Returns the default path of containers-policy.json(5): the user's file if it exists, else
  * /etc/containers.
  */
-export function defaultPolicyPlace(home: string): PolicyPlace {
+export function getDefaultPolicyPlace(home: string): PolicyPlace {
   const userFile = join(home, ".config/containers/policy.json");
   return { file: existsSync(userFile) ? userFile : "/etc/containers/policy.json" };
 }
@@ -74,7 +74,7 @@ export class SignaturePolicy {
     const policy = await this.#load();
     const { requirements } = findApplicable(policy, ref);
     for (const requirement of requirements) {
-      const refused = refusalWithoutSignatures(requirement, ref);
+      const refused = findUnconditionalRefusal(requirement, ref);
       if (refused !== undefined) throw new RejectedError(refused);
     }
     const list = await Promise.all(requirements.map(ready));
@@ -89,7 +89,7 @@ export class SignaturePolicy {
    */
   async requireLayout(layout: { transport: LayoutTransport; path: string; name: string }): Promise<void> {
     const { transport, path, name } = layout;
-    const { requirements } = applicableToLayout(await this.#load(), transport, path, name);
+    const { requirements } = selectLayoutRequirements(await this.#load(), transport, path, name);
     const text = `${transport}:${path}${name === "" ? "" : `:${name}`}`;
     for (const { type } of requirements) {
       if (type === "insecureAcceptAnything") continue;
@@ -119,7 +119,7 @@ export class SignaturePolicy {
   #tell({ file }: PolicyPlace, policy: Policy): void {
     const byDefault = policy.default.map(({ type }) => type);
     this.#log.info({ file, default: byDefault, scopes: policy.docker.size }, "signature policy in force");
-    const unsupported = unsupportedScopes(policy);
+    const unsupported = listUnsupportedScopes(policy);
     if (Object.keys(unsupported).length > 0)
       this.#log.warn({ file, unsupported }, "signature policy has unsupported requirements: images of these scopes are rejected");
   }

@@ -1,7 +1,7 @@
 import { isNamePrefix, parseImageName } from "../../api/imageName.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatReference, formatRepository, parse, type Reference } from "../reference.ts";
-import { FormatError, knownMembers, requireMembers, requireText } from "./strictJson.ts";
+import { FormatError, readKnownMembers, requireMembers, requireText } from "./strictJson.ts";
 
 /**
  * The identity that a signature must contain: `signedIdentity` of containers-policy.json(5), and
@@ -28,13 +28,13 @@ export function parseSignedIdentity(value: unknown): SignedIdentity {
     case "matchExact":
     case "matchRepoDigestOrExact":
     case "matchRepository":
-      knownMembers(value, ["type"]);
+      readKnownMembers(value, ["type"]);
       return { type };
     case "exactReference":
     case "exactRepository":
       return { type, reference: exactName(type, value) };
     case "remapIdentity": {
-      const members = knownMembers(value, ["type", "prefix", "signedPrefix"]);
+      const members = readKnownMembers(value, ["type", "prefix", "signedPrefix"]);
       return { type, prefix: namePrefix(members, "prefix"), signedPrefix: namePrefix(members, "signedPrefix") };
     }
     default:
@@ -44,7 +44,7 @@ export function parseSignedIdentity(value: unknown): SignedIdentity {
 
 function exactName(type: "exactReference" | "exactRepository", value: unknown): Reference {
   const key = type === "exactReference" ? "dockerReference" : "dockerRepository";
-  const text = requireText(knownMembers(value, ["type", key]), key);
+  const text = requireText(readKnownMembers(value, ["type", key]), key);
   const name = parseImageName(text);
   if (typeof name === "string") throw new FormatError(`Invalid format of ${key} ${goQuote(text)}: ${name}`);
   if (type === "exactReference" && isNameOnly(name)) throw new FormatError(`${key} ${goQuote(text)} contains neither a tag nor digest`);

@@ -11,7 +11,7 @@ export class FormatError extends Error {
 }
 
 /** Decodes UTF-8. @throws FormatError */
-export function utf8Text(bytes: Uint8Array): string {
+export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (err) {
@@ -77,7 +77,11 @@ export function requireMembers(value: unknown): ReadonlyMap<string, unknown> {
  * Returns the members of a JSON object that has all of `required` and only known members.
  * @throws FormatError `Unknown key "…"`, `Key "…" missing in a JSON object`
  */
-export function knownMembers(value: unknown, required: readonly string[], optional: readonly string[] = []): ReadonlyMap<string, unknown> {
+export function readKnownMembers(
+  value: unknown,
+  required: readonly string[],
+  optional: readonly string[] = [],
+): ReadonlyMap<string, unknown> {
   const members = requireMembers(value);
   for (const key of members.keys())
     if (!required.includes(key) && !optional.includes(key)) throw new FormatError(`Unknown key ${goQuote(key)}`);
@@ -93,7 +97,7 @@ export function requireText(members: ReadonlyMap<string, unknown>, key: string):
 }
 
 /** Returns a member that is a list with at least one string. @throws FormatError */
-export function textsMember(members: ReadonlyMap<string, unknown>, key: string): string[] {
+export function readTextsMember(members: ReadonlyMap<string, unknown>, key: string): string[] {
   const value = members.get(key);
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === "string"))
     throw new FormatError(`Key ${goQuote(key)} is not a list of strings`);

@@ -7,7 +7,7 @@ import { compareText } from "../../text/compare.ts";
 import { computeDigest } from "../digest.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
-import { type ArchivedFile, LAYER_GZIP_LEVEL, tarStream } from "../store/layerArchive.ts";
+import { type ArchivedFile, createTarStream, LAYER_GZIP_LEVEL } from "../store/layerArchive.ts";
 import type { LayoutStore } from "../store/layoutStore.ts";
 
 /**
@@ -15,7 +15,7 @@ import type { LayoutStore } from "../store/layoutStore.ts";
  * platform, but clients that unpack content accept it on any.
  * @param diffId digest of the layer before compression
  */
-export function imageConfig(labels: Readonly<Record<string, string>>, diffId: string): object {
+export function buildImageConfig(labels: Readonly<Record<string, string>>, diffId: string): object {
   return {
     architecture: "amd64",
     os: "linux",
@@ -52,7 +52,7 @@ const GZIP_OS = { at: 9, unknown: 255 };
  */
 export async function buildImage(layout: LayoutStore, tag: string, parts: ImageParts, signal: AbortSignal): Promise<BuiltImage> {
   const { layer, diffId } = await writeLayer(layout, parts.files, signal);
-  const config = Buffer.from(JSON.stringify(imageConfig(parts.labels, diffId)));
+  const config = Buffer.from(JSON.stringify(buildImageConfig(parts.labels, diffId)));
   const described = { mediaType: MediaType.ociConfig, digest: computeDigest(config), size: config.byteLength };
   // oxlint-disable-next-line require-await -- the bytes of a blob are yielded sequentially
   await layout.putBlob(
@@ -101,7 +101,7 @@ async function writeLayer(
     }
   };
   try {
-    await pipeline(tarStream(files), hashed, createGzip({ level: LAYER_GZIP_LEVEL }), measured, createWriteStream(part), { signal });
+    await pipeline(createTarStream(files), hashed, createGzip({ level: LAYER_GZIP_LEVEL }), measured, createWriteStream(part), { signal });
     const digest = `sha256:${packed.digest("hex")}`;
     await layout.adopt(part, digest);
     return { layer: { mediaType: `${MediaType.ociLayer}+gzip`, digest, size }, diffId: `sha256:${plain.digest("hex")}` };

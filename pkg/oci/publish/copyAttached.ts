@@ -1,6 +1,6 @@
 import { computeDigest } from "../digest.ts";
 import { MediaType } from "../manifest.ts";
-import { signatureTag } from "../policy/attachments.ts";
+import { formatSignatureTag } from "../policy/attachments.ts";
 import type { Referrer } from "../registry/repository.ts";
 import type { ImageReader, ImageWriter } from "../store/imageStore.ts";
 import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
@@ -14,8 +14,8 @@ import { type CopiedImage, type CopyOptions, copyImage } from "./copyImage.ts";
  */
 export async function copyAttached(from: ImageReader, image: CopiedImage, to: ImageWriter, options: CopyOptions): Promise<number> {
   const { signal } = options;
-  const signatures = image.manifests.map(signatureTag);
-  const others = [".att", ".sbom"].map((suffix) => signatureTag(image.digest).replace(/\.sig$/, suffix));
+  const signatures = image.manifests.map(formatSignatureTag);
+  const others = [".att", ".sbom"].map((suffix) => formatSignatureTag(image.digest).replace(/\.sig$/, suffix));
   let copied = 0;
   for (const tag of [...signatures, ...others]) {
     const found = await from.find(tag, signal);

@@ -9,7 +9,7 @@ import { NO_LOGINS, readLogins } from "../registry/authFile.ts";
 import { RegistryAccess } from "../registry/registryAccess.ts";
 import { compressLayer, createTar, type LayerCompression } from "../store/layerArchive.ts";
 import { RegistryStore } from "../store/registryStore.ts";
-import { imageConfig } from "./buildImage.ts";
+import { buildImageConfig } from "./buildImage.ts";
 
 /** A registry to push to. */
 export interface PushTarget {
@@ -47,7 +47,7 @@ export interface PushedDescriptor {
 export async function pushImage(target: PushTarget, repository: string, tag: string, image: ImageContent): Promise<PushedDescriptor> {
   const tar = await createTar(image.files);
   const { bytes, suffix } = await compressLayer(tar, image.compression ?? "gzip");
-  const config = imageConfig(image.labels ?? {}, computeDigest(tar));
+  const config = buildImageConfig(image.labels ?? {}, computeDigest(tar));
   return withPusher(target, repository, async (pusher) => {
     const layer = await pusher.blob(bytes, `${MediaType.ociLayer}${suffix}`);
     const described = await pusher.blob(Buffer.from(JSON.stringify(config)), MediaType.ociConfig);

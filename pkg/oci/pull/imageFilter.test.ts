@@ -3,7 +3,7 @@ import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import { bundleRoot } from "./imageFilter.ts";
+import { findBundleRoot } from "./imageFilter.ts";
 
 interface LabelCase extends CaseHead {
   labels: Record<string, string>;
@@ -19,7 +19,7 @@ test.for(loadCases<LabelCase>("bundle-image"))("$name", async ({ labels, byTag }
   const { puller: made } = await puller({ conf: insecureRegistry(registry.host, "quay.io") });
   const pinned = `quay.io/ns/app@${digest}`;
   const signal = new AbortController().signal;
-  const pulling = [TAG, pinned].map((ref) => made.pull("ext", ref, { signal, filter: bundleRoot }).catch((err: unknown) => err));
+  const pulling = [TAG, pinned].map((ref) => made.pull("ext", ref, { signal, filter: findBundleRoot }).catch((err: unknown) => err));
   const [first, second] = await Promise.all(pulling);
   if (byTag === undefined) {
     expect([first, second]).toEqual([expect.objectContaining({ root: "" }), expect.objectContaining({ root: "" })]);

@@ -26,7 +26,7 @@ export interface PathFilter {
  * Keeps the content at or below `directory`. Names are cleaned and leading slashes ignored, on both
  * sides. Kept content stays at its path in the image.
  */
-export function atOrBelow(directory: string): PathFilter {
+export function filterAtOrBelow(directory: string): PathFilter {
   const root = clean(directory);
   if (root === ".") return { root: "", keeps: () => true, touches: () => true };
   const within = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`) || parent === "";
@@ -72,9 +72,11 @@ export interface PullJob {
 }
 
 /** Returns the requested part of an image, or the error of the filter. */
-export function wantedPart({ filter, ref }: PullJob, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
+export function selectRequestedPart({ filter, ref }: PullJob, config: ImageConfig): { filter: PathFilter } | { refused: unknown } {
   try {
-    return { filter: atOrBelow(filter ? filter(config, { text: formatReference(ref), isPinned: ref.digest !== undefined }).root : "") };
+    return {
+      filter: filterAtOrBelow(filter ? filter(config, { text: formatReference(ref), isPinned: ref.digest !== undefined }).root : ""),
+    };
   } catch (err) {
     return { refused: wrapError("error applying image: ", err) };
   }
@@ -82,7 +84,7 @@ export function wantedPart({ filter, ref }: PullJob, config: ImageConfig): { fil
 
 /** Returns whether an unpacked image contains the requested part. @throws the error of the filter */
 export function fits(job: PullJob, image: CachedImage): boolean {
-  const part = wantedPart(job, image.stored.config);
+  const part = selectRequestedPart(job, image.stored.config);
   if ("refused" in part) throw part.refused;
   return part.filter.root === image.stored.root;
 }
@@ -96,7 +98,7 @@ export const CONFIG_DIR_LABEL = "operators.operatorframework.io.index.configs.v1
  * have it
  * @throws TerminalError or RetryableError `catalog image is missing the required label "…"`
  */
-export function catalogRoot(config: ImageConfig, { isPinned }: AskedImage): { root: string } {
+export function findCatalogRoot(config: ImageConfig, { isPinned }: AskedImage): { root: string } {
   const root = config.labels[CONFIG_DIR_LABEL];
   if (root !== undefined) return { root };
   const message = `catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
@@ -110,7 +112,7 @@ export function catalogRoot(config: ImageConfig, { isPinned }: AskedImage): { ro
  * @param asked with a digest, the image never changes; with a tag, the next image may be a bundle
  * @throws TerminalError or RetryableError with the image and the label
  */
-export function bundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: AskedImage): { root: string } {
+export function findBundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: AskedImage): { root: string } {
   const mediaType = labels[MEDIA_TYPE_KEY] ?? "";
   const isCatalog = mediaType === "" && labels[CONFIG_DIR_LABEL] !== undefined;
   if (mediaType === MEDIA_TYPE || (mediaType === "" && !isCatalog)) return { root: "" };

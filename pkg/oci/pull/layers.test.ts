@@ -8,7 +8,7 @@ import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
 import { removeTree } from "./cache.ts";
-import { atOrBelow } from "./imageFilter.ts";
+import { filterAtOrBelow } from "./imageFilter.ts";
 import { applyLayer } from "./layers.ts";
 import { Tree } from "./tree.ts";
 
@@ -35,7 +35,7 @@ async function unpack(layers: readonly Uint8Array[], o: { root?: string; limits?
   await mkdir(root);
   await writeFile(join(sandbox, "secret"), SECRET);
   const limits = { ...CATALOG_IMAGE_LIMITS, ...o.limits };
-  const target = { tree: new Tree(root, limits.pathDepth), filter: atOrBelow(o.root ?? ""), limits, usage: { bytes: 0, entries: 0 } };
+  const target = { tree: new Tree(root, limits.pathDepth), filter: filterAtOrBelow(o.root ?? ""), limits, usage: { bytes: 0, entries: 0 } };
   let error: unknown;
   try {
     for (const [index, layer] of layers.entries()) {
@@ -418,7 +418,7 @@ describe("the kept part of an image", () => {
     ["/source/", ["source", "./source/x"], ["elsewhere"]],
     ["/a//b/../c", ["a/c/x", "a/./c"], ["a/b/x", "a"]],
   ])("root %o", ([root, kept, dropped]) => {
-    const filter = atOrBelow(root);
+    const filter = filterAtOrBelow(root);
     expect(kept.filter((name) => !filter.keeps(name))).toEqual([]);
     expect(dropped.filter((name) => filter.keeps(name))).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { extract } from "tar-stream";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { PathFilter } from "./imageFilter.ts";
 import { splitPath, type Tree } from "./tree.ts";
-import { zstdFrames } from "./zstdFrames.ts";
+import { createZstdFrameSplitter } from "./zstdFrames.ts";
 
 /** The limits that apply to all layers of an image together, see Limits. */
 interface LayerLimits {
@@ -224,7 +224,8 @@ async function decompressors(path: string): Promise<Duplex[]> {
   }
   const magic = start.toString("hex");
   if (magic.startsWith("1f8b")) return [createGunzip({ chunkSize: CHUNK })];
-  if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic)) return [zstdFrames(), createZstdDecompress({ chunkSize: CHUNK })];
+  if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic))
+    return [createZstdFrameSplitter(), createZstdDecompress({ chunkSize: CHUNK })];
   for (const [prefix, name] of UNSUPPORTED_COMPRESSION)
     if (magic.startsWith(prefix)) throw new RefusedError(`the layer is compressed with ${name}, only gzip and zstd are supported`);
   return [];

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import { PullPool, pullMetrics, toPullTarget } from "./pullPool.ts";
+import { PullPool, registerPullMetrics, toPullTarget } from "./pullPool.ts";
 
 async function readPulls(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
   return (await metrics.text()).split("\n").filter((line) => line.startsWith("t_image_pulls"));
 }
 
-test("pullMetrics counts running and waiting pulls in two series when pulls go to many registries", async () => {
+test("registerPullMetrics counts running and waiting pulls in two series when pulls go to many registries", async () => {
   const metrics = createMetrics("t");
   const pool = new PullPool<string>({ clock: new FakeClock(), onChange: () => undefined });
-  pullMetrics(metrics, () => pool);
+  registerPullMetrics(metrics, () => pool);
   expect(await readPulls(metrics)).toEqual(['t_image_pulls{state="running"} 0', 't_image_pulls{state="waiting"} 0']);
   const hang = (signal: AbortSignal): Promise<string> =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));

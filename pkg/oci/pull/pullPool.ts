@@ -274,7 +274,7 @@ export type PullCounts = Pick<PullPool<unknown>, "running" | "waiting">;
  * Registers metrics of the pulls of a program by state; calls `counts` on each scrape. Registries
  * are not a label because users choose them.
  */
-export function pullMetrics(metrics: Metrics, counts: () => PullCounts): void {
+export function registerPullMetrics(metrics: Metrics, counts: () => PullCounts): void {
   metrics.gauge({
     name: "image_pulls",
     help: "Image pulls by state: running, or waiting for a limit of the registry, repository, image or program",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { ImageContentError } from "../imageErrors.ts";
 import { RegistryError } from "../registry/registryError.ts";
-import { pullProblemType } from "./pullProblem.ts";
+import { getPullProblemType } from "./pullProblem.ts";
 
 const refused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
@@ -19,6 +19,6 @@ test.for<[what: string, error: unknown, type: string]>([
   ["an unreachable registry", new Error("pinging", { cause: refused }), "RegistryUnavailable"],
   ["two unreachable addresses", new AggregateError([refused, refused]), "RegistryUnavailable"],
   ["a registry that does not respond in time", new RetryableError("Retrying", "did not end", { cause: late }), "RegistryUnavailable"],
-])("pullProblemType returns the problem type when a pull fails because of %s", ([, error, type]) => {
-  expect(pullProblemType(wrapError("error copying image: ", error))).toBe(type);
+])("getPullProblemType returns the problem type when a pull fails because of %s", ([, error, type]) => {
+  expect(getPullProblemType(wrapError("error copying image: ", error))).toBe(type);
 });

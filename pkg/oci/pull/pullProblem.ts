@@ -21,7 +21,7 @@ export function isUnreachable(errors: readonly Error[]): boolean {
  * Returns the problem type of a failed pull, if the error does not specify one: RegistryUnavailable
  * if the registry does not respond or denies the request, otherwise ImagePullFailed.
  */
-export function pullProblemType(error: unknown): ProblemType {
+export function getPullProblemType(error: unknown): ProblemType {
   const chain = [...causesOf(error)];
   const answer = chain.find((cause) => cause instanceof RegistryError);
   if (answer) return answer.status === 404 ? "ImagePullFailed" : "RegistryUnavailable";

@@ -11,7 +11,7 @@ import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import { computeDigest } from "../digest.ts";
 import type { Limits } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
-import { CONFIG_DIR_LABEL, catalogRoot } from "./imageFilter.ts";
+import { CONFIG_DIR_LABEL, findCatalogRoot } from "./imageFilter.ts";
 import type { Puller } from "./puller.ts";
 
 const signal = new AbortController().signal;
@@ -631,8 +631,8 @@ describe("terminal and retryable errors", () => {
   test("a catalog image without its label is rejected", async () => {
     const { puller, tag, pinned, entries, registry } = await setUp();
     const message = `error applying image: catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
-    const byTag = await failure(puller.pull("cat", tag, { signal, filter: catalogRoot }));
-    const byDigest = await failure(puller.pull("cat", pinned, { signal, filter: catalogRoot }));
+    const byTag = await failure(puller.pull("cat", tag, { signal, filter: findCatalogRoot }));
+    const byDigest = await failure(puller.pull("cat", pinned, { signal, filter: findCatalogRoot }));
     expect([byTag, byTag.message]).toEqual([expect.any(RetryableError), message]);
     expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), message]);
     expect(await entries("cat")).toEqual([]);
@@ -645,7 +645,7 @@ describe("terminal and retryable errors", () => {
       labels: { [CONFIG_DIR_LABEL]: "/configs" },
       layers: [layer({ "configs/p/c.yaml": "1", "bin/opm": "2" })],
     });
-    const { dir, root, labels } = await puller.pull("cat", "quay.io/ns/cat:v1", { signal, filter: catalogRoot });
+    const { dir, root, labels } = await puller.pull("cat", "quay.io/ns/cat:v1", { signal, filter: findCatalogRoot });
     expect([root, labels[CONFIG_DIR_LABEL], await readdir(dir, { recursive: true })]).toEqual([
       "configs",
       "/configs",

@@ -3,20 +3,20 @@ import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
-import { refusalIn, rejectionIn } from "../imageErrors.ts";
+import { findRefusedError, findRejectedError } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import { getPlatform } from "../manifest.ts";
-import { admit, type Evidence, stillAdmitted } from "../policy/admission.ts";
-import { defaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
-import { familiarText, formatCanonical, formatReference, parsePullReference, type Reference } from "../reference.ts";
+import { type Evidence, isStillAdmitted, verifyImage } from "../policy/admission.ts";
+import { getDefaultPolicyPlace, type ImageRequirements, type PolicyPlace, SignaturePolicy } from "../policy/signaturePolicy.ts";
+import { formatCanonical, formatFamiliarReference, formatReference, parsePullReference, type Reference } from "../reference.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
-import { defaultRegistriesConf, type RegistriesConfPaths } from "../registry/registriesConf.ts";
+import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registry/registriesConf.ts";
 import { RegistryTokens } from "../registry/tokens.ts";
 import { RegistryTransport } from "../registry/transport.ts";
 import { type CachedImage, type Draft, ImageCache, type StoredImage } from "./cache.ts";
-import { fits, type ImageFilter, type PullJob, wantedPart } from "./imageFilter.ts";
-import { applyLayers, describeImage, downloadLayers, instanceDigest } from "./unpack.ts";
+import { fits, type ImageFilter, type PullJob, selectRequestedPart } from "./imageFilter.ts";
+import { applyLayers, describeImage, downloadLayers, selectInstanceDigest } from "./unpack.ts";
 
 export type { ImageFilter } from "./imageFilter.ts";
 
@@ -91,9 +91,9 @@ export class Puller {
     const home = homedir();
     const places = typeof registriesConf === "string" ? { file: registriesConf, required: true } : registriesConf;
     const policy = typeof signaturePolicy === "string" ? { file: signaturePolicy, required: true } : signaturePolicy;
-    this.#policy = new SignaturePolicy(() => policy ?? defaultPolicyPlace(home), log);
+    this.#policy = new SignaturePolicy(() => policy ?? getDefaultPolicyPlace(home), log);
     this.#source = new ImageSource({
-      registriesConf: places ?? defaultRegistriesConf(env, home),
+      registriesConf: places ?? getDefaultRegistriesConf(env, home),
       authFile,
       credentials,
       casDir,
@@ -140,7 +140,7 @@ export class Puller {
     return this.#locks.run(lockKey(ref, digest), o.signal, async () => {
       for (const holder of [owner, this.#holders.get(digest)]) {
         const found = holder === undefined ? undefined : await this.#cache.find(holder, digest);
-        if (!found || !fits(job, found) || !stillAdmitted(requirements, ref, digest, found.stored)) continue;
+        if (!found || !fits(job, found) || !isStillAdmitted(requirements, ref, digest, found.stored)) continue;
         const image = holder === owner ? found : await this.#unpack(job, (draft) => this.#copyOther(job, draft));
         return image && this.#pulled(job, image);
       }
@@ -240,7 +240,7 @@ export class Puller {
       job.log.info({ holder }, "image copied from another owner");
       return stored;
     } catch (err) {
-      if (rejectionIn(err)) throw err;
+      if (findRejectedError(err)) throw err;
       job.log.debug({ err, holder }, "cannot copy image from another owner");
       await this.#cache.empty(draft);
       return undefined;
@@ -252,7 +252,7 @@ export class Puller {
     const { image, part, evidence } = await this.#withImage(job, async (found) => {
       const evidence = await this.#admit(job, found);
       const image = await describeImage(found, getPlatform(this.#arch), this.#limits, signal);
-      const part = wantedPart(job, image.config);
+      const part = selectRequestedPart(job, image.config);
       if ("filter" in part) await downloadLayers(found, image.layers, draft.scratch, this.#limits, signal);
       return { image, part, evidence };
     });
@@ -265,14 +265,14 @@ export class Puller {
   /** Calls `work` with the image at its location. */
   #withImage<T>({ ref, digest, located, signal }: PullJob, work: (found: Located) => Promise<T>): Promise<T> {
     const pinned: Reference = { registry: ref.registry, repository: ref.repository, digest };
-    const at = { start: located, doing: `initializing source docker://${familiarText(pinned)}: `, signal };
+    const at = { start: located, doing: `initializing source docker://${formatFamiliarReference(pinned)}: `, signal };
     return doing("error copying image: ", () => this.#source.withImage(pinned, at, work));
   }
 
   /** @throws RejectedError */
   #admit({ identity, requirements, signal }: PullJob, found: Located): Promise<Evidence> {
-    const instance = instanceDigest(found, getPlatform(this.#arch));
-    return admit(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
+    const instance = selectInstanceDigest(found, getPlatform(this.#arch));
+    return verifyImage(requirements, { ref: identity, image: found, instance }, this.#limits, signal);
   }
 
   /**
@@ -280,7 +280,7 @@ export class Puller {
    * still satisfy the policy. @throws RejectedError
    */
   async #admitAgain(job: PullJob, stored: StoredImage): Promise<StoredImage> {
-    if (stillAdmitted(job.requirements, job.identity, job.digest, stored)) return stored;
+    if (isStillAdmitted(job.requirements, job.identity, job.digest, stored)) return stored;
     return { ...stored, ...(await this.#withImage(job, (found) => this.#admit(job, found))) };
   }
 
@@ -288,7 +288,7 @@ export class Puller {
     try {
       return await this.#policy.requirementsFor(identity);
     } catch (err) {
-      throw wrapError(rejectionIn(err) ? "error copying image: " : "", err);
+      throw wrapError(findRejectedError(err) ? "error copying image: " : "", err);
     }
   }
 
@@ -314,7 +314,7 @@ export class Puller {
           `pull of ${formatReference(ref)} timed out after ${this.#limits.timeoutMs / 1000} s: retrying; a closer mirror may be faster`,
           { cause: err },
         );
-      throw refusalIn(err) ? createUnpackError(ref, err) : err;
+      throw findRefusedError(err) ? createUnpackError(ref, err) : err;
     }
   }
 }

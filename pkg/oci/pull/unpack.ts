@@ -2,7 +2,7 @@ import { rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { forEachAbortOnError } from "../../async/concurrency.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { ImageContentError, RefusedError, refusalIn } from "../imageErrors.ts";
+import { findRefusedError, ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import {
   chooseImage,
@@ -32,7 +32,7 @@ const PARALLEL_DOWNLOADS = 3;
  * index.
  * @throws ImageContentError if the manifest is malformed or there is none for this platform
  */
-export function instanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
+export function selectInstanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
   const top = parseManifest(manifest.bytes, manifest.mediaType);
   return top.kind === "manifest" ? manifest.digest : chooseImage(top, platform).digest;
 }
@@ -122,7 +122,7 @@ export async function applyLayers(
     } catch (err) {
       signal.throwIfAborted();
       const text = `error applying layer[${index}]: ${getErrorMessage(err)}`;
-      throw refusalIn(err) ? new RefusedError(text, { cause: err }) : new Error(text, { cause: err });
+      throw findRefusedError(err) ? new RefusedError(text, { cause: err }) : new Error(text, { cause: err });
     }
     if (layers.findLastIndex((other) => other.digest === layer.digest) === index) await rm(path);
   }

@@ -4,12 +4,12 @@ import { pipeline } from "node:stream/promises";
 import { constants, createZstdDecompress, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { zstdFrames } from "./zstdFrames.ts";
+import { createZstdFrameSplitter } from "./zstdFrames.ts";
 
 async function decompress(stream: Buffer, cut: number): Promise<Buffer> {
   const chunks = Array.from({ length: Math.ceil(stream.length / cut) }, (_, i) => stream.subarray(i * cut, (i + 1) * cut));
   const out = createZstdDecompress();
-  const [, bytes] = await Promise.all([pipeline(Readable.from(chunks), zstdFrames(), out), buffer(out)]);
+  const [, bytes] = await Promise.all([pipeline(Readable.from(chunks), createZstdFrameSplitter(), out), buffer(out)]);
   return bytes;
 }
 
@@ -20,7 +20,7 @@ function skippable(length: number, kind: number): Buffer {
   return Buffer.concat([head, Buffer.alloc(length, 0x28)]);
 }
 
-test("zstdFrames yields the data of all frames for any frames and chunks", { timeout: 60_000 }, async () => {
+test("createZstdFrameSplitter yields the data of all frames for any frames and chunks", { timeout: 60_000 }, async () => {
   const content = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
     fc.nat(200_000).map((size) => new Uint8Array(size).fill(7)),
@@ -53,7 +53,7 @@ function compress(data: Uint8Array, o: { checksum: boolean; level: number }): Bu
   });
 }
 
-test("zstdFrames treats a large frame with many blocks as one frame", async () => {
+test("createZstdFrameSplitter treats a large frame with many blocks as one frame", async () => {
   const data = Buffer.from(Array.from({ length: 1_500_000 }, (_, i) => (i * i * 31) % 251));
   const got = await decompress(Buffer.concat([zstdCompressSync(data), zstdCompressSync(data)]), 65_536);
   expect(got.equals(Buffer.concat([data, data]))).toBe(true);

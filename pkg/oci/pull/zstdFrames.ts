@@ -17,7 +17,7 @@ type Part = keyof typeof HEAD_BYTES;
  * often have many frames (zstd:chunked has one or more per file).
  * @see RFC 8878 §3.1
  */
-export function zstdFrames(): Transform {
+export function createZstdFrameSplitter(): Transform {
   const scanner = new FrameScanner();
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {

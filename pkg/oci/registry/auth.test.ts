@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import cases from "../../../test/cases/oci/credentials.json" with { type: "json" };
 import { parseReference } from "../reference.ts";
-import { credentialsFor, mergedEntries, type RegistryCredentials, readAuthFile, readLogins, readPullSecret } from "./authFile.ts";
+import { findCredentials, mergeAuthEntries, type RegistryCredentials, readAuthFile, readLogins, readPullSecret } from "./authFile.ts";
 
 interface Case {
   name: string;
@@ -24,7 +24,7 @@ async function read(content: unknown): Promise<(ref: string) => RegistryCredenti
   const file = await readAuthFile(path);
   return (text) => {
     const ref = parseReference(text);
-    return credentialsFor(file, ref.registry, ref.repository);
+    return findCredentials(file, ref.registry, ref.repository);
   };
 }
 
@@ -104,7 +104,7 @@ test.for([
 
 test("of several files the last one with a registry is used for it", () => {
   const [first, second] = [new Map([["a", { auth: "1" }]]), new Map([["a", { auth: "2" }]])];
-  expect([...mergedEntries([first, second, new Map([["b", {}]])])]).toEqual([
+  expect([...mergeAuthEntries([first, second, new Map([["b", {}]])])]).toEqual([
     ["a", { auth: "2" }],
     ["b", {}],
   ]);

@@ -74,7 +74,7 @@ export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile |
 }
 
 /** Merges entries; of entries with the same key the last wins. */
-export function mergedEntries(files: readonly AuthFile[]): AuthFile {
+export function mergeAuthEntries(files: readonly AuthFile[]): AuthFile {
   return new Map(files.flatMap((file) => [...file]));
 }
 
@@ -94,7 +94,7 @@ function parseJson(text: string): unknown {
  * @returns undefined if there is no entry, or an empty one (docker writes those next to a
  * credential helper)
  */
-export function credentialsFor(file: AuthFile, registry: string, repository: string): RegistryCredentials | undefined {
+export function findCredentials(file: AuthFile, registry: string, repository: string): RegistryCredentials | undefined {
   for (let key = `${registry}/${repository}`; ; key = key.slice(0, key.lastIndexOf("/"))) {
     const entry = file.get(key);
     if (entry) return toCredentials(entry);
@@ -165,5 +165,5 @@ function usualAuthFiles(env: NodeJS.ProcessEnv, home: string): string[] {
 
 async function usualEntries(env: NodeJS.ProcessEnv, home: string): Promise<AuthFile> {
   const files = await Promise.all(usualAuthFiles(env, home).map((file) => readAuthFile(file)));
-  return mergedEntries(files.reverse());
+  return mergeAuthEntries(files.reverse());
 }

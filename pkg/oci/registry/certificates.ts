@@ -15,7 +15,7 @@ export interface RegistryTlsMaterial {
  * Returns the folder of a registry's certificates: `dir` for every host if given, else the first
  * existing one of the usual per-host folders.
  */
-export function certificateDir(dir: string | undefined, host: string, home: string): string | undefined {
+export function getCertificateDir(dir: string | undefined, host: string, home: string): string | undefined {
   if (dir !== undefined) return dir;
   const usual = [join(home, ".config/containers/certs.d"), "/etc/containers/certs.d", "/etc/docker/certs.d"];
   return usual.map((folder) => join(folder, host)).find((folder) => existsSync(folder));

@@ -3,10 +3,10 @@ import { Deadline } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { ImageContentError, RejectedError } from "../imageErrors.ts";
 import { formatReference, formatRepository, type Reference } from "../reference.ts";
-import { type AuthFile, type CredentialSource, credentialsFor, mergedEntries, readAuthFile } from "./authFile.ts";
-import { certificateDir, readCertificates } from "./certificates.ts";
+import { type AuthFile, type CredentialSource, findCredentials, mergeAuthEntries, readAuthFile } from "./authFile.ts";
+import { getCertificateDir, readCertificates } from "./certificates.ts";
 import { isSilence } from "./networkError.ts";
-import { loadRegistriesConf, type PullSource, pullSources, type RegistriesConfPaths } from "./registriesConf.ts";
+import { listPullSources, loadRegistriesConf, type PullSource, type RegistriesConfPaths } from "./registriesConf.ts";
 import { checkManifestExists, type FetchedManifest, Repository } from "./repository.ts";
 import type { RegistryTokens } from "./tokens.ts";
 import type { RegistryTransport } from "./transport.ts";
@@ -141,7 +141,7 @@ export class ImageSource {
   }
 
   async #sources(ref: Reference): Promise<PullSource[]> {
-    return pullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
+    return listPullSources(await loadRegistriesConf(this.#options.registriesConf), ref);
   }
 
   /**
@@ -170,8 +170,8 @@ export class ImageSource {
     const { casDir, home, transport, tokens } = this.#options;
     const { ref, insecure } = source;
     const auth = await this.#entries(signal);
-    const tls = await readCertificates(certificateDir(casDir, ref.registry, home));
-    const credentials = credentialsFor(auth, ref.registry, ref.repository);
+    const tls = await readCertificates(getCertificateDir(casDir, ref.registry, home));
+    const credentials = findCredentials(auth, ref.registry, ref.repository);
     return new Repository({ ref, peer: { insecure, tls }, credentials, transport, tokens, actions: "pull" });
   }
 
@@ -179,7 +179,7 @@ export class ImageSource {
   async #entries(signal: AbortSignal): Promise<AuthFile> {
     const { authFile, credentials } = this.#options;
     try {
-      return mergedEntries([await readAuthFile(authFile), (await credentials?.entries(signal)) ?? new Map()]);
+      return mergeAuthEntries([await readAuthFile(authFile), (await credentials?.entries(signal)) ?? new Map()]);
     } catch (err) {
       signal.throwIfAborted();
       throw new Error(`getting username and password: ${getErrorMessage(err)}`, { cause: err });

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import cases from "../../../test/cases/oci/registriesConf.json" with { type: "json" };
 import { formatReference, parseReference } from "../reference.ts";
-import { defaultRegistriesConf, loadRegistriesConf, parseRegistriesConf, pullSources, type RegistriesConf } from "./registriesConf.ts";
+import {
+  getDefaultRegistriesConf,
+  listPullSources,
+  loadRegistriesConf,
+  parseRegistriesConf,
+  type RegistriesConf,
+} from "./registriesConf.ts";
 
 interface Case {
   name: string;
@@ -50,17 +56,17 @@ test.for(cases.cases as Case[])("registries.conf: $name", async ({ name, file, d
   }
   const conf = await loading;
   for (const { ref, error: refused, sources } of pulls) {
-    if (refused !== undefined) expect(textOf(() => pullSources(conf, parseReference(ref)))).toBe(refused);
+    if (refused !== undefined) expect(textOf(() => listPullSources(conf, parseReference(ref)))).toBe(refused);
     else
       expect(
-        pullSources(conf, parseReference(ref)).map((source) => ({ ref: formatReference(source.ref), insecure: source.insecure })),
+        listPullSources(conf, parseReference(ref)).map((source) => ({ ref: formatReference(source.ref), insecure: source.insecure })),
       ).toEqual(sources?.map((source) => ({ insecure: false, ...source })));
   }
 });
 
 describe("blocked", () => {
   const blockedOf = (text: string, ref: string): (string | undefined)[] =>
-    pullSources(confOf(text), parseReference(ref)).map((s) => s.blocked);
+    listPullSources(confOf(text), parseReference(ref)).map((s) => s.blocked);
 
   test("a blocked entry blocks the registry, not its mirrors", () => {
     const conf = '[[registry]]\nlocation = "quay.io"\nblocked = true\n[[registry.mirror]]\nlocation = "m.local"\n';
@@ -104,18 +110,18 @@ describe("files of registries.conf", () => {
   test("environment variables set the file and the folder; by default the user's file takes precedence over the system's", async () => {
     const home = join(dir, "home");
     const system = "/etc/containers/registries.conf";
-    expect(defaultRegistriesConf({}, home)).toEqual({
+    expect(getDefaultRegistriesConf({}, home)).toEqual({
       file: system,
       dropIns: [`${system}.d`, `${home}/.config/containers/registries.conf.d`],
     });
-    expect(defaultRegistriesConf({ CONTAINERS_REGISTRIES_CONF: "/x.conf", CONTAINERS_REGISTRIES_CONF_DIR: "/x.d" }, home)).toEqual({
+    expect(getDefaultRegistriesConf({ CONTAINERS_REGISTRIES_CONF: "/x.conf", CONTAINERS_REGISTRIES_CONF_DIR: "/x.d" }, home)).toEqual({
       file: "/x.conf",
       required: true,
       dropIns: ["/x.d"],
     });
     await mkdir(join(home, ".config/containers"), { recursive: true });
     await writeFile(join(home, ".config/containers/registries.conf"), "");
-    expect(defaultRegistriesConf({}, home)).toEqual({
+    expect(getDefaultRegistriesConf({}, home)).toEqual({
       file: `${home}/.config/containers/registries.conf`,
       dropIns: [`${home}/.config/containers/registries.conf.d`],
     });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import cases from "../../../test/cases/oci/proxy.json" with { type: "json" };
-import { proxyFor } from "./proxy.ts";
+import { getProxyFor } from "./proxy.ts";
 
 test.for(cases.cases)("NO_PROXY=$noProxy, $url: proxied $proxied", ({ url, noProxy, proxied }) => {
   const env = { HTTP_PROXY: "http://proxy:3128", HTTPS_PROXY: "http://proxy:3128", NO_PROXY: noProxy };
-  expect(proxyFor(new URL(url), env) !== undefined).toBe(proxied);
+  expect(getProxyFor(new URL(url), env) !== undefined).toBe(proxied);
 });
 
 test.for<[string, NodeJS.ProcessEnv, string | undefined]>([
@@ -15,5 +15,5 @@ test.for<[string, NodeJS.ProcessEnv, string | undefined]>([
   ["https://r.io/", { HTTPS_PROXY: "", https_proxy: "http://p:2" }, "http://p:2/"],
   ["https://r.io/", {}, undefined],
 ])("%s with %o uses proxy %s", ([url, env, want]) => {
-  expect(proxyFor(new URL(url), env)?.href).toBe(want);
+  expect(getProxyFor(new URL(url), env)?.href).toBe(want);
 });

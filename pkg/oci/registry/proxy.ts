@@ -6,7 +6,7 @@ import { BlockList, isIP } from "node:net";
  * their subdomains), ".domains", addresses, CIDR blocks, each with an optional port, or "*".
  * @returns undefined for a direct connection
  */
-export function proxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
+export function getProxyFor(url: URL, env: NodeJS.ProcessEnv): URL | undefined {
   const name = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const proxy = proxyUrl(env[name] || env[name.toLowerCase()] || "");
   if (!proxy) return undefined;

@@ -50,7 +50,7 @@ export interface RegistriesConfPaths {
  * /etc/containers, and the drop-in folders. CONTAINERS_REGISTRIES_CONF sets another file,
  * CONTAINERS_REGISTRIES_CONF_DIR another folder.
  */
-export function defaultRegistriesConf(env: NodeJS.ProcessEnv, home: string): RegistriesConfPaths {
+export function getDefaultRegistriesConf(env: NodeJS.ProcessEnv, home: string): RegistriesConfPaths {
   const userFile = join(home, ".config/containers/registries.conf");
   const userDir = `${userFile}.d`;
   const folder = env["CONTAINERS_REGISTRIES_CONF_DIR"];
@@ -209,7 +209,7 @@ export interface PullSource {
  * mirrors.
  * @throws Error if a rewritten reference is invalid
  */
-export function pullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
+export function listPullSources(conf: RegistriesConf, ref: Reference): PullSource[] {
   const entry = entryFor(conf, formatRepository(ref));
   if (!entry) return [{ ref, insecure: false }];
   const byDigest = ref.digest !== undefined;

@@ -2,10 +2,10 @@ import { homedir } from "node:os";
 import type { Logger } from "pino";
 import { CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
 import type { Reference } from "../reference.ts";
-import { credentialsFor, type Logins } from "./authFile.ts";
-import { certificateDir, readCertificates } from "./certificates.ts";
+import { findCredentials, type Logins } from "./authFile.ts";
+import { getCertificateDir, readCertificates } from "./certificates.ts";
 import { ImageSource, type Located } from "./imageSource.ts";
-import { defaultRegistriesConf, loadRegistriesConf, pullSources, type RegistriesConfPaths } from "./registriesConf.ts";
+import { getDefaultRegistriesConf, listPullSources, loadRegistriesConf, type RegistriesConfPaths } from "./registriesConf.ts";
 import { Repository } from "./repository.ts";
 import { RegistryTokens } from "./tokens.ts";
 import { RegistryTransport } from "./transport.ts";
@@ -45,7 +45,7 @@ export class RegistryAccess {
     this.limits = { ...PUSH_LIMITS, ...limits };
     this.#transport = new RegistryTransport({ limits: this.limits, env, log });
     this.#tokens = new RegistryTokens(this.#transport, log);
-    this.#conf = registriesConf === undefined ? defaultRegistriesConf(env, this.#home) : { file: registriesConf, required: true };
+    this.#conf = registriesConf === undefined ? getDefaultRegistriesConf(env, this.#home) : { file: registriesConf, required: true };
     this.#source = new ImageSource({
       registriesConf: this.#conf,
       authFile: undefined,
@@ -84,9 +84,9 @@ export class RegistryAccess {
   /** Returns the repository to push to, without mirrors. */
   async repository(ref: Reference): Promise<Repository> {
     const { logins, casDir } = this.#options;
-    const credentials = credentialsFor(await logins.entries(), ref.registry, ref.repository);
-    const tls = await readCertificates(certificateDir(casDir, ref.registry, this.#home));
-    const isInsecure = this.#options.insecure ?? pullSources(await loadRegistriesConf(this.#conf), ref).at(-1)?.insecure ?? false;
+    const credentials = findCredentials(await logins.entries(), ref.registry, ref.repository);
+    const tls = await readCertificates(getCertificateDir(casDir, ref.registry, this.#home));
+    const isInsecure = this.#options.insecure ?? listPullSources(await loadRegistriesConf(this.#conf), ref).at(-1)?.insecure ?? false;
     const peer = { insecure: isInsecure, tls };
     return new Repository({ ref, peer, credentials, transport: this.#transport, tokens: this.#tokens, actions: "pull,push" });
   }

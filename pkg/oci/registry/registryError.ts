@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { type RegistryResponse, retryAfterMs } from "./transport.ts";
+import { parseRetryAfter, type RegistryResponse } from "./transport.ts";
 
 /**
  * The default message of each error code of the distribution specification, as in registries and
@@ -57,16 +57,16 @@ export function getRegistryWaitMs(err: unknown): number | undefined {
 }
 
 /** Returns the error for a failed response, with the text of containers/image; reads the body. */
-export async function registryError(response: RegistryResponse): Promise<RegistryError> {
+export async function readRegistryError(response: RegistryResponse): Promise<RegistryError> {
   const { status } = response;
-  const wait = retryAfterMs(response.headers["retry-after"], Date.now());
+  const wait = parseRetryAfter(response.headers["retry-after"], Date.now());
   const text = await readStart(response);
-  if (status >= 500 || status < 400 || response.foreign) return new RegistryError(unexpectedStatus(status), status, wait);
+  if (status >= 500 || status < 400 || response.foreign) return new RegistryError(formatUnexpectedStatus(status), status, wait);
   return new RegistryError(describe(status, text), status, wait);
 }
 
 /** Returns "received unexpected HTTP status: 503 Service Unavailable". */
-export function unexpectedStatus(status: number): string {
+export function formatUnexpectedStatus(status: number): string {
   return `received unexpected HTTP status: ${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
 }
 

@@ -4,7 +4,7 @@ import { ImageContentError } from "../imageErrors.ts";
 import { ACCEPTED_MANIFESTS, type Descriptor, MediaType, parseManifest } from "../manifest.ts";
 import { formatRepository, type Reference } from "../reference.ts";
 import type { RegistryCredentials } from "./authFile.ts";
-import { RegistryError, registryError } from "./registryError.ts";
+import { RegistryError, readRegistryError } from "./registryError.ts";
 import { type Challenge, formatBasicAuth, parseChallenges, type RegistryTokens } from "./tokens.ts";
 import { drop, type Peer, type RegistryRequest, type RegistryResponse, type RegistryTransport } from "./transport.ts";
 
@@ -218,14 +218,14 @@ export class Repository {
   async #ping(base: URL, signal: AbortSignal, attempts: number | undefined): Promise<Contact> {
     const url = new URL("/v2/", base);
     const response = await this.#options.transport.send({ method: "GET", url, peer: this.#options.peer, signal, attempts });
-    if (response.status !== 200 && response.status !== 401) throw await registryError(response);
+    if (response.status !== 200 && response.status !== 401) throw await readRegistryError(response);
     await response.body.dump();
     return { base, challenges: response.foreign ? [] : parseChallenges(response.headers["www-authenticate"]) };
   }
 }
 
 async function createPrefixedError(doing: string, response: RegistryResponse): Promise<RegistryError> {
-  const err = await registryError(response);
+  const err = await readRegistryError(response);
   return new RegistryError(`${doing}: ${err.message}`, err.status, err.retryAfterMs);
 }
 
@@ -262,11 +262,11 @@ const UNKNOWN = new Set([400, 404, 405, 406]);
  */
 export async function listReferrers(repository: Repository, digest: string, limit: number, signal: AbortSignal): Promise<Referrer[]> {
   const bytes = (await requestReferrers(repository, digest, limit, signal)) ?? (await readReferrersTag(repository, digest, limit, signal));
-  return bytes ? referrersIn(bytes) : [];
+  return bytes ? parseReferrers(bytes) : [];
 }
 
 /** Parses a list of referrers, in its order. @throws ImageContentError if it is invalid */
-export function referrersIn(bytes: Uint8Array): Referrer[] {
+export function parseReferrers(bytes: Uint8Array): Referrer[] {
   const index = parseManifest(bytes, MediaType.ociIndex);
   if (index.kind !== "index") throw new ImageContentError("the list of referrers is not an index");
   return index.manifests.map((entry) => ({
@@ -284,7 +284,7 @@ async function requestReferrers(repository: Repository, digest: string, limit: n
     signal,
   });
   if (response.status === 200) return readBounded(response.body, limit);
-  const err = await registryError(response);
+  const err = await readRegistryError(response);
   if (UNKNOWN.has(response.status)) return undefined;
   throw err;
 }

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import * as z from "zod";
 import { readBounded } from "../digest.ts";
 import type { RegistryCredentials } from "./authFile.ts";
-import { RegistryError, registryError, unexpectedStatus } from "./registryError.ts";
+import { formatUnexpectedStatus, RegistryError, readRegistryError } from "./registryError.ts";
 import type { Peer, RegistryRequest, RegistryResponse, RegistryTransport } from "./transport.ts";
 
 const Answer = z.looseObject({
@@ -143,11 +143,11 @@ function cacheKey(realm: URL, want: TokenRequest, credentials: RegistryCredentia
 }
 
 async function tokenError(response: RegistryResponse, doing: string): Promise<Error> {
-  const err = await registryError(response);
+  const err = await readRegistryError(response);
   if (response.status === 401)
     return new RegistryError(`unable to retrieve auth token: invalid username/password: ${err.message}`, 401, err.retryAfterMs);
   if (response.status === 429) return new RegistryError("too many requests to registry", 429, err.retryAfterMs);
-  return new RegistryError(`${doing}: ${unexpectedStatus(response.status)}`, response.status, err.retryAfterMs);
+  return new RegistryError(`${doing}: ${formatUnexpectedStatus(response.status)}`, response.status, err.retryAfterMs);
 }
 
 function parseJson(text: string): unknown {

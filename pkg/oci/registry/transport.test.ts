@@ -8,8 +8,8 @@ import { type LoopbackRegistry, refuse, sendBlob } from "../../../test/support/l
 import { folder, insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { tarball } from "../../../test/support/tarball.ts";
 import { RetryableError } from "../../errors/errors.ts";
-import { certificateDir } from "./certificates.ts";
-import { retryAfterMs } from "./transport.ts";
+import { getCertificateDir } from "./certificates.ts";
+import { parseRetryAfter } from "./transport.ts";
 
 const signal = new AbortController().signal;
 const image = { layers: [tarball([{ name: "a", content: "1" }])] };
@@ -167,7 +167,7 @@ describe("retries", () => {
     ["soon", undefined],
     ["-1", undefined],
   ])("Retry-After %o is %o ms", ([header, want]) => {
-    expect(retryAfterMs(header, 10_000)).toBe(want);
+    expect(parseRetryAfter(header, 10_000)).toBe(want);
   });
 });
 
@@ -302,8 +302,8 @@ describe("per-host folders", () => {
   test("certs.d of the home folder is found by host and port", async () => {
     const home = await folder();
     await mkdir(join(home, ".config/containers/certs.d/r.local:5000"), { recursive: true });
-    expect(certificateDir(undefined, "r.local:5000", home)).toBe(join(home, ".config/containers/certs.d/r.local:5000"));
-    expect(certificateDir(undefined, "r.local", home)).toBeUndefined();
-    expect(certificateDir("/given", "r.local", home)).toBe("/given");
+    expect(getCertificateDir(undefined, "r.local:5000", home)).toBe(join(home, ".config/containers/certs.d/r.local:5000"));
+    expect(getCertificateDir(undefined, "r.local", home)).toBeUndefined();
+    expect(getCertificateDir("/given", "r.local", home)).toBe("/given");
   });
 });

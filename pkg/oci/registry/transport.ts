@@ -9,7 +9,7 @@ import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse as ConnectionsResponse, HttpBody } from "../../http/types.ts";
 import type { RegistryTlsMaterial } from "./certificates.ts";
 import { createRequestError, isSilence, isTransient } from "./networkError.ts";
-import { proxyFor } from "./proxy.ts";
+import { getProxyFor } from "./proxy.ts";
 
 /** Addresses of this machine or of its local link, such as the metadata services of cloud providers. */
 export type InnerAddress = "loopback" | "link-local" | "unspecified";
@@ -30,7 +30,7 @@ function createBlockList(...subnets: readonly (readonly [address: string, prefix
  * Returns the type of inner address of a URL's hostname, according to its text; undefined for
  * others and for names that need a lookup.
  */
-export function innerAddress(hostname: string): InnerAddress | undefined {
+export function parseInnerAddress(hostname: string): InnerAddress | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   if (host === "localhost" || host.endsWith(".localhost")) return "loopback";
   const family = isIP(host);
@@ -46,8 +46,8 @@ export function innerAddress(hostname: string): InnerAddress | undefined {
  * @param registry the hostname of the registry that named the target.
  */
 export function findRefusal(target: string, registry: string): string | undefined {
-  const inner = innerAddress(target);
-  if (inner === undefined || (inner !== "link-local" && inner === innerAddress(registry))) return undefined;
+  const inner = parseInnerAddress(target);
+  if (inner === undefined || (inner !== "link-local" && inner === parseInnerAddress(registry))) return undefined;
   return `refused to connect to ${target}, a ${inner} address`;
 }
 
@@ -55,7 +55,7 @@ export function findRefusal(target: string, registry: string): string | undefine
 export const outerLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (err, addresses) => {
     if (err) return callback(err, "", 0);
-    const inner = addresses.map(({ address }) => innerAddress(address)).find((found) => found !== undefined);
+    const inner = addresses.map(({ address }) => parseInnerAddress(address)).find((found) => found !== undefined);
     if (inner !== undefined) return callback(new Error(`refused to connect to ${hostname}, which has a ${inner} address`), "", 0);
     const [first] = addresses;
     if (options.all) return callback(null, addresses);
@@ -141,7 +141,7 @@ export class RegistryTransport {
   /**
    * Sends a request. Retries 408, 429, 5xx and broken connections of a GET, HEAD or repeatable
    * request, after the delay in Retry-After. Returns a response that requests a delay longer than
-   * `retryAfterMs`, or that still fails at the last attempt.
+   * `parseRetryAfter`, or that still fails at the last attempt.
    * @throws Error `Get "https://…": …`; the signal's reason when it aborts
    */
   async send(ask: RegistryRequest): Promise<RegistryResponse> {
@@ -153,7 +153,7 @@ export class RegistryTransport {
       try {
         const response = await this.#follow(ask);
         if (attempt >= attempts || !RETRIED.has(response.status)) return response;
-        wait = retryAfterMs(response.headers["retry-after"], Date.now()) ?? backoff;
+        wait = parseRetryAfter(response.headers["retry-after"], Date.now()) ?? backoff;
         if (wait > this.#limits.retryAfterMs) return response;
         await response.body.dump();
         this.#log.debug({ url: ask.url.href, status: response.status, wait }, "retrying registry request");
@@ -161,7 +161,7 @@ export class RegistryTransport {
         ask.signal.throwIfAborted();
         const isLeft = ask.leavesSilent === true && isSilence(err);
         if (attempt >= attempts || isLeft || !isTransient(err))
-          throw createRequestError(ask.method, ask.url, err, proxyFor(ask.url, this.#env));
+          throw createRequestError(ask.method, ask.url, err, getProxyFor(ask.url, this.#env));
         this.#log.debug({ url: ask.url.href, err, wait }, "retrying registry request");
       }
       await sleep(wait, undefined, { signal: ask.signal });
@@ -184,7 +184,7 @@ export class RegistryTransport {
       if (refused !== undefined) throw new Error(refused);
       const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
       if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
-      const connections = this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && innerAddress(home) === undefined });
+      const connections = this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && parseInnerAddress(home) === undefined });
       const response = await connections.request(url, {
         method: ask.method,
         headers,
@@ -205,7 +205,7 @@ export class RegistryTransport {
   }
 
   #agent(url: URL, peer: Peer, way: Way): Connections {
-    const proxy = proxyFor(url, this.#env);
+    const proxy = getProxyFor(url, this.#env);
     const key = [proxy?.href ?? "", peer.insecure, way.foreign, way.outer, peer.tls.fingerprint].join("|");
     const known = this.#agents.get(key);
     if (known) return known;
@@ -269,7 +269,7 @@ export function drop(response: RegistryResponse): void {
  * Parses the delay of a Retry-After header, in seconds or as an HTTP date, into milliseconds;
  * undefined if it is not in the future.
  */
-export function retryAfterMs(header: string | string[] | undefined, now: number): number | undefined {
+export function parseRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
   const text = Array.isArray(header) ? header[0] : header;
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1000;

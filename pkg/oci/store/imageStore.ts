@@ -61,12 +61,16 @@ const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
  * Returns the labels of an image; for a multi-platform image those of the first platform, which are
  * the same for all. @throws ImageContentError if there are none to read.
  */
-export async function imageLabels(from: ImageReader, top: FetchedManifest, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+export async function readImageLabels(
+  from: ImageReader,
+  top: FetchedManifest,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
   const parsed = parseManifest(top.bytes, top.mediaType);
   if (parsed.kind === "index") {
     const [first] = parsed.manifests;
     if (!first) throw new ImageContentError("the image index contains no images");
-    return imageLabels(from, await from.manifest(first.digest, signal), signal);
+    return readImageLabels(from, await from.manifest(first.digest, signal), signal);
   }
   const { config } = parsed;
   if (config.size > MAX_CONFIG_BYTES) throw new ImageContentError(`the image configuration has more than ${MAX_CONFIG_BYTES} bytes`);

@@ -29,11 +29,11 @@ export interface ArchivedFile {
  */
 export async function createTar(files: ReadonlyMap<string, Uint8Array>): Promise<Buffer> {
   const archived = [...files].map(([path, bytes]) => ({ path, size: bytes.byteLength, open: () => Readable.from([bytes]) }));
-  return await buffer(tarStream(archived));
+  return await buffer(createTarStream(archived));
 }
 
 /** Like `createTar`, but as a stream of one file after another. @throws Error as `createTar`, synchronously. */
-export function tarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Array> {
+export function createTarStream(files: readonly ArchivedFile[]): AsyncIterable<Uint8Array> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const directories = new Set<string>();
   for (const path of byPath.keys()) {

@@ -7,7 +7,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { formatImagePlace, type LayoutPlace } from "../imagePlace.ts";
-import { tarStream } from "./layerArchive.ts";
+import { createTarStream } from "./layerArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 
 /** The members of a layout; other members of an archive are ignored. */
@@ -84,7 +84,7 @@ export async function packLayout(dir: string, archive: string, signal: AbortSign
   const part = `${archive}.part`;
   await mkdir(dirname(archive), { recursive: true });
   try {
-    await pipeline(tarStream(files), createWriteStream(part), { signal });
+    await pipeline(createTarStream(files), createWriteStream(part), { signal });
     await rename(part, archive);
   } finally {
     await rm(part, { force: true });

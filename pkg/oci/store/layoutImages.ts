@@ -6,7 +6,7 @@ import type { Limits } from "../limits.ts";
 import { type Descriptor, getPlatform } from "../manifest.ts";
 import type { SignaturePolicy } from "../policy/signaturePolicy.ts";
 import { ImageCache, removeTree } from "../pull/cache.ts";
-import { atOrBelow, type ImageFilter } from "../pull/imageFilter.ts";
+import { filterAtOrBelow, type ImageFilter } from "../pull/imageFilter.ts";
 import type { PulledImage } from "../pull/puller.ts";
 import { applyLayers, describeImage, downloadLayers } from "../pull/unpack.ts";
 import type { FoundContent } from "../registry/imageSource.ts";
@@ -78,7 +78,7 @@ export class LayoutImages {
     const found = await this.#found(place, signal);
     const { digest } = found.manifest;
     const image = await describeImage(found, getPlatform(process.arch), limits, signal);
-    const part = atOrBelow(filter(image.config, { text: formatImagePlace(place), isPinned: true }).root);
+    const part = filterAtOrBelow(filter(image.config, { text: formatImagePlace(place), isPinned: true }).root);
     const draft = await this.#cache.begin(owner);
     try {
       await downloadLayers(found, image.layers, draft.scratch, limits, signal);

@@ -36,18 +36,18 @@ export function parseLayoutIndex(text: string): LayoutEntry[] {
 }
 
 /** Formats `index.json`. */
-export function layoutIndexText(manifests: readonly LayoutEntry[]): string {
+export function formatLayoutIndex(manifests: readonly LayoutEntry[]): string {
   return JSON.stringify({ schemaVersion: 2, mediaType: MediaType.ociIndex, manifests });
 }
 
 /** Returns the name of an image; undefined if it has none. */
-export function nameIn({ annotations }: LayoutEntry): string | undefined {
+export function getEntryName({ annotations }: LayoutEntry): string | undefined {
   return annotations?.[REF_NAME];
 }
 
 /** Lists the existing names for a message; "" for none. */
-export function namesText(entries: readonly LayoutEntry[]): string {
-  const names = [...new Set(entries.flatMap((entry) => nameIn(entry) ?? []))];
+export function formatAvailableNames(entries: readonly LayoutEntry[]): string {
+  const names = [...new Set(entries.flatMap((entry) => getEntryName(entry) ?? []))];
   return names.length === 0 ? "" : `; available: ${formatList(names, { max: NAMES_TOLD })}`;
 }
 

@@ -1,6 +1,6 @@
 import { isDigest } from "../imagePlace.ts";
 import type { Descriptor } from "../manifest.ts";
-import { type FetchedManifest, type Referrer, referrersIn } from "../registry/repository.ts";
+import { type FetchedManifest, parseReferrers, type Referrer } from "../registry/repository.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
 import type { LayoutStore } from "./layoutStore.ts";
 
@@ -48,7 +48,7 @@ export class LayoutRepository implements ImageReader, ImageWriter {
   /** Reads the referrers tag, as for registries without a referrers endpoint. */
   async referrers(digest: string, signal: AbortSignal): Promise<Referrer[]> {
     const list = await this.find(digest.replace(":", "-"), signal);
-    return list ? referrersIn(list.bytes) : [];
+    return list ? parseReferrers(list.bytes) : [];
   }
 
   #named(reference: string): string {

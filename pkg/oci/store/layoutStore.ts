@@ -12,7 +12,15 @@ import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
-import { INDEX_LIMITS, type LayoutEntry, layoutIndexText, nameIn, namesText, parseLayoutIndex, REF_NAME } from "./layoutIndex.ts";
+import {
+  formatAvailableNames,
+  formatLayoutIndex,
+  getEntryName,
+  INDEX_LIMITS,
+  type LayoutEntry,
+  parseLayoutIndex,
+  REF_NAME,
+} from "./layoutIndex.ts";
 
 /**
  * Opens a file of a layout for reading. A layout is untrusted: symlinks must not lead out of its
@@ -131,9 +139,9 @@ export class LayoutStore implements ImageReader, ImageWriter {
     const found = await this.find(reference, signal);
     if (found) return found;
     const entries = await this.entries();
-    if (reference !== "") throw new ImageContentError(`${this.name} has no image ${reference}${namesText(entries)}`);
+    if (reference !== "") throw new ImageContentError(`${this.name} has no image ${reference}${formatAvailableNames(entries)}`);
     const why = entries.length === 0 ? "no image" : "several images: specify a tag";
-    throw new ImageContentError(`${this.name} has ${why}${namesText(entries)}`);
+    throw new ImageContentError(`${this.name} has ${why}${formatAvailableNames(entries)}`);
   }
 
   /** @throws ImageContentError if `index.json` names the image but it is missing or damaged. */
@@ -177,7 +185,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     }
     if (tag === undefined) return;
     await this.#lock.run("index", signal, async () => {
-      const others = (await this.entries()).filter((entry) => nameIn(entry) !== tag && (tag !== "" || entry.digest !== digest));
+      const others = (await this.entries()).filter((entry) => getEntryName(entry) !== tag && (tag !== "" || entry.digest !== digest));
       await this.#writeIndex([...others, { ...blob, ...(tag === "" ? {} : { annotations: { [REF_NAME]: tag } }) }]);
     });
   }
@@ -187,7 +195,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     await this.#lock.run("index", signal, async () => {
       const entries = await this.entries();
       await this.#writeIndex(
-        entries.map((entry) => (nameIn(entry) === tag ? { ...entry, annotations: { ...entry.annotations, ...annotations } } : entry)),
+        entries.map((entry) => (getEntryName(entry) === tag ? { ...entry, annotations: { ...entry.annotations, ...annotations } } : entry)),
       );
     });
   }
@@ -230,7 +238,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
   async #entry(reference: string, isPinned: boolean): Promise<LayoutEntry | undefined> {
     const entries = await this.entries();
     if (isPinned) return entries.find(({ digest }) => digest === reference);
-    if (reference !== "") return entries.find((entry) => nameIn(entry) === reference);
+    if (reference !== "") return entries.find((entry) => getEntryName(entry) === reference);
     return new Set(entries.map(({ digest }) => digest)).size === 1 ? entries[0] : undefined;
   }
 
@@ -284,7 +292,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
 
   async #writeIndex(manifests: readonly LayoutEntry[]): Promise<void> {
     const part = this.partFile();
-    await writeFile(part, layoutIndexText(manifests), { flush: true });
+    await writeFile(part, formatLayoutIndex(manifests), { flush: true });
     await rename(part, join(this.dir, "index.json"));
   }
 }

@@ -4,7 +4,7 @@ import type { Descriptor } from "../manifest.ts";
 import { formatRepository, type Reference } from "../reference.ts";
 import { blobBytes, type DownloadLimits } from "../registry/download.ts";
 import { isFetchFailure, isTransient } from "../registry/networkError.ts";
-import { RegistryError, registryError } from "../registry/registryError.ts";
+import { RegistryError, readRegistryError } from "../registry/registryError.ts";
 import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import type { RegistryResponse } from "../registry/transport.ts";
 import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
@@ -127,7 +127,7 @@ async function send(to: Repository, blob: Descriptor, bytes: BlobBytes, session:
   last.searchParams.set("digest", blob.digest);
   const headers = { ...BYTES, "content-length": String(body?.byteLength ?? 0) };
   const done = await to.request({ method: "PUT", path: last, headers, body, signal });
-  if (done.status !== 201 && done.status !== 204) throw await registryError(done);
+  if (done.status !== 201 && done.status !== 204) throw await readRegistryError(done);
   await done.body.dump();
 }
 
@@ -148,7 +148,7 @@ async function resumeSession(to: Repository, session: Session, blob: Descriptor,
 /** Returns the location of the next upload request. @throws RegistryError for another status. */
 async function readUploadLocation(to: Repository, response: RegistryResponse, want: number, signal: AbortSignal, or = want): Promise<URL> {
   const { location } = response.headers;
-  if (response.status !== want && response.status !== or) throw await registryError(response);
+  if (response.status !== want && response.status !== or) throw await readRegistryError(response);
   await response.body.dump();
   if (typeof location !== "string") throw new Error("the registry returned no upload Location");
   const url = URL.parse(location, (await to.base(signal)).href);
@@ -224,7 +224,7 @@ export class RegistryStore implements ImageReader, ImageWriter {
     try {
       const path = `manifests/${tag ?? digest}`;
       const response = await this.#repository.request({ method: "PUT", path, headers, body, repeatable: true, signal });
-      if (response.status !== 201 && response.status !== 200) throw await registryError(response);
+      if (response.status !== 201 && response.status !== 200) throw await readRegistryError(response);
       await response.body.dump();
       const taken = response.headers["docker-content-digest"];
       if (typeof taken === "string" && taken !== digest)

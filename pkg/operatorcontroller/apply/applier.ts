@@ -14,8 +14,8 @@ import {
   KindNotServed,
 } from "../../kube/errors.ts";
 import type { ApplyOptions } from "../../kube/request.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
-import { onlyBundleLabelsDiffer } from "../../release/labels.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
+import { differsOnlyInBundleLabels } from "../../release/labels.ts";
 import { getControllerUid } from "../../release/ownership.ts";
 import { findRenumberedPorts } from "../../release/renumberedPorts.ts";
 import type { Logger } from "../../telemetry/log.ts";
@@ -174,7 +174,7 @@ export interface Outcome {
 
 /** The results of requests about each object of a set. */
 export interface ObjectResults {
-  /** The objects in the responses of the API server, by `objectKey`. */
+  /** The objects in the responses of the API server, by `getObjectKey`. */
   readonly objects: LiveObjects;
   /** In the order of the set. */
   readonly failures: readonly Failure[];
@@ -207,7 +207,7 @@ export class Applier {
     return new Map([...this.#outcomes].map(([key, { after }]) => [key, after]));
   }
 
-  /** The outcome for every applied or compared object so far, by `objectKey`. */
+  /** The outcome for every applied or compared object so far, by `getObjectKey`. */
   get outcomes(): ReadonlyMap<string, Outcome> {
     return this.#outcomes;
   }
@@ -228,7 +228,7 @@ export class Applier {
     const failures = await collectFailures(refs, this.#signal, async (ref) => {
       try {
         const object = await this.#client.get(ref, { signal: this.#signal });
-        if (object) live.set(objectKey(ref), object);
+        if (object) live.set(getObjectKey(ref), object);
       } catch (err) {
         if (!(err instanceof KindNotServed)) throw err;
       }
@@ -244,7 +244,7 @@ export class Applier {
     const failures = await collectFailures(objects, this.#signal, async (object) => {
       const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal };
       const after = await applyWithPorts(this.#client, object, options);
-      this.#outcomes.set(objectKey(object), { before: live.get(objectKey(object)), after });
+      this.#outcomes.set(getObjectKey(object), { before: live.get(getObjectKey(object)), after });
     });
     throwFailures("", failures);
   }
@@ -305,12 +305,12 @@ export class Applier {
 
   async #apply(object: KubeObject, live: LiveObjects): Promise<void> {
     const ref = toObjectRef(object);
-    const before = live.get(objectKey(ref));
+    const before = live.get(getObjectKey(ref));
     const { after, recreated } = await this.#applyOrRecreate(object);
-    this.#outcomes.set(objectKey(ref), { before, after });
+    this.#outcomes.set(getObjectKey(ref), { before, after });
     const isSame = before?.metadata.resourceVersion === after.metadata.resourceVersion;
     const verb = recreated ? "recreated" : !before ? "created" : isSame ? "unchanged" : "updated";
-    const labelsOnly = verb === "updated" && before !== undefined && onlyBundleLabelsDiffer(before, after);
+    const labelsOnly = verb === "updated" && before !== undefined && differsOnlyInBundleLabels(before, after);
     this.#actions.push({ verb, ref, ...(labelsOnly ? { labelsOnly } : {}) });
     this.#log[verb === "unchanged" || labelsOnly ? "debug" : "info"](
       { verb, target: describeObject(ref), apiVersion: ref.apiVersion },

@@ -4,7 +4,7 @@ import type { CertificateTimes } from "../../certificates/rotation.ts";
 import type { StepContext } from "../../controller/story.ts";
 import type { Client } from "../../kube/client.ts";
 import { preserveIgnored } from "../../release/drift.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { sortLikeLive } from "../../release/liveOrder.ts";
 import type { ExtensionExists, Owner } from "../../release/ownership.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
@@ -19,8 +19,8 @@ import type { ActingPhase, ResolvedBundle } from "../state/phases.ts";
 import type { ObjectWatches } from "../watches/objectWatches.ts";
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
-import { type Handovers, type Need, type ObjectLocks, takeFrom, takeOver } from "./handovers.ts";
-import { type PreparedObjects, prepareFor } from "./preparedObjects.ts";
+import { type Handovers, type Need, type ObjectLocks, takeOver, takeOverFrom } from "./handovers.ts";
+import { type PreparedObjects, prepareExtension } from "./preparedObjects.ts";
 import { listLeavingCrds, type PruneRequest } from "./prune.ts";
 
 /** The objects of one extension in one reconcile, with the identity that reads and writes them. */
@@ -51,21 +51,21 @@ export class ApplyContext {
 
   /**
    * Returns objects as they are applied, in that order.
-   * @param bundle as for `prepareFor`.
+   * @param bundle as for `prepareExtension`.
    * @throws TerminalError Blocked for objects that cannot be applied.
    */
   prepare(objects: readonly KubeObject[], bundle?: ResolvedBundle): Promise<PreparedObjects> {
-    return prepareFor(this.deps.discovery, this.phase.extension, objects, bundle);
+    return prepareExtension(this.deps.discovery, this.phase.extension, objects, bundle);
   }
 
   /**
    * Takes over live objects that another operator-controller wrote.
    * @param writers field managers whose fields become ours, as for `takeOver`.
-   * @returns the live objects after that, by `objectKey`.
+   * @returns the live objects after that, by `getObjectKey`.
    */
   async adoptFields(live: LiveObjects, writers?: readonly string[]): Promise<LiveObjects> {
     const taken = await takeOver(this.scoped, [...live.values()], this.owner.uid, this.step.signal, writers);
-    return new Map(taken.map((object) => [objectKey(object), object]));
+    return new Map(taken.map((object) => [getObjectKey(object), object]));
   }
 
   /**
@@ -76,9 +76,9 @@ export class ApplyContext {
   async takeFromOthers(needs: readonly Need[], live: LiveObjects): Promise<LiveObjects> {
     const after = new Map(live);
     for (const need of needs) {
-      const taken = await takeFrom(this.scoped, need, this.owner, this.step.signal);
-      if (taken) after.set(objectKey(need.object), taken);
-      else after.delete(objectKey(need.object));
+      const taken = await takeOverFrom(this.scoped, need, this.owner, this.step.signal);
+      if (taken) after.set(getObjectKey(need.object), taken);
+      else after.delete(getObjectKey(need.object));
     }
     return after;
   }
@@ -90,7 +90,7 @@ export class ApplyContext {
   toApply(objects: readonly KubeObject[], live: LiveObjects, keepsOrder: boolean): KubeObject[] {
     const { ignore = [] } = this.phase.extension.spec.drift ?? {};
     return objects.map((object) => {
-      const current = live.get(objectKey(object));
+      const current = live.get(getObjectKey(object));
       const target = preserveIgnored(object, current, ignore);
       return keepsOrder ? sortLikeLive(target, current) : target;
     });
@@ -113,7 +113,7 @@ export class ApplyContext {
    * @throws RetryableError Retrying if another extension is writing one of them.
    */
   async withLocks(objects: readonly KubeObject[], work: () => Promise<void>): Promise<void> {
-    const release = this.deps.locks.lock(this.owner.name, objects.map(objectKey));
+    const release = this.deps.locks.lock(this.owner.name, objects.map(getObjectKey));
     try {
       await work();
     } finally {

@@ -7,7 +7,7 @@ import { type CaTarget, getCaBundles } from "../../certificates/caBundle.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
 import { parseCertificates, readStoredCertificates } from "../../certificates/storedCertificates.ts";
 import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { issueCertificate } from "../../serving/issueWorker.ts";
 import { CertificateKeeper } from "./certificates.ts";
 
@@ -43,12 +43,12 @@ class FakeObjects {
     for (const { ref, webhooks } of WANTED.targets) {
       const { apiVersion, kind, name } = ref;
       const entries = webhooks?.map((webhook) => ({ name: webhook, clientConfig: { service: {} } }));
-      this.objects.set(objectKey(ref), { apiVersion, kind, metadata: { name, uid: name }, webhooks: entries });
+      this.objects.set(getObjectKey(ref), { apiVersion, kind, metadata: { name, uid: name }, webhooks: entries });
     }
   }
 
   get<T extends KubeObject>(ref: ObjectRef): Promise<T | undefined> {
-    return Promise.resolve(this.objects.get(objectKey(ref)) as T | undefined);
+    return Promise.resolve(this.objects.get(getObjectKey(ref)) as T | undefined);
   }
 
   apply<T extends KubeObject>(object: T): Promise<T> {
@@ -56,7 +56,7 @@ class FakeObjects {
       this.failAfter = Number.POSITIVE_INFINITY;
       return Promise.reject(new Error("connection reset"));
     }
-    const key = objectKey(object);
+    const key = getObjectKey(object);
     const metadata = { ...this.objects.get(key)?.metadata, ...object.metadata, resourceVersion: String(++this.#writes) };
     const after = { ...object, metadata };
     this.objects.set(key, after);
@@ -65,12 +65,12 @@ class FakeObjects {
   }
 
   get secret(): KubeObject | undefined {
-    return this.objects.get(objectKey(SECRET));
+    return this.objects.get(getObjectKey(SECRET));
   }
 
   /** Certificates that a Pod may serve at that time but that a target does not trust. */
   untrusted(now: number): string[] {
-    const bundles = WANTED.targets.map((one) => getCaBundles(this.objects.get(objectKey(one.ref))!, one).flatMap(parseCertificates));
+    const bundles = WANTED.targets.map((one) => getCaBundles(this.objects.get(getObjectKey(one.ref))!, one).flatMap(parseCertificates));
     return this.served.filter((pem) => {
       const leaf = new X509Certificate(pem);
       const isTrusted = (authority: string): boolean => leaf.verify(new X509Certificate(authority).publicKey);
@@ -152,12 +152,12 @@ test("CertificateKeeper recreates a Secret when it is deleted or damaged, and ke
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   await keep();
-  objects.objects.delete(objectKey(SECRET));
+  objects.objects.delete(getObjectKey(SECRET));
   clock.now += HOUR;
   await keep();
   expect(objects.untrusted(clock.now)).toEqual([]);
   const { data } = objects.secret as unknown as { data: Record<string, string> };
-  objects.objects.set(objectKey(SECRET), { ...objects.secret!, data: { ...data, "tls.key": "" } });
+  objects.objects.set(getObjectKey(SECRET), { ...objects.secret!, data: { ...data, "tls.key": "" } });
   await keep();
   expect(objects.untrusted(clock.now)).toEqual([]);
   expect(readStoredCertificates(objects.secret!).authorities.length).toBe(3);
@@ -167,11 +167,11 @@ test("CertificateKeeper recreates a Secret when it is deleted or damaged, and ke
 test("CertificateKeeper fails when another owner has the Secret, and takes over a Secret of the previous certificate provider", async () => {
   const objects = new FakeObjects();
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
-  objects.objects.set(objectKey(SECRET), foreign);
+  objects.objects.set(getObjectKey(SECRET), foreign);
   await expect(newKeeper(objects).keep()).rejects.toThrow(
     "provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
   );
   expect(objects.secret).toBe(foreign);
-  await newKeeper(objects, { replaced: [objectKey(SECRET)] }).keep();
+  await newKeeper(objects, { replaced: [getObjectKey(SECRET)] }).keep();
   expect(objects.secret).toMatchObject({ metadata: { ownerReferences: [{ uid: "u" }] } });
 });

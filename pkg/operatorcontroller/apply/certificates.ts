@@ -24,7 +24,7 @@ import { listWantedCertificates, type WantedCertificate } from "../../certificat
 import type { StepContext } from "../../controller/story.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { type ObjectOwner, withOwner } from "../../release/labels.ts";
 import { determineOwnership, type ExtensionExists } from "../../release/ownership.ts";
 import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
@@ -90,7 +90,7 @@ export class CertificateKeeper {
 
   async #maintain(wanted: WantedCertificate): Promise<number> {
     const { now, times, trustedSince } = this.#options;
-    const key = objectKey(wanted.secret);
+    const key = getObjectKey(wanted.secret);
     const maintenance = new CertificateMaintenance(this.#options, wanted, await this.#ownSecret(wanted.secret));
     await maintenance.readTargets();
     for (let i = 0; i < ACTIONS_MAX; i++) {
@@ -111,7 +111,7 @@ export class CertificateKeeper {
     const { client, owner, installNamespace, extensionExists, replaced, signal } = this.#options;
     const secret = await client.get(ref, { signal });
     const ownership = determineOwnership(secret, { ...owner, installNamespace }, extensionExists);
-    if (ownership.kind === "foreign" && !replaced.has(objectKey(ref))) throw new RetryableError("Retrying", ownership.message);
+    if (ownership.kind === "foreign" && !replaced.has(getObjectKey(ref))) throw new RetryableError("Retrying", ownership.message);
     return secret;
   }
 }
@@ -249,7 +249,7 @@ export class ExtensionCertificates {
   /** Removes the CA from definitions that lose their conversion webhook, right before the apply. */
   async withdraw(objects: readonly KubeObject[], live: LiveObjects): Promise<void> {
     for (const object of objects) {
-      const found = live.get(objectKey(object));
+      const found = live.get(getObjectKey(object));
       if (!isConversionLost(object, found)) continue;
       const { signal, log } = this.#context;
       await this.#phase.client.apply(withoutBundle(found), { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
@@ -297,5 +297,5 @@ function listReplacedSecrets(objects: readonly KubeObject[]): Set<string> {
     namespace,
     name,
   }));
-  return new Set(refs.map(objectKey));
+  return new Set(refs.map(getObjectKey));
 }

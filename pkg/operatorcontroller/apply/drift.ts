@@ -4,7 +4,7 @@ import { isMigrated } from "../../api/migration.ts";
 import { newProblem, type ProblemObject, toProblemObject } from "../../api/problems.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import { type DriftedField, type DriftPolicy, findDriftedFields, getDriftPolicy } from "../../release/drift.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { detectsConcurrentChange } from "../../release/managedFields.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { getWatchIdentity } from "../permissions/identity.ts";
@@ -27,7 +27,7 @@ interface ComparisonDue {
   readonly isFull: boolean;
   /** The drift interval is over, so `keys` contains the unwatched objects. */
   readonly isIntervalUp: boolean;
-  /** Keys of `objectKey`. */
+  /** Keys of `getObjectKey`. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -63,7 +63,7 @@ function findDueObjects(
   const isUnknown = !watches.isFollowing(name, uid, getWatchIdentity(extension, scoped).key);
   const isFull = isRequested || isUnknown || isUp(comparedAt, driftIntervalMs * FULL_EVERY);
   const unwatched = isIntervalUp ? watches.unwatched(name).map(({ ref }) => ref) : [];
-  return { isFull, isIntervalUp, keys: new Set([...reported, ...[...watches.suspects(name), ...unwatched].map(objectKey)]) };
+  return { isFull, isIntervalUp, keys: new Set([...reported, ...[...watches.suspects(name), ...unwatched].map(getObjectKey)]) };
 }
 
 /** An object that differs from its release. */
@@ -96,19 +96,19 @@ class DriftReport {
     const { policy, isTakenOver } = this.#chosen;
     const { extension, releases } = phase;
     const bundle = releases.installed?.name ?? "";
-    const drifts = objects.flatMap((object) => findDrift(applier.outcomes.get(objectKey(object)), policy) ?? []);
+    const drifts = objects.flatMap((object) => findDrift(applier.outcomes.get(getObjectKey(object)), policy) ?? []);
     const { drifted } = deps.memory.of(extension);
     const known = new Set([...drifted.values()].map(({ text }) => text));
     for (const key of applier.outcomes.keys()) drifted.delete(key);
     if (policy === "Warn")
-      for (const drift of drifts) drifted.set(objectKey(drift.ref), { text: describeDrift(drift), object: toDriftedObject(drift) });
+      for (const drift of drifts) drifted.set(getObjectKey(drift.ref), { text: describeDrift(drift), object: toDriftedObject(drift) });
     const news = drifts.map(describeDrift).filter((text) => !known.has(text));
     const why = isTakenOver ? `; ${TAKEN_OVER}` : "";
     if (news.length > 0)
       deps.events.record(extension, "Warning", "Drifted", `objects of bundle "${bundle}" drifted: ${formatFirst(news)}${why}`);
     if (policy === "Warn") return; // earlier writes of the applier do not correct this drift
-    const keys = new Set(drifts.map(({ ref }) => objectKey(ref)));
-    const corrected = selectChanges(applier.actions).filter(({ ref }) => keys.has(objectKey(ref)));
+    const keys = new Set(drifts.map(({ ref }) => getObjectKey(ref)));
+    const corrected = selectChanges(applier.actions).filter(({ ref }) => keys.has(getObjectKey(ref)));
     if (corrected.length === 0) return;
     deps.metrics?.countCorrections(extension.metadata.name, corrected.length);
     deps.events.record(extension, "Normal", "DriftCorrected", `corrected objects of bundle "${bundle}": ${formatActions(corrected)}`);
@@ -184,8 +184,8 @@ export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyCont
   changes.began = true;
   const from = deps.now();
   const { objects, kinds } = await context.prepare(deployed.objects);
-  const selected = due.isFull ? objects : objects.filter((object) => due.keys.has(objectKey(object)));
-  const unserved = selected.filter((object) => kinds.unserved.some((other) => objectKey(other) === objectKey(object)));
+  const selected = due.isFull ? objects : objects.filter((object) => due.keys.has(getObjectKey(object)));
+  const unserved = selected.filter((object) => kinds.unserved.some((other) => getObjectKey(other) === getObjectKey(object)));
   const served = selected.filter((object) => !unserved.includes(object));
   deps.watches?.hold(extension.metadata.name);
   let mayWatchAll: MayWatchAll | undefined;
@@ -227,7 +227,7 @@ function compare(context: ApplyContext, objects: readonly KubeObject[], policy: 
     const read = await applier.read(objects.map(toObjectRef));
     const { found, lost } = await takeBackObjects(context, objects, read, policy);
     const live = policy === "Warn" ? found : await context.adoptFields(found);
-    const ours = objects.filter((object) => !lost.has(objectKey(object)));
+    const ours = objects.filter((object) => !lost.has(getObjectKey(object)));
     const applied = context.toApply(ours, live, isMigrated(phase.extension)); // otherwise this would recreate all Pods of OLM v0
     await (policy === "Warn" ? applier.compare(applied, live) : applier.apply(applied, live, { continueOnFailure: true }));
     if (lost.size > 0) throw new RetryableError(Reason.Retrying, [...lost.values()].join("\n"));
@@ -236,7 +236,7 @@ function compare(context: ApplyContext, objects: readonly KubeObject[], policy: 
 
 /**
  * Takes over objects that other extensions have taken from this one and left since.
- * @returns the live objects without those that other extensions own, and the messages about these by `objectKey`.
+ * @returns the live objects without those that other extensions own, and the messages about these by `getObjectKey`.
  */
 async function takeBackObjects(
   context: ApplyContext,
@@ -245,14 +245,16 @@ async function takeBackObjects(
   policy: ActivePolicy,
 ): Promise<{ found: LiveObjects; lost: Map<string, string> }> {
   const { deps, owner } = context;
-  const released = new Set(objects.map(objectKey));
+  const released = new Set(objects.map(getObjectKey));
   const foreign = findForeignObjects({ desired: objects, live: read, owner, extensionExists: deps.extensionExists, released });
   const needs = foreign.flatMap(({ object, owner: other }) =>
     policy === "Correct" && other !== undefined && deps.handovers.hasLeft(other, object) ? [{ object, owner: other }] : [],
   );
-  const taken = new Set(needs.map(({ object }) => objectKey(object)));
+  const taken = new Set(needs.map(({ object }) => getObjectKey(object)));
   const lost = new Map(
-    foreign.flatMap(({ object, message }): [string, string][] => (taken.has(objectKey(object)) ? [] : [[objectKey(object), message]])),
+    foreign.flatMap(({ object, message }): [string, string][] =>
+      taken.has(getObjectKey(object)) ? [] : [[getObjectKey(object), message]],
+    ),
   );
   const after = await context.takeFromOthers(needs, read);
   return { found: new Map([...after].filter(([key]) => !lost.has(key))), lost };
@@ -267,7 +269,7 @@ function resumeWatches(
 ): void {
   const { name, uid = "" } = phase.extension.metadata;
   const active = policy === "Warn" ? "Warn" : "Correct";
-  const compared = objects.map((object) => toCompared(object, applier.outcomes.get(objectKey(object)), active));
+  const compared = objects.map((object) => toCompared(object, applier.outcomes.get(getObjectKey(object)), active));
   if (step.signal.aborted) deps.watches?.resume(name, []);
   else if (full) deps.watches?.follow(name, uid, getWatchIdentity(phase.extension, scoped, full.mayWatchAll), compared);
   else deps.watches?.resume(name, compared);

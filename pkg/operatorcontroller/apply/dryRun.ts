@@ -1,7 +1,7 @@
 import { FIELD_MANAGER } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { isDenied, isImmutableField, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { compareText } from "../../text/compare.ts";
 import { formatFirst, type LiveObjects } from "../state/objectActions.ts";
 import { DeniedError, type IsOver } from "../state/waiting.ts";
@@ -77,14 +77,14 @@ export class DryRun {
   toError(failures: readonly Failure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
     const [first] = failures;
     if (!first) return undefined;
-    const refused = objects.find((object) => objectKey(object) === objectKey(first.item));
+    const refused = objects.find((object) => getObjectKey(object) === getObjectKey(first.item));
     if (!refused || !failures.every(({ err }) => isDenied(err))) return new RequestsFailed("", failures);
     return new DeniedError(formatFailures("", failures), { cause: first.err, isOver: this.untilNot(isDenied, refused) });
   }
 
   /**
    * Runs a dry run of every object.
-   * @param taken live objects to take over from other extensions, by `objectKey`.
+   * @param taken live objects to take over from other extensions, by `getObjectKey`.
    * @returns the objects in the responses, and the failures.
    */
   async run(objects: readonly KubeObject[], taken: LiveObjects = new Map()): Promise<ObjectResults> {
@@ -94,8 +94,8 @@ export class DryRun {
       try {
         const warn = (text: string): void => this.#addWarning(text, toObjectRef(object));
         const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal: this.#signal, warn };
-        const from = taken.get(objectKey(object));
-        after.set(objectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
+        const from = taken.get(getObjectKey(object));
+        after.set(getObjectKey(object), await (from ? this.#take(object, from) : applyWithPorts(this.#client, object, options)));
       } catch (err) {
         if (object.kind.endsWith("RoleBinding") && isNotFound(err) && !isNamespaceMissing(err) && roles.has(getRole(object))) return;
         if (isImmutableField(err) && isRecreatable(object)) return;

@@ -5,7 +5,7 @@ import { newProblem } from "../../api/problems.ts";
 import { isConversionLost } from "../../certificates/caBundle.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isNamespaceMissing } from "../../kube/errors.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { sortLikeLive } from "../../release/liveOrder.ts";
 import { compareText } from "../../text/compare.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -24,17 +24,17 @@ export const dryRunCheck: Check = {
   async run({ desired, kinds, extension, dryRun, willBeAdopted }, checked) {
     const { live, refused, untried, needs } = checked;
     const tried = desired.filter((object) => {
-      const key = objectKey(object);
+      const key = getObjectKey(object);
       const isLeftOut = kinds.resourceOf(object) === undefined || refused.has(key) || untried.has(key);
       return !isLeftOut && !isConversionLost(object, live.get(key));
     });
-    const taken = new Map(needs.flatMap(({ object }) => getEntry(live, objectKey(object))));
+    const taken = new Map(needs.flatMap(({ object }) => getEntry(live, getObjectKey(object))));
     const { objects, failures } = await dryRun.run(
       tried.map((object) => keepAdoptedOrder(object, live, willBeAdopted)),
       taken,
     );
     checked.after = objects;
-    for (const { item } of failures) refused.add(objectKey(item));
+    for (const { item } of failures) refused.add(getObjectKey(item));
     const missing = findMissingNamespaces(failures, extension.spec);
     const findings = [...missing, ...failures.filter(({ err }) => !isNamespaceMissing(err)).map(newDeniedFinding)];
     const error = newNamespacesError(missing, failures, tried, dryRun) ?? dryRun.toError(failures, tried);
@@ -48,7 +48,7 @@ function getEntry(live: LiveObjects, key: string): [string, KubeObject][] {
 }
 
 function keepAdoptedOrder(object: KubeObject, live: LiveObjects, willBeAdopted: PreflightRequest["willBeAdopted"]): KubeObject {
-  const current = live.get(objectKey(object));
+  const current = live.get(getObjectKey(object));
   return current && willBeAdopted?.(current) ? sortLikeLive(object, current) : object;
 }
 
@@ -102,7 +102,7 @@ export function newNamespacesError(
   dryRun: Pick<DryRun, "untilNot">,
 ): WaitingError | undefined {
   const first = failures.find(({ err }) => isNamespaceMissing(err));
-  const object = first && tried.find((other) => objectKey(other) === objectKey(first.item));
+  const object = first && tried.find((other) => getObjectKey(other) === getObjectKey(first.item));
   if (!object) return undefined;
   const text = missing.map(({ message }) => message).join("; ");
   return new WaitingError(Reason.Retrying, text, { cause: first.err, isOver: dryRun.untilNot(isNamespaceMissing, object) });

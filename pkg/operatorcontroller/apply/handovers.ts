@@ -4,7 +4,7 @@ import { type JsonObject, type KubeObject, toObjectRef } from "../../api/k8s.ts"
 import { RetryableError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict } from "../../kube/errors.ts";
-import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER, handOverFields } from "../../release/managedFields.ts";
 import { determineOwnership, type Owner } from "../../release/ownership.ts";
 import { formatFirst } from "../state/objectActions.ts";
@@ -64,18 +64,18 @@ export class Handovers {
     desired: readonly KubeObject[],
     deployed: readonly KubeObject[],
   ): void {
-    const keys = new Set(desired.map(objectKey));
+    const keys = new Set(desired.map(getObjectKey));
     const before = this.#targets.get(name);
     const isSame = before?.uid === uid && before.keys.size === keys.size && [...keys].every((key) => before.keys.has(key));
     const isReady = isSame && before.progress === "ready";
     const needs = isReady ? before.needs : new Map<string, string>();
-    this.#targets.set(name, { uid, keys, deployed: new Set(deployed.map(objectKey)), progress: isReady ? "ready" : "blocked", needs });
+    this.#targets.set(name, { uid, keys, deployed: new Set(deployed.map(getObjectKey)), progress: isReady ? "ready" : "blocked", needs });
     this.#seen.set(name, uid);
   }
 
   /** Notes that the deployed release is the target of the extension. */
   settle({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>, deployed: readonly KubeObject[]): void {
-    const keys = new Set(deployed.map(objectKey));
+    const keys = new Set(deployed.map(getObjectKey));
     this.#targets.set(name, { uid, keys, deployed: keys, progress: "settled", needs: new Map() });
     this.#seen.set(name, uid);
   }
@@ -91,7 +91,7 @@ export class Handovers {
     const target = this.#targets.get(name);
     if (!target) return;
     target.progress = "ready";
-    target.needs = new Map(needs.map(({ object, owner }) => [objectKey(object), owner]));
+    target.needs = new Map(needs.map(({ object, owner }) => [getObjectKey(object), owner]));
   }
 
   /** Notes that a release begins. */
@@ -123,7 +123,7 @@ export class Handovers {
   /** Reports whether the target release of the owner does not contain the object. */
   excludes(owner: string, object: KubeObject): boolean {
     const target = this.#targets.get(owner);
-    return target !== undefined && !target.keys.has(objectKey(object));
+    return target !== undefined && !target.keys.has(getObjectKey(object));
   }
 
   /** Reports whether the owner has left the object: its release without the object has begun or is deployed. */
@@ -150,14 +150,14 @@ export class Handovers {
    * contains it. After a restart, cluster-scoped objects stay until the targets of all extensions are known.
    */
   isWanted(owner: string, object: KubeObject): boolean {
-    const key = objectKey(object);
+    const key = getObjectKey(object);
     for (const [name, { keys, deployed }] of this.#targets) if (name !== owner && (keys.has(key) || deployed.has(key))) return true;
     return toObjectRef(object).namespace === undefined && !this.#isComplete();
   }
 
   /** Reports whether another extension has deployed its target release with that object. */
   isSettledOn(owner: string, object: KubeObject): boolean {
-    const key = objectKey(object);
+    const key = getObjectKey(object);
     return [...this.#targets].some(([name, { keys, progress }]) => name !== owner && progress === "settled" && keys.has(key));
   }
 
@@ -200,7 +200,7 @@ export class ObjectLocks {
 
   /**
    * Locks objects until the returned function is called.
-   * @param keys distinct keys of `objectKey`.
+   * @param keys distinct keys of `getObjectKey`.
    * @throws ObjectsLocked Retrying if another extension has locked one of them; then none is locked.
    */
   lock(extension: string, keys: readonly string[]): () => void {
@@ -225,7 +225,7 @@ const MAX_TAKE_WRITES = 5;
  * @returns the updated object; undefined if it no longer exists.
  * @throws RetryableError Retrying if a third party owns it now.
  */
-export async function takeFrom(
+export async function takeOverFrom(
   client: Pick<Client, "get" | "patch">,
   { object, owner: from }: Need,
   owner: Owner,

@@ -2,7 +2,7 @@ import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { determineOwnership, type Owner } from "../../release/ownership.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
@@ -11,14 +11,14 @@ import type { LiveObjects } from "../state/objectActions.ts";
 import { type Applier, throwFailures } from "./applier.ts";
 
 /** Converts a reference to an object with only its identity. */
-export function asObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {
+export function toKubeObject({ apiVersion, kind, name, namespace }: ObjectRef): KubeObject {
   return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
 }
 
 /** Returns the live objects for `objects` that belong to the owner. */
 export function filterOwned(objects: readonly KubeObject[], live: LiveObjects, owner: Owner): KubeObject[] {
   return objects.flatMap((object) => {
-    const found = live.get(objectKey(object));
+    const found = live.get(getObjectKey(object));
     return found && determineOwnership(found, owner).kind === "ours" ? [found] : [];
   });
 }
@@ -156,7 +156,7 @@ export async function recheckKept(
       stays(`it may not be read (${getErrorMessage(failure.err)})`);
       continue;
     }
-    const [crd] = filterOwned([asObject(ref)], objects, owner);
+    const [crd] = filterOwned([toKubeObject(ref)], objects, owner);
     if (!crd) continue;
     if (isWanted(crd)) {
       still.push({ left: one });

@@ -4,7 +4,7 @@ import type { Client } from "../../kube/client.ts";
 import { isCrd } from "../../release/identity.ts";
 import { WaitingError } from "../state/waiting.ts";
 import { type Check, newFinding, type Refusal } from "./preflightRequest.ts";
-import { findResource, formatKinds, kindKey, type ServedKinds } from "./preparedObjects.ts";
+import { findResource, formatKinds, getKindKey, type ServedKinds } from "./preparedObjects.ts";
 
 const GO_PREFIX =
   "failed to get release state using server-side dry-run: error while running post render on files: postrenderer[0] (*client.ownerPostRenderer) failed: ";
@@ -59,7 +59,7 @@ function findUnservedKinds(desired: readonly KubeObject[], unserved: readonly Ku
   const definitions = new Map(
     desired.filter(isCrd).flatMap((crd) => listDefinedKinds(crd).map((kind) => [kind, crd.metadata.name] as const)),
   );
-  const byKind = new Map(unserved.map(({ apiVersion, kind }) => [kindKey({ apiVersion, kind }), { apiVersion, kind }]));
+  const byKind = new Map(unserved.map(({ apiVersion, kind }) => [getKindKey({ apiVersion, kind }), { apiVersion, kind }]));
   return [...byKind].map(([key, gvk]) => {
     const definedBy = definitions.get(key);
     return definedBy === undefined ? gvk : { ...gvk, definedBy };
@@ -77,7 +77,7 @@ function listDefinedKinds(crd: KubeObject): string[] {
     names?: { kind?: string };
     versions?: { name?: string }[];
   };
-  return versions.map(({ name }) => kindKey({ apiVersion: `${group}/${name}`, kind: names?.kind ?? "" }));
+  return versions.map(({ name }) => getKindKey({ apiVersion: `${group}/${name}`, kind: names?.kind ?? "" }));
 }
 
 function getAdvice(kinds: readonly UnservedKind[]): string {

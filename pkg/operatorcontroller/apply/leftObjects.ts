@@ -1,14 +1,14 @@
 import type { KubeObject } from "../../api/k8s.ts";
-import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
 import { readReconcileRequest } from "../state/extensionSpec.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { anyIsOver } from "../state/waiting.ts";
+import { combineIsOver } from "../state/waiting.ts";
 import type { ApplyContext } from "./applyContext.ts";
-import { asObject, filterOwned, isKept, recheckKept, removeCrds, toLeftObject } from "./keptCrds.ts";
+import { filterOwned, isKept, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
 
 /**
  * Prunes objects that earlier releases left on the cluster, and records the objects that stay:
@@ -27,11 +27,11 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
   const isDue = left.some(isKept) && isRecheckDue(left, context);
   if (given.length === 0 && !isDue) return watchLeft(deployed, context);
   let release = deployed;
-  await context.withLocks(left.map(asObject), async () => {
+  await context.withLocks(left.map(toKubeObject), async () => {
     const kept = isDue ? await recheckKeptCrds(left.filter(isKept), context) : left.filter(isKept);
     const stays = [...(await pruneGiven(given, context)), ...kept];
-    const keys = new Set(left.map(objectKey));
-    const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(objectKey(ref)));
+    const keys = new Set(left.map(getObjectKey));
+    const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(getObjectKey(ref)));
     if (deleted.length > 0) {
       const text = `deleted objects that an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
       deps.events.record(phase.extension, "Normal", "Pruned", text);
@@ -52,21 +52,21 @@ export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): 
   if (left.length === 0) return;
   const { report } = context.phase;
   const isOver = (): Promise<boolean> =>
-    Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(asObject(one), context)) || isTaken(one, context)));
-  report.awaits = anyIsOver(report.awaits, isOver);
+    Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(toKubeObject(one), context)) || isTaken(one, context)));
+  report.awaits = combineIsOver(report.awaits, isOver);
 }
 
 /** Deletes left objects that no other extension needs. @returns the objects that stay. */
 async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   if (given.length === 0) return [];
   const { applier, scoped, phase, owner, step, deps } = context;
-  const ours = filterOwned(given.map(asObject), await applier.read(given), owner);
+  const ours = filterOwned(given.map(toKubeObject), await applier.read(given), owner);
   const toDelete = ours.filter((object) => !isWanted(object, context));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
   const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), getCrdPolicy(phase.extension.spec), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
-  const wanted = new Set(ours.filter((object) => !toDelete.includes(object)).map(objectKey));
-  return [...given.filter((one) => wanted.has(objectKey(one))), ...kept.map(toLeftObject)];
+  const wanted = new Set(ours.filter((object) => !toDelete.includes(object)).map(getObjectKey));
+  return [...given.filter((one) => wanted.has(getObjectKey(one))), ...kept.map(toLeftObject)];
 }
 
 /**
@@ -98,7 +98,7 @@ function isRecheckDue(left: readonly LeftObject[], context: ApplyContext): boole
 }
 
 function areSame(before: readonly LeftObject[], after: readonly LeftObject[]): boolean {
-  const keyOf = (one: LeftObject): string => JSON.stringify([objectKey(one), one.kept]);
+  const keyOf = (one: LeftObject): string => JSON.stringify([getObjectKey(one), one.kept]);
   const keys = new Set(before.map(keyOf));
   return keys.size === after.length && after.every((one) => keys.has(keyOf(one)));
 }
@@ -108,5 +108,5 @@ function isWanted(object: KubeObject, { deps, owner }: ApplyContext): boolean {
 }
 
 function isTaken(one: LeftObject, { deps, owner }: ApplyContext): boolean {
-  return deps.handovers.isSettledOn(owner.name, asObject(one));
+  return deps.handovers.isSettledOn(owner.name, toKubeObject(one));
 }

@@ -3,7 +3,7 @@ import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { newProblem, toProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
-import { CRD_KIND, isCrd, objectKey } from "../../release/identity.ts";
+import { CRD_KIND, getObjectKey, isCrd } from "../../release/identity.ts";
 import {
   type Claim,
   determineOwnership,
@@ -40,7 +40,7 @@ async function findKindConflicts(
   { desired, live, owner, extensionExists }: KindRequest,
   signal: AbortSignal,
 ): Promise<PreflightFinding[]> {
-  const created = desired.filter((object) => isCrd(object) && !live.has(objectKey(object))).flatMap(readCrdNames);
+  const created = desired.filter((object) => isCrd(object) && !live.has(getObjectKey(object))).flatMap(readCrdNames);
   const conflicts: PreflightFinding[] = [];
   for (const group of new Set(created.map((crd) => crd.group))) {
     const served = await readPluralNames(client, group, signal);
@@ -128,7 +128,7 @@ export interface ForeignObject {
 /** Finds the desired objects that belong to another owner. */
 export function findForeignObjects({ desired, live, owner, extensionExists, released }: ConflictRequest): ForeignObject[] {
   return desired.flatMap((object) => {
-    const key = objectKey(object);
+    const key = getObjectKey(object);
     const ownership = determineOwnership(live.get(key), owner, extensionExists);
     if (ownership.kind !== "foreign") return [];
     const { message, refusal, claim } = ownership;
@@ -150,20 +150,20 @@ export const ownershipCheck: Check = {
   name: "ownership",
   async run({ desired, base, owner, extensionExists, handovers, willBeAdopted, client, signal }, checked) {
     const { live, refused } = checked;
-    const released = new Set(base?.objects.map(objectKey));
+    const released = new Set(base?.objects.map(getObjectKey));
     const foreign = findForeignObjects({ desired, live, owner, extensionExists, released });
     const isHandedOver = ({ object, owner: other }: ForeignObject): boolean => other !== undefined && handovers.excludes(other, object);
     const isGiven = ({ object }: ForeignObject): boolean => {
-      const current = live.get(objectKey(object));
+      const current = live.get(getObjectKey(object));
       return current !== undefined && (willBeAdopted?.(current) ?? false);
     };
     const denied = foreign.filter((one) => !isGiven(one) && !isHandedOver(one));
-    const readable = { desired: desired.filter((object) => !refused.has(objectKey(object))), live, owner, extensionExists };
+    const readable = { desired: desired.filter((object) => !refused.has(getObjectKey(object))), live, owner, extensionExists };
     const findings = [...denied.map(newOwnershipFinding), ...(await findKindConflicts(client, readable, signal))];
     checked.needs = foreign.flatMap((one) =>
       one.owner !== undefined && isHandedOver(one) ? [{ object: one.object, owner: one.owner }] : [],
     );
-    for (const { object } of denied) refused.add(objectKey(object));
+    for (const { object } of denied) refused.add(getObjectKey(object));
     if (findings.length === 0) return undefined;
     const last = sortForUninstall(denied.map(({ object }) => object)).at(-1);
     const isFree = (ref: ObjectRef): IsOver => {

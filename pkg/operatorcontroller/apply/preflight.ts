@@ -1,7 +1,7 @@
 import { toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { getErrorMessage, getProblems, ReconcileError } from "../../errors/errors.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { type CrdRefusal, checkCrdUpgrades, type UpgradeRefusal } from "../crds/crdUpgrades.ts";
 import { checkConversions, newConversionRequest } from "../crds/lostConversions.ts";
 import type { MissingPermissions } from "../permissions/permissions.ts";
@@ -40,7 +40,7 @@ const readCheck: Check = {
     const served = desired.filter((object) => kinds.resourceOf(object) !== undefined);
     const { objects, failures } = await applier.readEach(served.map(toObjectRef));
     checked.live = objects;
-    for (const { item } of failures) checked.refused.add(objectKey(item));
+    for (const { item } of failures) checked.refused.add(getObjectKey(item));
     if (failures.length === 0) return undefined;
     const findings = failures.map((failure): PreflightFinding => {
       const { message, ...next } = describeFailure(failure);
@@ -58,7 +58,7 @@ const crdUpgradesCheck: Check = {
     try {
       const { notes, tried, refusal } = await checkCrdUpgrades(client, upgrade, signal);
       checked.notes.push(...notes);
-      for (const crd of tried) checked.untried.add(objectKey(crd));
+      for (const crd of tried) checked.untried.add(getObjectKey(crd));
       if (!refusal) return undefined;
       return { findings: [newCrdUpgradeFinding(refusal)], error: refusal.error };
     } catch (err) {

@@ -28,10 +28,10 @@ export interface ServedKinds {
 export async function lookUpKinds(client: Pick<Client, "resourceFor">, objects: readonly KubeObject[]): Promise<ServedKinds> {
   const known = new Map<string, ApiResource | undefined>();
   for (const object of objects) {
-    const key = kindKey(object);
+    const key = getKindKey(object);
     if (!known.has(key)) known.set(key, await findResource(client, object));
   }
-  const found = (gvk: GroupVersionKind): ApiResource | undefined => known.get(kindKey(gvk));
+  const found = (gvk: GroupVersionKind): ApiResource | undefined => known.get(getKindKey(gvk));
   const isNamespaced = (gvk: GroupVersionKind): boolean | undefined => found(gvk)?.namespaced;
   return { isNamespaced, resourceOf: found, unserved: objects.filter((object) => found(object) === undefined) };
 }
@@ -52,7 +52,7 @@ export async function findResource(client: Pick<Client, "resourceFor">, gvk: Gro
 }
 
 /** Returns the same text for the same version and kind. */
-export function kindKey({ apiVersion, kind }: GroupVersionKind): string {
+export function getKindKey({ apiVersion, kind }: GroupVersionKind): string {
   return `${apiVersion}/${kind}`;
 }
 
@@ -68,7 +68,7 @@ export interface PreparedObjects {
  * @param certProvider provides the certificates of its webhooks. @param proxy variables of the cluster's proxy.
  * @throws TerminalError for a bundle or configuration that cannot be rendered.
  */
-export async function renderFor(
+export async function renderExtension(
   inputs: ConfigInputs,
   bundle: Pick<RenderableBundle, "render">,
   certProvider: CertificateProvider | undefined,
@@ -84,7 +84,7 @@ export async function renderFor(
  * @param bundle the source of rendered objects; default: labels with package and version stay unchanged.
  * @throws TerminalError Blocked for objects that cannot be applied.
  */
-export async function prepareFor(
+export async function prepareExtension(
   client: Pick<Client, "resourceFor">,
   { metadata: { name, uid = "" }, spec }: Readonly<ClusterExtension>,
   objects: readonly KubeObject[],

@@ -1,14 +1,14 @@
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Client } from "../../kube/client.ts";
-import { isCrd, objectKey } from "../../release/identity.ts";
+import { getObjectKey, isCrd } from "../../release/identity.ts";
 import type { Owner } from "../../release/ownership.ts";
 import { type CrdPolicy, planRelease, type ReleasePlan } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { LostConversionRequest } from "../crds/lostConversions.ts";
 import type { Applier } from "./applier.ts";
 import { takeOver } from "./handovers.ts";
-import { asObject, filterOwned, isKept, type KeptCrd, recheckKept, removeCrds, toLeftObject } from "./keptCrds.ts";
+import { filterOwned, isKept, type KeptCrd, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
 
 /** The releases whose objects are pruned, the desired objects, and their owner. */
 export interface PruneRequest {
@@ -36,7 +36,7 @@ export interface Pruned {
 export async function listLeavingObjects(applier: Applier, request: PruneRequest): Promise<KubeObject[]> {
   const { prune: leaving, crds } = buildPlan(request);
   const kept = listKept(request);
-  const candidates = [...leaving, ...crds.ifUnused].filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
+  const candidates = [...leaving, ...crds.ifUnused].filter((object) => request.crdPolicy === "Delete" || !kept.has(getObjectKey(object)));
   const live = await applier.read(candidates.map(toObjectRef));
   return filterOwned(candidates, live, request.owner);
 }
@@ -51,7 +51,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const before = listKept(request);
   const all = [...plan.prune, ...plan.crds.ifUnused, ...plan.crds.kept];
   if (all.length === 0) return { kept: [], left: [] };
-  const leaving = all.filter((object) => !before.has(objectKey(object)));
+  const leaving = all.filter((object) => !before.has(getObjectKey(object)));
   const ours = filterOwned(leaving, await applier.read(leaving.map(toObjectRef)), owner);
   const left = ours.filter(isWanted);
   const toDelete = ours.filter((object) => !left.includes(object));
@@ -62,7 +62,7 @@ export async function prune(applier: Applier, scoped: Client, request: PruneRequ
   const still = await recheckKept(
     applier,
     scoped,
-    all.flatMap((object) => before.get(objectKey(object)) ?? []),
+    all.flatMap((object) => before.get(getObjectKey(object)) ?? []),
     { policy: crdPolicy, owner, isWanted },
     signal,
   );
@@ -79,8 +79,8 @@ export async function listLeavingCrds(
 ): Promise<Pick<LostConversionRequest, "crds" | "policy" | "recorded">> {
   const before = listKept(request);
   const all = listUndesired(request).filter(isCrd);
-  const leaving = all.filter((crd) => !before.has(objectKey(crd)));
-  const earlier = all.filter((crd) => before.has(objectKey(crd)));
+  const leaving = all.filter((crd) => !before.has(getObjectKey(crd)));
+  const earlier = all.filter((crd) => before.has(getObjectKey(crd)));
   const live = leaving.length === 0 ? new Map<string, KubeObject>() : await applier.read(leaving.map(toObjectRef));
   // A definition that may no longer be read stays unchanged, see recheckKept.
   const { objects: readable } = await applier.readEach(earlier.map(toObjectRef));
@@ -97,13 +97,13 @@ export function listUndesired(request: Omit<PruneRequest, "owner">): KubeObject[
 /** Lists the objects that need permissions for their deletion: like `listUndesired`, without kept definitions that the policy does not delete. */
 export function listRemovals(request: Omit<PruneRequest, "owner">): KubeObject[] {
   const kept = listKept(request);
-  return listUndesired(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(objectKey(object)));
+  return listUndesired(request).filter((object) => request.crdPolicy === "Delete" || !kept.has(getObjectKey(object)));
 }
 
-/** Returns the definitions that an earlier release has kept, by `objectKey`. */
+/** Returns the definitions that an earlier release has kept, by `getObjectKey`. */
 function listKept({ history }: Pick<PruneRequest, "history">): ReadonlyMap<string, LeftObject> {
   const left = history.flatMap((release) => release.left ?? []).filter(isKept);
-  return new Map(left.map((one) => [objectKey(one), one]));
+  return new Map(left.map((one) => [getObjectKey(one), one]));
 }
 
 function getCrds(kept: readonly KeptCrd[]): KubeObject[] {
@@ -113,7 +113,7 @@ function getCrds(kept: readonly KeptCrd[]): KubeObject[] {
 function buildPlan({ history, desired, crdPolicy }: Omit<PruneRequest, "owner">): ReleasePlan {
   const recorded = new Map(
     history.flatMap(({ objects, left = [] }) =>
-      [...left.map(asObject), ...withSecrets(objects)].map((object) => [objectKey(object), object]),
+      [...left.map(toKubeObject), ...withSecrets(objects)].map((object) => [getObjectKey(object), object]),
     ),
   );
   return planRelease({ recorded: [...recorded.values()], desired: withSecrets(desired), crdPolicy });

@@ -2,7 +2,7 @@ import { getGroup } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { type CountedObject, type ExceededQuota, findExceededQuotas, formatExceededQuota } from "../../release/quota.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { DeniedError } from "../state/waiting.ts";
@@ -52,7 +52,7 @@ async function findExceeded(
 function listCreatedObjects({ desired, kinds }: PreflightRequest, { live, refused }: Checked): CountedObject[] {
   return desired.flatMap((object) => {
     const resource = kinds.resourceOf(object);
-    if (!resource?.namespaced || live.has(objectKey(object)) || refused.has(objectKey(object))) return [];
+    if (!resource?.namespaced || live.has(getObjectKey(object)) || refused.has(getObjectKey(object))) return [];
     return [{ object, group: getGroup(object.apiVersion), resource: resource.resource }];
   });
 }

@@ -3,7 +3,7 @@ import type { EVENTS, EventReason, EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { findProblem } from "../../api/problems.ts";
 import { overridesProxy } from "../../api/proxy.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { determineOwnership, type ExtensionExists, type Owner } from "../../release/ownership.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
 import { type ConfigInputs, getConfiguration } from "../state/extensionSpec.ts";
@@ -77,7 +77,7 @@ export class ReleaseEvents {
       this.record("Normal", "Pruned", `deleted objects that bundle "${bundle}" does not contain: ${formatFirst(deleted)}`);
     if (recreated.length > 0)
       this.record("Normal", "Recreated", `recreated for bundle "${bundle}" because an immutable field changed: ${formatFirst(recreated)}`);
-    const written = new Set(actions.map(({ ref }) => objectKey(ref)));
+    const written = new Set(actions.map(({ ref }) => getObjectKey(ref)));
     const adopted = [...live].flatMap(([key, object]) => (written.has(key) ? this.#orphan(object, owner, extensionExists) : []));
     if (adopted.length > 0) this.record("Normal", "Adopted", `adopted into bundle "${bundle}": ${formatFirst(adopted)}`);
   }

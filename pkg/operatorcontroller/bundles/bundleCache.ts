@@ -12,7 +12,7 @@ import { createBundleTooLargeError, isWithin } from "../../bundle/limits.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../../bundle/types.ts";
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { type RenderOptions, renderBundle } from "../../render/render.ts";
 
 /** A bundle as the controller uses it. Its manifests may be in another thread. */
@@ -241,7 +241,7 @@ function cacheRenderings(content: RenderableBundle): RenderableBundle {
 /** Returns the same key for equal options; a hash, because configuration may contain values from Secrets. */
 function renderKey(options: RenderOptions): string {
   return createHash("sha256")
-    .update(canonicalJson({ ...options, certProvider: options.certProvider?.name ?? null }))
+    .update(encodeCanonicalJson({ ...options, certProvider: options.certProvider?.name ?? null }))
     .digest("hex");
 }
 

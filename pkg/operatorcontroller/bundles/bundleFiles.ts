@@ -7,7 +7,7 @@ import type { BundleFiles } from "../../bundle/types.ts";
 import { ignoreMissingFile, RetryableError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 
 /**
  * Reads the files of an unpacked bundle image, by slash path such as "manifests/csv.yaml": those in `manifests/` and
@@ -56,7 +56,7 @@ class FolderReader {
       else if (entry.isFile()) await this.#add(path, this.#onDisk(path));
       else if (entry.isSymbolicLink()) {
         const target = await this.#target(path);
-        if (!(await stat(target)).isFile()) throw readError(`${goQuote(excerpt(path))} is a link that does not point to a file`);
+        if (!(await stat(target)).isFile()) throw readError(`${goQuote(truncateExcerpt(path))} is a link that does not point to a file`);
         await this.#add(path, target);
       }
     }
@@ -78,9 +78,9 @@ class FolderReader {
       if (err.code === "ENOENT" || err.code === "ELOOP" || err.code === "ENOTDIR") return undefined;
       throw err;
     });
-    if (target === undefined) throw readError(`${goQuote(excerpt(path))} is a link that does not point to a file`);
+    if (target === undefined) throw readError(`${goQuote(truncateExcerpt(path))} is a link that does not point to a file`);
     if (!target.startsWith(`${this.#root}${sep}`))
-      throw readError(`${goQuote(excerpt(path))} is a link that points outside the bundle image`);
+      throw readError(`${goQuote(truncateExcerpt(path))} is a link that points outside the bundle image`);
     return target;
   }
 

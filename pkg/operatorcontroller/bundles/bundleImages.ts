@@ -2,10 +2,10 @@ import type { ObjectMeta } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import { systemClock } from "../../async/clock.ts";
 import { getProblems, wrapError } from "../../errors/errors.ts";
-import { bundleRoot } from "../../oci/pull/imageFilter.ts";
+import { findBundleRoot } from "../../oci/pull/imageFilter.ts";
 import type { ImageFilter } from "../../oci/pull/puller.ts";
 import { type PullCounts, PullPool, type PullState, toPullTarget } from "../../oci/pull/pullPool.ts";
-import { pullProblemType } from "../../oci/pull/pullProblem.ts";
+import { getPullProblemType } from "../../oci/pull/pullProblem.ts";
 
 /** A bundle image on disk. */
 export interface BundleImage {
@@ -114,7 +114,7 @@ export class BundleImages implements BundleImageSource {
   /** Returns the image on disk; undefined on an error, which the pull then reports. */
   async #cached(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage | undefined> {
     try {
-      return await this.#puller.cached(extension, ref, { signal, filter: bundleRoot });
+      return await this.#puller.cached(extension, ref, { signal, filter: findBundleRoot });
     } catch {
       signal.throwIfAborted();
       return undefined;
@@ -134,12 +134,12 @@ export class BundleImages implements BundleImageSource {
   /** @throws ReconcileError with the problem of the pull. */
   async #pullOne(extension: string, ref: string, signal: AbortSignal): Promise<BundleImage> {
     try {
-      return await this.#puller.pull(extension, ref, { signal, filter: bundleRoot });
+      return await this.#puller.pull(extension, ref, { signal, filter: findBundleRoot });
     } catch (err) {
       signal.throwIfAborted();
       if (getProblems(err).length > 0) throw err;
       const failure = wrapError("", err);
-      failure.problems = [newProblem(pullProblemType(err), { message: failure.message })];
+      failure.problems = [newProblem(getPullProblemType(err), { message: failure.message })];
       throw failure;
     }
   }

@@ -8,7 +8,7 @@ import { serverCertificate } from "../../../test/support/serverCertificate.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { readMaxVersion } from "../../bundle/maxOpenShiftVersion.ts";
 import type { PackageContent } from "../../fbc/types.ts";
-import { tlsProfile, tlsSettings } from "../../serving/tlsProfile.ts";
+import { computeTlsSettings, getTlsProfile } from "../../serving/tlsProfile.ts";
 import { CatalogClient, type CatalogClientOptions } from "./catalogClient.ts";
 
 const DIGEST = "sha256:1";
@@ -351,7 +351,7 @@ test.for([
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert, maxVersion: "TLSv1.2" });
   const proxy = await ConnectProxy.start(() => Number(new URL(api.url).port));
   using folder = new TempFolder();
-  const { settings } = tlsSettings(tlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
+  const { settings } = computeTlsSettings(getTlsProfile("custom", { minVersion, ciphers: [], curves: [] }), new Set(getCiphers()));
   const client = new CatalogClient({ caDir: folder.write("ca", { "ca.crt": cert }), env: { HTTPS_PROXY: proxy.url }, tls: () => settings });
   open.push(
     () => Promise.resolve(proxy.stop()),

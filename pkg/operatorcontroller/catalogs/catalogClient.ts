@@ -1,12 +1,12 @@
 import { rootCertificates } from "node:tls";
 import { type Clock, Deadline, systemClock } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { packageContent } from "../../fbc/content.ts";
+import { selectPackage } from "../../fbc/content.ts";
 import type { Meta, PackageContent } from "../../fbc/types.ts";
 import { openConnections } from "../../http/connections.ts";
 import type { Connections, HttpResponse } from "../../http/types.ts";
 import { createRequestError } from "../../oci/registry/networkError.ts";
-import { proxyFor } from "../../oci/registry/proxy.ts";
+import { getProxyFor } from "../../oci/registry/proxy.ts";
 import { type BundleIndex, BundleIndexBuilder } from "../../resolve/dependencies/bundleIndex.ts";
 import type { TlsSettings } from "../../serving/tlsProfile.ts";
 import type { KnownBundleIndex } from "./catalogBundleIndexes.ts";
@@ -56,7 +56,7 @@ class CatalogConnections {
    * @throws the error of `createRequestError` if there is no response.
    */
   async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
-    const proxy = proxyFor(url, this.#env);
+    const proxy = getProxyFor(url, this.#env);
     const connections = this.#pool(proxy, await this.#trustedNow());
     try {
       return await connections.request(url, {
@@ -169,7 +169,7 @@ export class CatalogClient {
     return withTimeout(signal, async (until) => {
       const metas = await this.#packageMetas(base, packageName, { ref, signal: until, tags });
       if (metas === "unchanged") return known?.content;
-      const content = packageContent(metas, packageName);
+      const content = selectPackage(metas, packageName);
       const { package: head, channels, bundles, deprecations, others } = content;
       const isEmpty = !head && channels.length + bundles.length + deprecations.length + others === 0;
       return isEmpty ? undefined : content;
@@ -181,7 +181,7 @@ export class CatalogClient {
    * all bundles, and if that fails with 404 too, everything.
    * @param ref digest reference of the expected content.
    * @param known the previous read; its index is returned if the entity tags match.
-   * @throws the errors of `packageContent`.
+   * @throws the errors of `selectPackage`.
    */
   async bundleIndex(base: string, ref: string, signal: AbortSignal, known?: KnownBundleIndex): Promise<KnownBundleIndex> {
     const tags = new Map(known?.tags);

@@ -5,7 +5,7 @@ import type { Meta } from "../../fbc/types.ts";
 import { findMember, foldKey, isObject } from "../../golang/members.ts";
 import { countValues } from "../../golang/yamlDocument.ts";
 import { trimIndexMeta } from "../../resolve/dependencies/bundleIndex.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 
 /** Properties of a bundle that resolution reads; most of a catalog is the rest, above all metadata of ClusterServiceVersions. */
 const KEPT_PROPERTIES: ReadonlySet<unknown> = new Set([
@@ -130,7 +130,9 @@ export class ResponseReader {
 }
 
 function newSizeError(limit: string, { schema, name }: Meta): Error {
-  return new Error(`the package contains more than the ${limit} allowed for resolution, reached at ${excerpt(`${schema} ${name}`)}`);
+  return new Error(
+    `the package contains more than the ${limit} allowed for resolution, reached at ${truncateExcerpt(`${schema} ${name}`)}`,
+  );
 }
 
 /** A message of `ResponseThread` to its worker about the response with number `id`. */

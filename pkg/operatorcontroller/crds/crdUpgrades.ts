@@ -10,7 +10,7 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { getStoredVersionsGrant } from "../../rbac/requiredRules.ts";
 import { formatRuleLines, toRule } from "../../rbac/ruleSets.ts";
-import { isCrd, objectKey } from "../../release/identity.ts";
+import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -126,7 +126,7 @@ export async function checkCrdUpgrades(
   const ignored = new Set<string>(ignore);
   const upgrades: CrdUpgrade[] = [];
   for (const object of desired) {
-    const before = isCrd(object) ? live.get(objectKey(object)) : undefined;
+    const before = isCrd(object) ? live.get(getObjectKey(object)) : undefined;
     if (before) upgrades.push(await checkCrdUpgrade(client, before, object, ignored, objects, signal));
   }
   const findings = upgrades.flatMap(({ name, findings: found }) => (found.length > 0 ? [formatFindings(name, found)] : [])).join("\n");

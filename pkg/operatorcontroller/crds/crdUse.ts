@@ -4,7 +4,7 @@ import { readCrdVersions } from "../../crdsafety/crdParts.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import type { Client } from "../../kube/client.ts";
-import { groupVersionPath } from "../../kube/discovery.ts";
+import { formatGroupVersionPath } from "../../kube/discovery.ts";
 import { isForbidden, isNotFound, isPassing, KindNotServed, KubeError } from "../../kube/errors.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
 
@@ -42,7 +42,7 @@ export async function findOtherServer(
     if (err instanceof KindNotServed) return undefined; // an API server without an aggregation layer
     if (!isForbidden(err)) throw err;
   }
-  const response = await client.raw("GET", groupVersionPath(apiVersion), undefined, { signal }).catch((cause: unknown) => {
+  const response = await client.raw("GET", formatGroupVersionPath(apiVersion), undefined, { signal }).catch((cause: unknown) => {
     if (isForbidden(cause) || isNotFound(cause)) return cause;
     throw cause;
   });

@@ -6,7 +6,7 @@ import { isConvertibleByName, readConversionService, readCrdStoredVersions } fro
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { WaitingError } from "../state/waiting.ts";
@@ -127,11 +127,11 @@ async function findLostConversions(
   signal: AbortSignal,
 ): Promise<LostConversion[]> {
   if (policy === "Delete") return [];
-  const leaving = new Set(recorded.map(objectKey));
+  const leaving = new Set(recorded.map(getObjectKey));
   const lost: LostConversion[] = [];
   for (const crd of crds) {
     const service = readConversionService(crd);
-    if (!service || !(leaving.has(objectKey(service)) || (await isAbsent(client, service, signal)))) continue;
+    if (!service || !(leaving.has(getObjectKey(service)) || (await isAbsent(client, service, signal)))) continue;
     const use = await checkCrdUse(client, crd, signal);
     if (use.kind === "gone" || (use.kind === "in use" && use.reason === "BeingDeleted")) continue;
     const live = use.crd;

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { Reason } from "../../api/constants.ts";
 import { RetryableError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
-import { type CelCompiler, mentionsCel } from "../../resolve/constraint/constraint.ts";
+import { type CelCompiler, usesCel } from "../../resolve/constraint/constraint.ts";
 import { type DeclaredConstraints, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
 
 const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
@@ -39,7 +39,7 @@ export class ConstraintCache {
   /** Loads the CEL compiler if any of these properties needs it. Call it before `read`. */
   async prepare(lists: Iterable<readonly Property[]>): Promise<void> {
     if (this.#cel) return;
-    for (const properties of lists) if (mentionsCel(properties)) return this.prepareCel();
+    for (const properties of lists) if (usesCel(properties)) return this.prepareCel();
   }
 
   /** Loads the CEL compiler. */
@@ -89,7 +89,7 @@ export class ConstraintCache {
   }
 }
 
-/** Loads the CEL compiler on the first call. Call it only if `mentionsCel` is true. */
+/** Loads the CEL compiler on the first call. Call it only if `usesCel` is true. */
 export async function loadCelRules(): Promise<CelCompiler> {
   const { CelRules } = await import("../../resolve/cel/celRules.ts");
   return new CelRules();

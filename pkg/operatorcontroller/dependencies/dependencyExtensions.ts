@@ -153,7 +153,7 @@ export class DependencyExtensions {
     }
     const { uid = "", resourceVersion = "" } = left.metadata;
     try {
-      await this.#options.client.delete(refOf(left), { uid, resourceVersion, signal });
+      await this.#options.client.delete(toDependencyRef(left), { uid, resourceVersion, signal });
     } catch (err) {
       if (isNotFound(err)) return;
       // Another extension that has just changed it may keep it.
@@ -201,7 +201,7 @@ export class DependencyExtensions {
   ): Promise<ClusterExtension | undefined> {
     const body = { metadata: { uid: dependency.metadata.uid, labels } };
     try {
-      return await this.#options.client.patch<ClusterExtension>(refOf(dependency), body, {
+      return await this.#options.client.patch<ClusterExtension>(toDependencyRef(dependency), body, {
         type: "merge",
         fieldManager: FIELD_MANAGER,
         signal,
@@ -257,6 +257,6 @@ function waitingText(extension: ClusterExtension | undefined, { bundle }: Depend
   return `ClusterExtension ${name} of package ${packageName}${why}`;
 }
 
-function refOf({ metadata: { name } }: ClusterExtension): { apiVersion: string; kind: string; name: string } {
+function toDependencyRef({ metadata: { name } }: ClusterExtension): { apiVersion: string; kind: string; name: string } {
   return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
 }

@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Informer } from "../../controller/informer.ts";
 import type { Provider } from "../../resolve/constraint/constraint.ts";
-import { gvkKey } from "../../resolve/constraint/parse.ts";
+import { getGvkKey } from "../../resolve/constraint/parse.ts";
 import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/dependencyCheck.ts";
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
 import { formatCount } from "../../text/lists.ts";
@@ -75,7 +75,7 @@ export class InstallContextReader {
       });
     const all = await this.#installed();
     const own = all.find((one) => one.extension === extension);
-    return { peers: all.filter((one) => one !== own), own, served: unprovided(await apis.served(), installed.list()) };
+    return { peers: all.filter((one) => one !== own), own, served: listUnprovidedApis(await apis.served(), installed.list()) };
   }
 
   /** Returns the installed bundles, except those that are being uninstalled. */
@@ -89,9 +89,9 @@ export class InstallContextReader {
 }
 
 /** Returns the served APIs that no installed bundle provides; the others end with their bundle. */
-function unprovided(served: readonly ClusterApi[], providers: readonly Provider[]): readonly ClusterApi[] {
-  const provided = new Set(providers.flatMap(({ apis }) => apis.map(gvkKey)));
-  return served.filter(({ gvk }) => !provided.has(gvkKey(gvk)));
+function listUnprovidedApis(served: readonly ClusterApi[], providers: readonly Provider[]): readonly ClusterApi[] {
+  const provided = new Set(providers.flatMap(({ apis }) => apis.map(getGvkKey)));
+  return served.filter(({ gvk }) => !provided.has(getGvkKey(gvk)));
 }
 
 /** Dependencies of Dependents. */

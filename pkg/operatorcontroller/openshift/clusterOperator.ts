@@ -10,7 +10,7 @@ import { goQuote } from "../../golang/quote.ts";
 import type { Client } from "../../kube/client.ts";
 import { buildClusterOperatorStatus, type OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
 import { buildDeploymentConditions, type NewOperatorCondition, readKeptConditions } from "../../openshift/operatorConditions.ts";
-import { relatedObjects } from "../../openshift/relatedObjects.ts";
+import { listRelatedObjects } from "../../openshift/relatedObjects.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 
@@ -159,7 +159,7 @@ export function buildOperatorStatus(
     unmanaged,
     operatorVersion: settings.operatorImageVersion || (cluster.kind === "known" ? cluster.text : undefined),
     releaseVersion: settings.releaseVersion,
-    relatedObjects: relatedObjects(systemNamespace),
+    relatedObjects: listRelatedObjects(systemNamespace),
   };
   return buildClusterOperatorStatus(before, inputs, now);
 }

@@ -12,7 +12,7 @@ import { Informer } from "../../controller/informer.ts";
 import type { ListOptions, ListResult, WatchEvent, WatchOptions } from "../../kube/request.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { DecodedRelease } from "../../release/storage/decode.ts";
-import { releaseKey } from "../../release/storage/encode.ts";
+import { getReleaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { InstalledReleases } from "../releases/installedReleases.ts";
@@ -131,7 +131,7 @@ class GateFixture {
     this.records.set(name, releaseRecord(1, "deployed", { name, labels, annotations }));
     this.cluster.of("Secret").put({
       metadata: {
-        name: releaseKey(name, 1),
+        name: getReleaseKey(name, 1),
         namespace: "system",
         labels: { name, owner: "operator-controller", type: "index", status: "deployed", version: "1" },
         ownerReferences: [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid: `uid-${name}` }],

@@ -10,7 +10,7 @@ import type { Client } from "../../kube/client.ts";
 import type { OperatorStatus } from "../../openshift/clusterOperatorStatus.ts";
 import { assessRelease, buildGateDegradedCondition, buildUpgradeableCondition, type ReleaseVerdict } from "../../openshift/upgradeable.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { controllerMetrics, type GaugeMetric, type Labels, type Metrics, queueMetrics } from "../../telemetry/metrics.ts";
+import { type GaugeMetric, type Labels, type Metrics, registerControllerMetrics, registerQueueMetrics } from "../../telemetry/metrics.ts";
 import { type ClusterVersion, formatMinorVersion } from "../../version/clusterVersion.ts";
 import type { InstalledReleases, ReleasesQuery } from "../releases/installedReleases.ts";
 import {
@@ -219,14 +219,14 @@ export class ClusterUpgradeGate {
       baseDelayMs: BASE_BACKOFF_MS,
       maxDelayMs: MAX_BACKOFF_MS,
       clock,
-      metrics: queueMetrics(metrics, NAME),
+      metrics: registerQueueMetrics(metrics, NAME),
     });
     this.#controller = new Controller({
       name: NAME,
       queue: this.#queue,
       workers: 1,
       log,
-      metrics: controllerMetrics(metrics, NAME),
+      metrics: registerControllerMetrics(metrics, NAME),
       reconcile: (_key, context) => this.#evaluate(context),
     });
     this.#listen();

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { KubeObject } from "../../api/k8s.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import type { Grant, PolicyRule } from "../../rbac/policyRule.ts";
 import type { Resource, ResourceOf } from "../../rbac/resources.ts";
@@ -69,7 +69,7 @@ export async function isAllowed(client: RawClient, namespace: string, grant: Gra
 /** Computes a hash of rules that does not depend on their order. */
 export function hashRules(rules: readonly PolicyRule[]): string {
   return createHash("sha256")
-    .update(canonicalJson(rules.map((rule) => canonicalJson(rule)).sort()))
+    .update(encodeCanonicalJson(rules.map((rule) => encodeCanonicalJson(rule)).sort()))
     .digest("hex");
 }
 

@@ -20,13 +20,13 @@ import { isForbidden } from "../../kube/errors.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
 import { widensPermissions } from "../../rbac/ruleSets.ts";
 import { type ChangePlan, computeChangePlan, countActions, digestPlan } from "../../release/changePlan.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { findInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import type { ExtensionExists } from "../../release/ownership.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import { determineState } from "../../release/state.ts";
-import { configNotes } from "../../render/configNotes.ts";
+import { listConfigNotes } from "../../render/configNotes.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
 import { formatError, isDependency, parseConstraints } from "../../resolve/constraint/parse.ts";
 import type { FilteredCatalogs } from "../../resolve/resolution.ts";
@@ -42,7 +42,7 @@ import type { CertificateProviders } from "../apply/certificateProviders.ts";
 import { DryRun } from "../apply/dryRun.ts";
 import { preflight } from "../apply/preflight.ts";
 import { type Checked, formatPreflightFinding, type PreflightFinding } from "../apply/preflightRequest.ts";
-import { type PreparedObjects, prepareFor, renderFor } from "../apply/preparedObjects.ts";
+import { type PreparedObjects, prepareExtension, renderExtension } from "../apply/preparedObjects.ts";
 import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
@@ -55,9 +55,9 @@ import { checkRequirements, reportProxy } from "../reconcile/check.ts";
 import { readConfiguration } from "../reconcile/configuration.ts";
 import { pinInstalledImage } from "../reconcile/pinInstalledImage.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
-import { getPullReference, inputDigest } from "../reconcile/unpack.ts";
+import { computeInputDigest, getPullReference } from "../reconcile/unpack.ts";
 import { ReleaseStore, requireReadable } from "../releases/releaseStore.ts";
-import { unknownReleases } from "../state/clusterChanges.ts";
+import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { hideInError, hideSourced, revealNamespaces } from "../state/hiddenValues.ts";
@@ -199,7 +199,7 @@ async function observe({ wanted, client, scoped, systemNamespace, signal }: Plan
   });
   requireReadable(history, "cannot plan: ");
   const installed = findInstalledBundle(history.current);
-  const releases = { ...unknownReleases(), history, installed };
+  const releases = { ...createUnknownReleases(), history, installed };
   hideSourced({ ...started, releases });
   const before = wanted.extension.status?.install?.bundle.name;
   if (!installed && before !== undefined)
@@ -274,16 +274,16 @@ async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<Inst
   await reportProxy.run(phase, request);
   const unmet = await findUnmetRequirements(request, phase);
   const base = findLastDeployed(history.current);
-  const rendered = await renderFor(phase, content, await providers.choose(base?.objects ?? []), chooseProxyVariables(phase));
+  const rendered = await renderExtension(phase, content, await providers.choose(base?.objects ?? []), chooseProxyVariables(phase));
   revealNamespaces(hidden, rendered);
-  const prepared = await prepareFor(client, extension, rendered, bundle);
-  const inputs = { inputDigest: inputDigest(phase), rendered, base: base?.version ?? 0 };
+  const prepared = await prepareExtension(client, extension, rendered, bundle);
+  const inputs = { inputDigest: computeInputDigest(phase), rendered, base: base?.version ?? 0 };
   const digest = wanted.exists ? digestPlan(inputs) : "";
   const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, digest);
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: toReleaseLabels(bundle) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : formatRelabeled(plan);
-  const unused = configNotes(getConfiguration(phase), rendered);
+  const unused = listConfigNotes(getConfiguration(phase), rendered);
   const remarks = [
     ...wanted.notes,
     ...listRemarks(phase, isDeployed),
@@ -352,7 +352,7 @@ function toPlanBundle({ name, version, image, catalog }: ResolvedBundle): Instal
 /** Converts the objects of a plan. Omits the changes of an object without a dry run, because they would not include the API server's defaults. */
 function toPlanObjects({ objects }: ChangePlan, refused: ReadonlySet<string>): InstallPlanObject[] {
   return objects.map(({ action, ref, changes, more, widens }) => {
-    const isRefused = action !== "Delete" && refused.has(objectKey(ref));
+    const isRefused = action !== "Delete" && refused.has(getObjectKey(ref));
     return {
       action,
       apiVersion: ref.apiVersion,
@@ -390,7 +390,7 @@ export interface PlanRequest {
   systemNamespace: string;
   /** Reports whether the extension adopts an object of another owner before it is applied; default: false. */
   willBeAdopted?: (live: KubeObject) => boolean;
-  /** Receives the objects before and after the release, by `objectKey`. */
+  /** Receives the objects before and after the release, by `getObjectKey`. */
   seen?: (tried: Pick<Checked, "live" | "after">) => void;
   log: Logger;
   signal: AbortSignal;

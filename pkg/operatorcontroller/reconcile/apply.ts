@@ -3,15 +3,15 @@ import { newProblem } from "../../api/problems.ts";
 import type { StepContext } from "../../controller/story.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { isQuotaExceeded } from "../../kube/errors.ts";
-import { isCrd, objectKey } from "../../release/identity.ts";
+import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { sortForUninstall } from "../../release/plan.ts";
 import { findLastDeployed } from "../../release/record.ts";
-import { configNotes } from "../../render/configNotes.ts";
+import { listConfigNotes } from "../../render/configNotes.ts";
 import { Applier, RequestsFailed } from "../apply/applier.ts";
 import type { ApplyServices } from "../apply/applyContext.ts";
 import { filterOwned, removeCrds } from "../apply/keptCrds.ts";
 import { ObjectReconciler } from "../apply/objectReconciler.ts";
-import { renderFor } from "../apply/preparedObjects.ts";
+import { renderExtension } from "../apply/preparedObjects.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import { getConfiguration } from "../state/extensionSpec.ts";
 import { revealNamespaces } from "../state/hiddenValues.ts";
@@ -39,12 +39,12 @@ async function removeAfterQuotaExceeded(
   cause: unknown,
 ): Promise<void> {
   if (!failed || findLastDeployed(releases.history.current) || signal.aborted || !exceedsQuota(cause)) return;
-  const created = new Set(failed.actions.filter(({ verb }) => verb === "created").map(({ ref }) => objectKey(ref)));
+  const created = new Set(failed.actions.filter(({ verb }) => verb === "created").map(({ ref }) => getObjectKey(ref)));
   if (created.size === 0) return;
   const { name, uid = "" } = extension.metadata;
   const owner = { name, uid, installNamespace: extension.spec.namespace };
   const applier = new Applier(client, log, signal);
-  const written = sortForUninstall(failed.release.objects.filter((object) => created.has(objectKey(object))));
+  const written = sortForUninstall(failed.release.objects.filter((object) => created.has(getObjectKey(object))));
   let outcome: string;
   try {
     const live = await applier.read(written.map(toObjectRef));
@@ -96,7 +96,7 @@ export function applyBundle(deps: RollbackServices): ReconcileStep<Unpacked, App
 async function applyContent(deps: RollbackServices, phase: Unpacked, content: RenderableBundle, context: StepContext): Promise<void> {
   const { bundle, certProvider, inputDigest, flaws, hidden, releases } = phase;
   const proxy = chooseProxyVariables(phase);
-  const objects = await renderFor(phase, content, certProvider, proxy);
+  const objects = await renderExtension(phase, content, certProvider, proxy);
   revealNamespaces(hidden, objects);
   warnOfConfig(phase, objects);
   requireCurrentCrds(bundle.name, content);
@@ -113,7 +113,7 @@ async function applyContent(deps: RollbackServices, phase: Unpacked, content: Re
 /** Reports configuration that has no effect on the objects. */
 function warnOfConfig(phase: Unpacked, objects: readonly KubeObject[]): void {
   phase.report.problems.push(
-    ...configNotes(getConfiguration(phase), objects).map((message) => newProblem("ConfigurationWarning", { message })),
+    ...listConfigNotes(getConfiguration(phase), objects).map((message) => newProblem("ConfigurationWarning", { message })),
   );
 }
 

@@ -28,7 +28,7 @@ import {
   type WithContent,
 } from "../state/phases.ts";
 import { describeProxyMismatch } from "../state/proxyVariables.ts";
-import { anyIsOver, WaitingError } from "../state/waiting.ts";
+import { combineIsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -134,7 +134,7 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
   run(phase) {
     const { bundle, extension, clusterVersion, report } = phase;
     if (keepsEarlierRelease(phase)) return Promise.resolve(phase);
-    const conflict = findClusterVersionConflict(statedMax(phase), clusterVersion);
+    const conflict = findClusterVersionConflict(readMaxVersion(phase), clusterVersion);
     if (!conflict) return Promise.resolve(phase);
     if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(phase)) {
       const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)} (stated by its ClusterServiceVersion, not by the catalog)`;
@@ -151,7 +151,7 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
 /**
  * Returns the maximum in the bundle's own annotation, or in that of the release if an installed bundle was not pulled.
  */
-function statedMax({ content, releases }: WithContent): MaxVersion {
+function readMaxVersion({ content, releases }: WithContent): MaxVersion {
   const annotations = content ? content.annotations : findLastDeployed(releases.history.current)?.annotations;
   const properties = annotations?.[ANNOTATION_PROPERTIES];
   if (properties === undefined) return { kind: "none" };
@@ -182,11 +182,11 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
       const { extension, bundle, report } = phase;
       const remembered = memory.of(extension);
       if (keepsEarlierRelease(phase)) return phase;
-      const requirements = requirementsIn(phase);
+      const requirements = readRequirements(phase);
       const isEnforced = extension.spec.install?.requirements === "Enforce" && !isInstalled(phase);
       let unmet: readonly string[];
       try {
-        unmet = requirements ? await unmetNow(requirements, apis) : [];
+        unmet = requirements ? await listUnmet(requirements, apis) : [];
       } catch (err) {
         signal.throwIfAborted();
         const text = `cannot compare the requirements of bundle ${goQuote(bundle.name)} with the cluster: ${getErrorMessage(err)}`;
@@ -198,7 +198,7 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
         delete remembered.reportedRequirements;
         return phase;
       }
-      const isOver = async (): Promise<boolean> => formatUnmet(await unmetNow(requirements, apis)) !== missing;
+      const isOver = async (): Promise<boolean> => formatUnmet(await listUnmet(requirements, apis)) !== missing;
       const missing = formatUnmet(unmet);
       if (isEnforced) {
         const message = `bundle ${goQuote(bundle.name)} is not installed: the cluster does not meet its requirements: ${missing}`;
@@ -210,14 +210,14 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
       report.problems.push(newProblem("RequirementsNotMet", { severity: "Warning", message: warning, details: unmet.slice(0, MAX_UNMET) }));
       if (remembered.reportedRequirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
       remembered.reportedRequirements = warning;
-      report.awaits = anyIsOver(report.awaits, isOver);
+      report.awaits = combineIsOver(report.awaits, isOver);
       return phase;
     },
   };
 }
 
 /** Returns requirements that are currently not met. Requests only what they need. @throws as `ClusterApis` does. */
-async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]): Promise<string[]> {
+async function listUnmet(requirements: BundleRequirements, apis: Services["apis"]): Promise<string[]> {
   const { minKubeVersion, ...kinds } = requirements;
   const [served, kubeVersion] = await Promise.all([
     Object.keys(kinds).length > 0 ? apis.resources() : [],
@@ -227,7 +227,7 @@ async function unmetNow(requirements: BundleRequirements, apis: Services["apis"]
 }
 
 /** Returns the requirements of the bundle, or of the release if an installed bundle was not pulled. */
-function requirementsIn({ content, releases }: WithContent): BundleRequirements | undefined {
+function readRequirements({ content, releases }: WithContent): BundleRequirements | undefined {
   return content ? content.requirements : findLastDeployed(releases.history.current)?.requirements;
 }
 

@@ -8,7 +8,7 @@ import { type ActiveRelease, assessRelease, type ReleaseVerdict } from "../../op
 import { findRemedy, formatRemedy } from "../../resolve/remedy.ts";
 import { type ClusterVersion, formatMinorVersion, getNextMinor } from "../../version/clusterVersion.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
-import { type Phase, releasesIn } from "../state/phases.ts";
+import { getReleases, type Phase } from "../state/phases.ts";
 
 /** A condition and the problem that it reports. */
 export interface UpgradeVerdict {
@@ -32,19 +32,19 @@ type Stated = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
  */
 export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): UpgradeVerdict | undefined {
   const { extension, clusterVersion } = phase;
-  const { unreadable } = releasesIn(phase);
+  const { unreadable } = getReleases(phase);
   const { name } = extension.metadata;
   const releases = [
-    ...active.map((release) => activeRelease(name, release)),
+    ...active.map((release) => getActiveRelease(name, release)),
     ...unreadable.map((because) => ({ extension: name, because })),
   ];
   const verdicts = releases.map((release) => assessRelease(release, clusterVersion));
   const stated = verdicts.filter((verdict): verdict is Stated => verdict.kind !== "unlimited");
-  const [status, reason] = outcome(stated) ?? [];
+  const [status, reason] = computeOutcome(stated) ?? [];
   if (status === undefined || reason === undefined) return undefined;
   const blocking = stated.filter(({ kind }) => kind === "blocked" || kind === "error").map(({ bundle }) => bundle);
-  const remedy = blocking.length > 0 ? remedyIn(phase, blocking) : undefined;
-  const sentences = [...new Set(stated.map((verdict) => sentence(verdict, clusterVersion))), ...(remedy === undefined ? [] : [remedy])];
+  const remedy = blocking.length > 0 ? chooseRemedy(phase, blocking) : undefined;
+  const sentences = [...new Set(stated.map((verdict) => toSentence(verdict, clusterVersion))), ...(remedy === undefined ? [] : [remedy])];
   const message = sentences.join("; ");
   const isTooLow = stated.some(({ kind }) => kind === "blocked") && clusterVersion.kind === "known";
   const details = {
@@ -59,12 +59,12 @@ export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): U
 }
 
 /** Returns the fields of a release that the upgrade check needs. */
-function activeRelease(extension: string, { labels, annotations }: ActiveReleases[number]): ActiveRelease {
+function getActiveRelease(extension: string, { labels, annotations }: ActiveReleases[number]): ActiveRelease {
   const properties = annotations[ANNOTATION_PROPERTIES];
   return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
 }
 
-function outcome(stated: readonly Stated[]): [ConditionVerdict["status"], string] | undefined {
+function computeOutcome(stated: readonly Stated[]): [ConditionVerdict["status"], string] | undefined {
   const kinds = stated.map(({ kind }) => kind);
   if (kinds.includes("blocked")) return ["True", Reason.IncompatibleOperatorInstalled];
   if (stated.some(({ kind, bundle }) => kind === "error" && bundle !== "")) return ["True", Reason.InvalidMaxOpenShiftVersion];
@@ -73,7 +73,7 @@ function outcome(stated: readonly Stated[]): [ConditionVerdict["status"], string
   return kinds.length > 0 ? ["False", Reason.Compatible] : undefined;
 }
 
-function sentence(verdict: Stated, cluster: ClusterVersion): string {
+function toSentence(verdict: Stated, cluster: ClusterVersion): string {
   if (verdict.kind === "error") return verdict.text;
   const max = formatMinorVersion(verdict.max);
   const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;
@@ -85,9 +85,9 @@ function sentence(verdict: Stated, cluster: ClusterVersion): string {
 }
 
 /** Returns a version that would unblock the upgrade, if this reconcile read the catalogs. */
-function remedyIn(phase: Phase, blocking: readonly string[]): string | undefined {
+function chooseRemedy(phase: Phase, blocking: readonly string[]): string | undefined {
   const { extension, clusterVersion, report } = phase;
-  const { installed } = releasesIn(phase);
+  const { installed } = getReleases(phase);
   const { packages: catalogs } = report.catalogs;
   const source = extension.spec.source.catalog;
   if (!source || !catalogs || clusterVersion.kind !== "known") return undefined;

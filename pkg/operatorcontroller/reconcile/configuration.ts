@@ -17,7 +17,7 @@ import type { ReadObject } from "../watches/sourceWatches.ts";
 import type { Services } from "./services.ts";
 
 /** Returns the objects that `spec.config.valuesFrom` names, in its order and without duplicates. */
-function sourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
+function listSourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
   const named = (spec.config?.valuesFrom ?? []).map(({ kind, name }) => [`${kind}/${name}`, { kind, name }] as const);
   return [...new Map(named).values()].map(({ kind, name }) => ({ apiVersion: "v1", kind, name, namespace: spec.namespace }));
 }
@@ -30,7 +30,7 @@ interface Sources {
 
 /** Reads all objects of `spec.config.valuesFrom`, only in spec.namespace, with the identity of `client`. */
 async function readSources(client: Pick<Client, "get">, extension: Pick<ClusterExtension, "spec">, signal: AbortSignal): Promise<Sources> {
-  const refs = sourceRefs(extension);
+  const refs = listSourceRefs(extension);
   const answers = await Promise.allSettled(refs.map((ref) => client.get(ref, { signal })));
   signal.throwIfAborted();
   const failures = answers.flatMap((answer): unknown[] => (answer.status === "rejected" ? [answer.reason] : []));
@@ -133,7 +133,7 @@ async function createDeniedError(phase: Resolved, failures: readonly unknown[], 
 }
 
 function listObjects(extension: Readonly<ClusterExtension>, { read }: Sources): ReadObject[] {
-  return sourceRefs(extension).map((ref) => {
+  return listSourceRefs(extension).map((ref) => {
     const found = read.find(({ source }) => source.kind === ref.kind && source.name === ref.name);
     return { ref, resourceVersion: found?.object?.metadata.resourceVersion };
   });

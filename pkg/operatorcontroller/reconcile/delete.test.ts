@@ -13,7 +13,7 @@ import { Client } from "../../kube/client.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { type Phase, releasesIn, type Started } from "../state/phases.ts";
+import { getReleases, type Phase, type Started } from "../state/phases.ts";
 import { findWaitingError } from "../state/waiting.ts";
 import { handleDeletion } from "./delete.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
@@ -199,7 +199,7 @@ test("handleDeletion reports an unknown installed bundle when releases cannot be
   const releases = new MemoryReleases();
   releases.failures.history = new RetryableError("Retrying", "failed to get chunk 2 secret");
   const { phase, error, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases });
-  expect([error, releasesIn(phase).unknownBecause, patches.bodies]).toEqual([
+  expect([error, getReleases(phase).unknownBecause, patches.bodies]).toEqual([
     releases.failures.history,
     "failed to get chunk 2 secret",
     [],
@@ -212,7 +212,7 @@ test("handleDeletion keeps objects and releases when a token cannot be requested
   const { error, phase, isLeft, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
   expect(error).toBe(noClient);
   expect([isLeft, releases.state, patches.bodies]).toEqual([false, ["v1 deployed"], []]);
-  expect(releasesIn(phase).installed).toBeDefined();
+  expect(getReleases(phase).installed).toBeDefined();
 });
 
 test("handleDeletion deletes an extension without spec", async () => {

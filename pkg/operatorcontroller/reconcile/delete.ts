@@ -15,7 +15,7 @@ import { type Ended, fail, type StepContext, stop, stopWithoutStatus } from "../
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { describeObject, isCrd, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { determineOwnership } from "../../release/ownership.ts";
 import { getCrdPolicy, sortForUninstall } from "../../release/plan.ts";
 import type { LeftObject } from "../../release/record.ts";
@@ -28,7 +28,7 @@ import { type CustomResourceKind, findOtherServer, listServedKinds } from "../cr
 import { dropConversions } from "../crds/lostConversions.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
 import { requireReadable } from "../releases/releaseStore.ts";
-import { unknownReleases } from "../state/clusterChanges.ts";
+import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import { formatFirst, selectChanges, summarizeActions } from "../state/objectActions.ts";
 import type { Deleting, Phase, ReconcileStep, Started } from "../state/phases.ts";
@@ -95,7 +95,7 @@ export class Uninstaller {
   async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
     const policy = getCrdPolicy(this.#extension.spec);
     const before = recorded.filter((one) => policy !== "Delete" && isKept(one));
-    const isBefore = (object: KubeObject): boolean => before.some((one) => objectKey(one) === objectKey(object));
+    const isBefore = (object: KubeObject): boolean => before.some((one) => getObjectKey(one) === getObjectKey(object));
     const { objects: keptBefore } = await this.#applier.readEach(before);
     const live = new Map([...(await this.#applier.read(recorded.filter((one) => !before.includes(one)))), ...keptBefore]);
     const { name, uid = "" } = this.#extension.metadata;
@@ -156,7 +156,7 @@ export class Uninstaller {
   /** Returns the objects that still exist, as text. */
   async #left(objects: readonly KubeObject[]): Promise<string[]> {
     const left = await this.#applier.read(objects.map(toObjectRef));
-    return objects.filter((object) => left.get(objectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
+    return objects.filter((object) => left.get(getObjectKey(object))?.metadata.uid === object.metadata.uid).map(describeObject);
   }
 
   async #deleteCustomResources(crds: readonly KubeObject[]): Promise<string[]> {
@@ -259,7 +259,7 @@ export function handleDeletion(deps: DeletionServices): ReconcileStep<Started> {
     name: "HandleDeletion",
     async run(phase, context) {
       if (phase.extension.metadata.deletionTimestamp === undefined) return phase;
-      const deleting: Deleting = { ...phase, phase: "deleting", releases: unknownReleases(), progress: "uninstalling" };
+      const deleting: Deleting = { ...phase, phase: "deleting", releases: createUnknownReleases(), progress: "uninstalling" };
       try {
         return await finishDeletion(deps, deleting, context);
       } catch (err) {

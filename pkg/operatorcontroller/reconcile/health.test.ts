@@ -7,7 +7,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type GroupVersionKind, type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import type { ClusterChanges } from "../state/clusterChanges.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
@@ -63,7 +63,7 @@ class Passes {
   }
 
   set(...objects: KubeObject[]): void {
-    for (const object of objects) this.live.set(objectKey(object), object);
+    for (const object of objects) this.live.set(getObjectKey(object), object);
   }
 
   async pass(changes: ClusterChanges = {}): Promise<Report> {
@@ -84,7 +84,7 @@ class Passes {
 
   get(ref: ObjectRef): Promise<KubeObject | undefined> {
     this.calls.push(`get ${ref.kind} ${ref.name}`);
-    const found = this.live.get(objectKey(ref));
+    const found = this.live.get(getObjectKey(ref));
     return found instanceof Error ? Promise.reject(found) : Promise.resolve(found);
   }
 
@@ -201,7 +201,7 @@ test.for<[why: string, answer: KubeObject | Error | undefined, want: object]>([
   ["has a kind that is no longer served", new KindNotServed("apps/v1", "Deployment"), { status: "False", reason: "Unhealthy" }],
 ])("checkHealth does not fail when an object %s", async ([, answer, want]) => {
   const all = passes();
-  const key = objectKey(deployment("a", 0));
+  const key = getObjectKey(deployment("a", 0));
   if (answer) all.live.set(key, answer);
   else all.live.delete(key);
   expect((await all.pass()).availability).toMatchObject(want);
@@ -212,10 +212,10 @@ test("checkHealth does not read objects that the reconcile compared, nor Pods of
   const all = passes();
   all.set(deployment("a", 0));
   await all.pass();
-  const live = new Map([deployment("a", 1), deployment("b", 1)].map((object) => [objectKey(object), object]));
+  const live = new Map([deployment("a", 1), deployment("b", 1)].map((object) => [getObjectKey(object), object]));
   const { availability } = await all.pass({ live });
   expect([all.calls, availability?.status]).toEqual([[], "True"]);
-  const applied = new Map([deployment("a", 0), deployment("b", 1)].map((object) => [objectKey(object), object]));
+  const applied = new Map([deployment("a", 0), deployment("b", 1)].map((object) => [getObjectKey(object), object]));
   const next = await all.pass({ live: applied, deployed: { ...RELEASE, version: 2 } });
   expect([all.calls, next.availability?.reason, all.requeuedAfter]).toEqual([[], "RollingOut", 1_000]);
 });
@@ -283,7 +283,7 @@ test("checkHealth reports no overdue rollout without a deadline or while health 
   all.set(deployment("a", 0));
   expect((await all.pass()).overdue).toBeUndefined();
   all.minutes = 10;
-  all.live.set(objectKey(deployment("a", 0)), refusal(403, "Forbidden"));
+  all.live.set(getObjectKey(deployment("a", 0)), refusal(403, "Forbidden"));
   all.now += 60_000;
   all.memory.healthChanged("x", all.now);
   expect((await all.pass()).overdue).toBeUndefined();

@@ -13,9 +13,9 @@ import {
   withPodProblem,
 } from "../../release/health/availability.ts";
 import { computeHealth, hasHealth } from "../../release/health/health.ts";
-import { type Health, health } from "../../release/health/healthState.ts";
+import { createHealth, type Health } from "../../release/health/healthState.ts";
 import { findWorstPod, getPodSelector } from "../../release/health/pods.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { findLastDeployed, type ReleaseRecord } from "../../release/record.ts";
 import type { CachedHealth } from "../state/extensionCache.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
@@ -68,9 +68,9 @@ interface ObjectResult {
 
 async function readOne(object: KubeObject, { client, live, now, signal }: HealthReading): Promise<ObjectResult> {
   try {
-    const found = live.get(objectKey(object)) ?? (await client.get(toObjectRef(object), { signal }));
+    const found = live.get(getObjectKey(object)) ?? (await client.get(toObjectRef(object), { signal }));
     if (found) return { live: found, health: computeHealth(found, now) };
-    return { live: undefined, health: health("failed", "NotFound", "it does not exist") };
+    return { live: undefined, health: createHealth("failed", "NotFound", "it does not exist") };
   } catch (err) {
     signal.throwIfAborted();
     return { live: undefined, health: toHealth(err) };
@@ -79,9 +79,9 @@ async function readOne(object: KubeObject, { client, live, now, signal }: Health
 
 function toHealth(err: unknown): Health {
   if (err instanceof KindNotServed)
-    return health("failed", "KindNotServed", `the cluster does not serve its kind (${getErrorMessage(err)})`);
-  if (isForbidden(err)) return health("unknown", "Forbidden", `reading it is forbidden: ${getErrorMessage(err)}`);
-  return health("unknown", "ReadFailed", `cannot read it: ${getErrorMessage(err)}`);
+    return createHealth("failed", "KindNotServed", `the cluster does not serve its kind (${getErrorMessage(err)})`);
+  if (isForbidden(err)) return createHealth("unknown", "Forbidden", `reading it is forbidden: ${getErrorMessage(err)}`);
+  return createHealth("unknown", "ReadFailed", `cannot read it: ${getErrorMessage(err)}`);
 }
 
 /**
@@ -145,7 +145,7 @@ function isDue(known: CachedHealth | undefined, release: ReleaseRecord, { change
   if (now < known.readAt) return true; // the clock was set back
   if (changes.failed) return true;
   const { live } = changes;
-  return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(objectKey(object)));
+  return live !== undefined && release.objects.filter(hasHealth).every((object) => live.has(getObjectKey(object)));
 }
 
 async function readAvailability(

@@ -25,14 +25,14 @@ export interface PinnedImage {
  */
 export function keepInstalledImage(resolved: ResolvedBundle, installed: InstalledBundle | undefined): PinnedImage {
   if (!installed || !isSameBundle(resolved, installed)) return { bundle: resolved };
-  const digest = installed.imageDigest ?? digestIn(installed.image);
-  const isElsewhere = digest !== undefined && digestIn(resolved.image) === digest;
+  const digest = installed.imageDigest ?? getDigest(installed.image);
+  const isElsewhere = digest !== undefined && getDigest(resolved.image) === digest;
   const bundle: ResolvedBundle = {
     ...resolved,
     ...installed,
     release: installed.release,
     imageDigest: digest,
-    pullFrom: byDigest(isElsewhere ? resolved.image : installed.image, digest),
+    pullFrom: toDigestReference(isElsewhere ? resolved.image : installed.image, digest),
   };
   if (isElsewhere || resolved.image === installed.image) return { bundle };
   const where = resolved.catalog === undefined ? "the catalog" : `catalog ${goQuote(resolved.catalog)}`;
@@ -80,13 +80,13 @@ function quoteReference(reference: string): string {
   return goQuote(truncate(reference, NAME_LENGTH));
 }
 
-function digestIn(reference: string): string | undefined {
+function getDigest(reference: string): string | undefined {
   const at = reference.lastIndexOf("@");
   return at < 0 ? undefined : reference.slice(at + 1);
 }
 
 /** Returns `reference` with `digest`; unchanged if it is malformed, because the pull reports that. */
-function byDigest(reference: string, digest: string | undefined): string {
+function toDigestReference(reference: string, digest: string | undefined): string {
   const parsed = parse(reference);
   return digest === undefined || typeof parsed === "string" ? reference : formatCanonical(parsed, digest);
 }

@@ -25,7 +25,7 @@ const REASON_TYPES: Readonly<Partial<Record<string, ProblemType>>> = {
 export function collectProblems(phase: Phase, error: unknown, available: ConditionVerdict): Problem[] {
   const { availability, overdue, lacking, problems } = phase.report;
   const held = findHold(phase);
-  const found: Problem[] = [...errorProblems(error), ...problems, ...(lacking ? [lacking] : [])];
+  const found: Problem[] = [...toProblems(error), ...problems, ...(lacking ? [lacking] : [])];
   if (error === undefined && held)
     found.push(newProblem(held.reason === Reason.Retrying ? "RolledBack" : "ProgressDeadlineExceeded", { message: held.message }));
   if (error === undefined && overdue !== undefined) found.push(newProblem("ProgressDeadlineExceeded", { message: overdue }));
@@ -45,7 +45,7 @@ export function findHold(phase: Phase): Held | undefined {
 }
 
 /** Returns the problems of an error. If it has none: one for its reason, or ReconcileFailed. */
-function errorProblems(error: unknown): readonly Problem[] {
+function toProblems(error: unknown): readonly Problem[] {
   if (error === undefined) return [];
   const own = getProblems(error);
   if (own.length > 0) return own;

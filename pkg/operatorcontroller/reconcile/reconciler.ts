@@ -5,7 +5,7 @@ import { findTerminalError, getErrorMessage, ReconcileError, RetryableError, Ter
 import { formatTime } from "../../golang/time.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { createHidingLog, hideInError } from "../state/hiddenValues.ts";
-import { hasBundle, newStarted, type Phase, releasesIn, type Started, type Unpacking } from "../state/phases.ts";
+import { getReleases, hasBundle, newStarted, type Phase, type Started, type Unpacking } from "../state/phases.ts";
 import type { IsOver } from "../state/waiting.ts";
 import { CHANGED_MS } from "./finalizers.ts";
 import type { Services } from "./services.ts";
@@ -91,7 +91,7 @@ export class Reconciler {
   async #failure(phase: Phase, cause: unknown, context: StepContext): Promise<unknown> {
     const bundle = hasBundle(phase) ? phase.bundle : undefined;
     const error = bundle ? wrapError(`error for resolved bundle "${bundle.name}" with version "${bundle.version}": `, cause) : cause;
-    const { installed } = releasesIn(phase);
+    const { installed } = getReleases(phase);
     try {
       await this.#options.keepInstalled(phase, context);
       return error;

@@ -49,7 +49,7 @@ export class UnresolvedError extends RetryableError {
 
   constructor(failed: Unresolved, message: string) {
     const details = getUnresolvedDetails(failed);
-    super(Reason.Retrying, failed.goMessage, { problems: [unresolvedProblem(details, message)] });
+    super(Reason.Retrying, failed.goMessage, { problems: [toUnresolvedProblem(details, message)] });
     this.details = details;
   }
 }
@@ -66,7 +66,7 @@ class UnsatisfiedDependenciesError extends TerminalError {
 }
 
 /** Returns the problem of a failed resolution. */
-function unresolvedProblem({ reason, unavailable, ambiguous = [], excluded }: UnresolvedDetails, message: string): Problem {
+function toUnresolvedProblem({ reason, unavailable, ambiguous = [], excluded }: UnresolvedDetails, message: string): Problem {
   if (reason === "CatalogUnavailable")
     return newProblem("CatalogUnavailable", { severity: "Error", message, details: unavailable.map(toCatalog) });
   if (reason === "AmbiguousCatalogs") {
@@ -146,16 +146,16 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   const { resolution, pending, rejected } = await chooseInstallable(services.choice, extension, filtered, selected, signal);
   if (resolution.filtered) report.catalogs.filtered = resolution.filtered;
   if (resolution.kind === "unresolved") {
-    if (rejected && resolution.reason === "NoMatchingBundle") throw unsatisfiedDependencies(resolution, rejected, phase);
+    if (rejected && resolution.reason === "NoMatchingBundle") throw listUnsatisfiedDependencies(resolution, rejected, phase);
     const kept = keepInstalled(resolution, installed, selected);
-    if (!kept) throw unresolvedError(resolution, phase);
+    if (!kept) throw createUnresolvedError(resolution, phase);
     if (resolution.reason === "CatalogUnavailable") report.awaits = checkAvailableAgain(services, source, packages);
     return kept;
   }
   report.catalogs.deprecation = { kind: "known", entries: resolution.deprecations };
   if (resolution.newest) report.catalogs.newest = resolution.newest;
   if (rejected) report.awaits = rejected.isOver;
-  const problems = problemsWith(resolution, rejected, extension);
+  const problems = listResolutionProblems(resolution, rejected, extension);
   return { bundle: resolvedFrom(resolution, source), ...(pending ? { pending } : {}), problems };
 }
 
@@ -203,7 +203,7 @@ function ignoresDependencies({ spec }: Readonly<ClusterExtension>): boolean {
   return spec.dependencies?.policy === "Ignore";
 }
 
-function problemsWith(
+function listResolutionProblems(
   { bundle, problems }: Resolution,
   rejected: RejectedBundle | undefined,
   extension: Readonly<ClusterExtension>,
@@ -289,7 +289,7 @@ function formatKept(installed: InstalledBundle | undefined): string {
   return installed ? `; bundle ${goQuote(installed.name)} (version ${installed.version}) stays installed` : "";
 }
 
-function unresolvedError(failed: Unresolved, { extension, releases }: Authenticated): UnresolvedError {
+function createUnresolvedError(failed: Unresolved, { extension, releases }: Authenticated): UnresolvedError {
   const text = `${failed.goMessage}${formatKept(releases.installed)}; ${failed.explanation}`;
   return new UnresolvedError(failed, truncateForCondition(text, extension.metadata.name));
 }
@@ -297,7 +297,7 @@ function unresolvedError(failed: Unresolved, { extension, releases }: Authentica
 /**
  * Returns the error for unsatisfied dependencies, and checks them until another bundle is installed, served or updated.
  */
-function unsatisfiedDependencies(
+function listUnsatisfiedDependencies(
   failed: Unresolved,
   { bundle, clauses, isOver }: RejectedBundle,
   { extension, releases }: Authenticated,
@@ -313,7 +313,7 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
   return {
     packageName: source.packageName,
     name: bundle.name,
-    ...versionTexts(resolution),
+    ...formatVersions(resolution),
     image: bundle.image,
     properties: formatKeptProperties(bundle.properties),
     catalog,
@@ -327,7 +327,7 @@ function resolvedFrom(resolution: Resolution, source: CatalogSource): ResolvedBu
  * Returns version and release as a release records them. A separate release of the bundle stays separate; one in build
  * metadata stays part of the version.
  */
-function versionTexts({ bundle, version }: Resolution): Pick<InstalledBundle, "version" | "release"> {
+function formatVersions({ bundle, version }: Resolution): Pick<InstalledBundle, "version" | "release"> {
   const release = getStatedRelease(bundle);
   return release === undefined ? { version: formatVersionRelease(version) } : { version: formatVersion(version.version), release };
 }

@@ -5,7 +5,7 @@ import { runStep, started } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { type InstalledBundle, readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
-import { releasesIn } from "../state/phases.ts";
+import { getReleases } from "../state/phases.ts";
 import { retrieveReleases } from "./retrieveReleases.ts";
 
 const BUNDLE: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0+2", image: "quay.io/p@sha256:1" };
@@ -54,7 +54,7 @@ test("retrieveReleases reports an unknown installed bundle when the history cann
   releases.failures.history = new Error("connection refused");
   const { phase, error } = await runStep(retrieveReleases({ releases, memory: new ExtensionCache() }), started(X));
   expect(error).toMatchObject({ message: "retrying to get installed bundle", retry: true });
-  expect(releasesIn(phase).unknownBecause).toBe("connection refused");
+  expect(getReleases(phase).unknownBecause).toBe("connection refused");
 });
 
 test("retrieveReleases fails when a release cannot be read, and keeps the other releases", async () => {
@@ -63,7 +63,7 @@ test("retrieveReleases fails when a release cannot be read, and keeps the other 
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(7, "deployed", { objects: ["b"] })]);
   const { phase, error } = await runStep(retrieveReleases({ releases, memory }), started(X));
-  const known = releasesIn(phase);
+  const known = getReleases(phase);
   expect(error).toMatchObject({
     message:
       'retrying to get installed bundle; release secret "copy" cannot be read: damaged. Restore or delete that Secret; until then, the controller neither changes nor removes the extension',

@@ -7,7 +7,7 @@ import { findInstalledBundle } from "../../release/installedBundle.ts";
 import { listActiveReleases } from "../../release/record.ts";
 import { formatUnreadable } from "../../release/storage/decode.ts";
 import { type ReleaseHistory, requireReadable } from "../releases/releaseStore.ts";
-import { unknownReleases } from "../state/clusterChanges.ts";
+import { createUnknownReleases } from "../state/clusterChanges.ts";
 import { hideSourced } from "../state/hiddenValues.ts";
 import type { Observed, ReconcileStep, Started, WithReleases } from "../state/phases.ts";
 import type { Services } from "./services.ts";
@@ -47,7 +47,7 @@ export function retrieveReleases(services: Pick<Services, "releases" | "memory">
   return {
     name: "RetrieveReleases",
     async run(started, { signal }) {
-      const phase: Observed = { ...started, phase: "observed", releases: unknownReleases() };
+      const phase: Observed = { ...started, phase: "observed", releases: createUnknownReleases() };
       const { extension, releases, report } = phase;
       try {
         await readReleases(services, phase, signal);

@@ -7,7 +7,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import type { Client } from "../../kube/client.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import { prepareObjects } from "../../release/prepare.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -17,7 +17,7 @@ import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
 import { applyBundle, keepInstalled } from "./apply.ts";
 import { pinRevision, type RollbackServices, rollBackOverdue, skipRolledBackBundle, undoFailedUpgrade } from "./rollback.ts";
-import { inputDigest } from "./unpack.ts";
+import { computeInputDigest } from "./unpack.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 const made = extensionNamed("x", { packageName: "p" });
@@ -34,7 +34,7 @@ const bundle = (version: string): ResolvedBundle => ({
   catalog: "c",
   explanation: "",
 });
-const DIGEST = inputDigest(resolved(X, bundle("2.0.0")));
+const DIGEST = computeInputDigest(resolved(X, bundle("2.0.0")));
 const FAILED_ATTEMPT: RolledBack = {
   release: 2,
   bundle: "p.v2.0.0",
@@ -54,17 +54,17 @@ class FakeCluster {
   readonly refused = new Set<string>();
 
   get(ref: ObjectRef): Promise<KubeObject | undefined> {
-    return this.refused.has(`get ${ref.name}`) ? Promise.reject(new Error("reset")) : Promise.resolve(this.live.get(objectKey(ref)));
+    return this.refused.has(`get ${ref.name}`) ? Promise.reject(new Error("reset")) : Promise.resolve(this.live.get(getObjectKey(ref)));
   }
 
   apply(object: KubeObject, { dryRun = false }: { dryRun?: boolean }): Promise<KubeObject> {
     if (this.refused.has(object.metadata.name)) return Promise.reject(new Error("not today"));
-    if (!dryRun) this.live.set(objectKey(object), object);
+    if (!dryRun) this.live.set(getObjectKey(object), object);
     return Promise.resolve(object);
   }
 
   delete(ref: ObjectRef): Promise<boolean> {
-    return Promise.resolve(this.live.delete(objectKey(ref)));
+    return Promise.resolve(this.live.delete(getObjectKey(ref)));
   }
 
   list(): Promise<{ items: KubeObject[] }> {
@@ -198,10 +198,10 @@ function failedUpgrade(objects: KubeObject[]) {
   const world = start(V1("deployed"));
   const failed = release(2, "2.0.0", "failed", objects);
   world.releases.records.set(2, failed);
-  for (const object of objects) world.cluster.live.set(objectKey(object), object);
+  for (const object of objects) world.cluster.live.set(getObjectKey(object), object);
   world.phase.changes.failed = {
     release: failed,
-    applied: new Map(objects.map((object) => [objectKey(object), object])),
+    applied: new Map(objects.map((object) => [getObjectKey(object), object])),
     actions: objects.map((object) => ({ verb: "updated" as const, ref: toObjectRef(object) })),
   };
   return world;

@@ -6,7 +6,7 @@ import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../..
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
 import { hasReadyNewPod, replacesPods } from "../../release/health/pods.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { readInstalledBundle } from "../../release/installedBundle.ts";
 import { findLastDeployed, parseRevision, type ReleaseRecord, requireRevision, sortNewestFirst } from "../../release/record.ts";
 import {
@@ -35,7 +35,7 @@ import {
   type Unpacked,
 } from "../state/phases.ts";
 import type { Services } from "./services.ts";
-import { inputDigest } from "./unpack.ts";
+import { computeInputDigest } from "./unpack.ts";
 
 /** Dependencies of a rollback. */
 export type RollbackServices = ApplyServices & Pick<Services, "catalogContent" | "releases">;
@@ -87,7 +87,7 @@ export async function rollBackOverdue(deps: RollbackServices, phase: Phase, cont
   const release = phase.changes.deployed ?? phase.releases.history.current[0];
   if (release?.status !== "deployed" || isRollback(release)) return false;
   try {
-    const target = await releaseBefore(deps, phase, release, context.signal);
+    const target = await findPreviousRelease(deps, phase, release, context.signal);
     if (!target) {
       report.overdue = `${overdue}; there is no earlier release to roll back to`;
       return false;
@@ -143,7 +143,7 @@ function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
 }
 
 /** Returns the reason and message of condition Progressing while a failed bundle is on hold. */
-function heldFrom(attempt: RolledBack, restored: string): Held {
+function toHold(attempt: RolledBack, restored: string): Held {
   const until = formatTime(new Date(getRetryTime(attempt)));
   const [prefix, outcome] =
     attempt.reason === "Retrying"
@@ -181,7 +181,7 @@ async function applyRollback(
   });
   delete report.overdue;
   releases.installed = bundle;
-  phase.changes.held = heldFrom(attempt, bundle.name);
+  phase.changes.held = toHold(attempt, bundle.name);
 }
 
 function describeAttempt(
@@ -213,7 +213,7 @@ function describeAttempt(
  * Returns the newest earlier release that was rolled out; the newest that was applied completely if none is recorded as
  * rolled out.
  */
-async function releaseBefore(
+async function findPreviousRelease(
   { releases: store }: Pick<RollbackServices, "releases">,
   { releases: { history } }: ActingPhase,
   release: ReleaseRecord,
@@ -235,9 +235,9 @@ async function newPodsMayWork(failed: FailedRelease, { client }: ActingPhase, { 
   const written = new Set(
     selectChanges(failed.actions)
       .filter(({ labelsOnly }) => !labelsOnly)
-      .map(({ ref }) => objectKey(ref)),
+      .map(({ ref }) => getObjectKey(ref)),
   );
-  const workloads = failed.release.objects.filter((object) => replacesPods(object) && written.has(objectKey(object)));
+  const workloads = failed.release.objects.filter((object) => replacesPods(object) && written.has(getObjectKey(object)));
   try {
     return [...(await applier.read(workloads.map(toObjectRef))).values()].some(hasReadyNewPod);
   } catch {
@@ -260,14 +260,14 @@ export function skipRolledBackBundle({
       const failed = latest?.rolledBack;
       if (!failed || pinned) return Promise.resolve(phase);
       const generation = extension.metadata.generation ?? 0;
-      const input = { inputDigest: inputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
+      const input = { inputDigest: computeInputDigest(phase), generation, catalog: catalogContent(bundle.catalog) };
       const until = getHoldEnd(failed, input, now());
       if (until === undefined) {
         log.info({ bundle: bundle.name, attempts: failed.attempts }, "retrying a bundle that was rolled back");
         return Promise.resolve(phase);
       }
       requeueAfter(extension.metadata.name, until - now());
-      return Promise.resolve({ ...phase, held: heldFrom(failed, readInstalledBundle(latest).name) });
+      return Promise.resolve({ ...phase, held: toHold(failed, readInstalledBundle(latest).name) });
     },
   };
 }

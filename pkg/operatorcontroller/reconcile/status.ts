@@ -17,7 +17,7 @@ import { filterCandidates } from "../../resolve/resolve.ts";
 import { compareText } from "../../text/compare.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
 import { findInstalledCatalog, readReconcileRequest } from "../state/extensionSpec.ts";
-import { hasBundle, hasClient, type Phase, releasesIn } from "../state/phases.ts";
+import { getReleases, hasBundle, hasClient, type Phase } from "../state/phases.ts";
 import type { DeprecationStatus } from "../state/report.ts";
 import { type ConditionVerdict, computeUpgradeCondition } from "./clusterUpgradeCondition.ts";
 import { collectProblems, findHold } from "./problems.ts";
@@ -56,7 +56,7 @@ export function collectProvidedApis(objects: readonly KubeObject[]): ProvidedApi
 }
 
 /** Returns the CustomResourceDefinitions of earlier releases that were kept. */
-function keptCrds(left: readonly LeftObject[], hide: (text: string) => string): KeptCrds {
+function listKeptCrds(left: readonly LeftObject[], hide: (text: string) => string): KeptCrds {
   const kept = left.flatMap(({ name, kept: reason }) => (reason === undefined ? [] : [{ name, message: boundMessage(hide(reason)) }]));
   return kept.slice(0, KEPT_CRDS_MAX);
 }
@@ -76,7 +76,7 @@ type UpdateStatus = Pick<ClusterExtensionStatus, "availableUpdates" | "blockedUp
 function updateStatus(phase: Phase): UpdateStatus {
   const { extension, clusterVersion, report } = phase;
   const { packages: catalogs, filtered } = report.catalogs;
-  const { installed } = releasesIn(phase);
+  const { installed } = getReleases(phase);
   const source = extension.spec?.source?.catalog;
   if (!installed || !source) return {};
   if (!catalogs) return readKnownUpdates(extension, installed);
@@ -132,7 +132,7 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  */
 export function statusFrom(phase: Phase, error: unknown, now: string): ClusterExtensionStatus {
   const { extension, hidden, report } = phase;
-  const releases = releasesIn(phase);
+  const releases = getReleases(phase);
   const isSuspended = phase.phase === "suspended";
   const deprecations = isSuspended || phase.phase === "deleting" ? [] : deprecationVerdicts(phase);
   const go = [installedVerdict(releases), progressingVerdict(phase, error)] as const;
@@ -172,10 +172,10 @@ function installBefore({ status }: Readonly<ClusterExtension>): Partial<ClusterE
 /** Returns the content of the deployed release. */
 function contentStatus(phase: Phase): Pick<ClusterExtensionStatus, "inventory" | "providedAPIs" | "keptCRDs"> {
   const { hidden } = phase;
-  const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? findLastDeployed(releasesIn(phase).history.current);
+  const release = (hasClient(phase) ? phase.changes.deployed : undefined) ?? findLastDeployed(getReleases(phase).history.current);
   if (!release) return {};
   const apis = collectProvidedApis(release.objects);
-  const kept = keptCrds(release.left ?? [], (text) => hidden.hide(text));
+  const kept = listKeptCrds(release.left ?? [], (text) => hidden.hide(text));
   return {
     inventory: buildInventory(release.objects),
     ...(apis.length > 0 ? { providedAPIs: apis } : {}),
@@ -227,10 +227,10 @@ function installedVerdict({ installed, unknownBecause }: KnownReleases): Conditi
  * | any other error                        | True / Retrying                  |
  */
 function progressingVerdict(phase: Phase, error: unknown): ConditionVerdict {
-  return { type: ConditionType.Progressing, ...(error === undefined ? progress(phase) : failure(error)) };
+  return { type: ConditionType.Progressing, ...(error === undefined ? computeProgress(phase) : computeFailure(error)) };
 }
 
-function progress(phase: Phase): Omit<ConditionVerdict, "type"> {
+function computeProgress(phase: Phase): Omit<ConditionVerdict, "type"> {
   if (phase.phase === "deleting") return { status: "True", reason: Reason.Uninstalling, message: phase.progress };
   const held = findHold(phase);
   if (held) return { status: held.reason === Reason.Retrying ? "True" : "False", ...held };
@@ -244,7 +244,7 @@ function progress(phase: Phase): Omit<ConditionVerdict, "type"> {
   return { status: "True", reason: Reason.Succeeded, message: "Desired state reached" };
 }
 
-function failure(error: unknown): Omit<ConditionVerdict, "type"> {
+function computeFailure(error: unknown): Omit<ConditionVerdict, "type"> {
   const terminal = findTerminalError(error);
   const message = getErrorMessage(error);
   if (terminal) return { status: "False", reason: terminal.reason || Reason.Blocked, message };
@@ -263,7 +263,7 @@ function failure(error: unknown): Omit<ConditionVerdict, "type"> {
  */
 function availableVerdict(phase: Phase): ConditionVerdict {
   const type = ConditionType.Available;
-  const { installed, unknownBecause } = releasesIn(phase);
+  const { installed, unknownBecause } = getReleases(phase);
   const { availability } = phase.report;
   if (phase.phase === "deleting") return { type, status: "False", reason: Reason.Uninstalling, message: phase.progress };
   if (!installed && unknownBecause === undefined) return { type, status: "False", reason: Reason.Absent, message: "No bundle installed" };
@@ -287,7 +287,7 @@ function readyVerdict(
   available: ConditionVerdict,
 ): ConditionVerdict {
   const type = ConditionType.Ready;
-  const { installed: bundle } = releasesIn(phase);
+  const { installed: bundle } = getReleases(phase);
   const resolved = hasBundle(phase) ? phase.bundle : undefined;
   const unknown = [installed, available].some(({ status }) => status === "Unknown");
   const notReady = ({ reason, message }: ConditionVerdict): ConditionVerdict => ({
@@ -311,7 +311,7 @@ function readyVerdict(
 
 function deprecationVerdicts(phase: Phase): ConditionVerdict[] {
   const { deprecation } = phase.report.catalogs;
-  const { installed } = releasesIn(phase);
+  const { installed } = getReleases(phase);
   const { Deprecated, PackageDeprecated, ChannelDeprecated, BundleDeprecated } = ConditionType;
   const notInstalled: ConditionVerdict = {
     type: BundleDeprecated,
@@ -352,6 +352,6 @@ function deprecationMessages(
 ): { package: string[]; channel: string[]; bundle: string[] } {
   return findDeprecations(deprecation.entries, {
     channels: phase.extension.spec.source.catalog?.channels ?? [],
-    bundleName: releasesIn(phase).installed?.name,
+    bundleName: getReleases(phase).installed?.name,
   });
 }

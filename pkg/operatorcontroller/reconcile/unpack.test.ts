@@ -14,7 +14,7 @@ import { CertificateProviders } from "../apply/certificateProviders.ts";
 import { BundleCache } from "../bundles/bundleCache.ts";
 import { BundleImages, type BundlePuller } from "../bundles/bundleImages.ts";
 import type { ResolvedBundle, Unpacked } from "../state/phases.ts";
-import { inputDigest, unpackBundle } from "./unpack.ts";
+import { computeInputDigest, unpackBundle } from "./unpack.ts";
 
 const RESOLVED: ResolvedBundle = {
   packageName: "p",
@@ -82,13 +82,13 @@ test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, s
   ],
   ["ignores spec.uninstall", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
   ["ignores the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
-])("inputDigest %s", ([, extension, resolved, same]) => {
-  const before = inputDigest(resolvedPhase(X, RESOLVED));
-  expect(inputDigest(resolvedPhase(extension, resolved)) === before).toBe(same);
+])("computeInputDigest %s", ([, extension, resolved, same]) => {
+  const before = computeInputDigest(resolvedPhase(X, RESOLVED));
+  expect(computeInputDigest(resolvedPhase(extension, resolved)) === before).toBe(same);
 });
 
-test("inputDigest ignores the order of members in the configuration, but not that of lists", () => {
-  const digest = (inline: Record<string, unknown>): string => inputDigest(resolvedPhase(configured(inline), RESOLVED));
+test("computeInputDigest ignores the order of members in the configuration, but not that of lists", () => {
+  const digest = (inline: Record<string, unknown>): string => computeInputDigest(resolvedPhase(configured(inline), RESOLVED));
   expect(digest({ a: 1, b: { c: 2, d: 3 } })).toBe(digest({ b: { d: 3, c: 2 }, a: 1 }));
   expect(digest({ a: [1, 2] })).not.toBe(digest({ a: [2, 1] }));
 });
@@ -129,7 +129,7 @@ async function pass(given: Given): Promise<StepOutcome<Unpacked> & { pulled: str
   return { ...(await run()), pulled: images.pulled };
 }
 
-const digest = inputDigest(resolvedPhase(X, RESOLVED));
+const digest = computeInputDigest(resolvedPhase(X, RESOLVED));
 
 test.for<[why: string, given: Given, pulls: boolean]>([
   ["nothing is released", {}, true],

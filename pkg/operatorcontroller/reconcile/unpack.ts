@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { newProblem } from "../../api/problems.ts";
 import { Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/story.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";
 import { readBundleFiles } from "../bundles/bundleFiles.ts";
 import type { ObtainedImage } from "../bundles/bundleImages.ts";
@@ -37,7 +37,7 @@ export function unpackBundle(services: Pick<Services, "images" | "bundles" | "pr
         return { ...phase, phase: "unpacked" };
       };
       if (keepsEarlierRelease(resolved)) return keep(resolved);
-      const phase: Resolved = { ...resolved, inputDigest: inputDigest(resolved) };
+      const phase: Resolved = { ...resolved, inputDigest: computeInputDigest(resolved) };
       const [latest] = phase.releases.history.current;
       const isSame = latest?.status === "deployed" && latest.inputDigest === phase.inputDigest;
       if (isSame && !providers.isOutdated(latest.objects)) return keep(phase);
@@ -98,7 +98,7 @@ function withSubstitute(phase: Resolved, { unavailable }: ObtainedImage): Resolv
   const message = `cannot pull image ${pullFrom ?? others.image}, so the controller adopts bundle "${others.name}" with image ${offered}: ${getErrorMessage(unavailable)}`;
   phase.report.problems.push(newProblem("ImagePullFailed", { severity: "Warning", message }));
   const adopted: Resolved = { ...phase, bundle: { ...others, image: offered } };
-  return { ...adopted, inputDigest: inputDigest(adopted) };
+  return { ...adopted, inputDigest: computeInputDigest(adopted) };
 }
 
 /** Returns the reference to pull for a bundle. */
@@ -111,7 +111,7 @@ export function getPullReference({ image, pullFrom }: ResolvedBundle): string {
  * configuration, proxy if there is one, and the extension that owns them. An extension that was recreated under its
  * name must mark the objects as its own.
  */
-export function inputDigest(inputs: ProxyInputs): string {
+export function computeInputDigest(inputs: ProxyInputs): string {
   const { extension, bundle, sourcedConfig } = inputs;
   const proxy = chooseProxyVariables(inputs);
   const { namespace, install } = extension.spec;
@@ -129,5 +129,5 @@ export function inputDigest(inputs: ProxyInputs): string {
     ...(install?.userRoles === "Aggregate" ? { userRoles: install.userRoles } : {}),
     ...(proxy === undefined ? {} : { proxy }),
   };
-  return createHash("sha256").update(canonicalJson(input)).digest("hex");
+  return createHash("sha256").update(encodeCanonicalJson(input)).digest("hex");
 }

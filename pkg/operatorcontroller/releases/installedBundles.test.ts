@@ -9,7 +9,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
 import type { DecodedRelease } from "../../release/storage/decode.ts";
-import { releaseKey } from "../../release/storage/encode.ts";
+import { getReleaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { InstalledBundles, InstalledReleases } from "./installedReleases.ts";
 import { ReleaseFactsCache } from "./releaseReader.ts";
@@ -34,7 +34,7 @@ class InstalledFixture {
     const store = {
       read: (name: string, version: number): Promise<DecodedRelease | undefined> => {
         this.reads++;
-        const record = this.records.get(releaseKey(name, version));
+        const record = this.records.get(getReleaseKey(name, version));
         return record instanceof Error ? Promise.reject(record) : Promise.resolve(asRead(record));
       },
     };
@@ -60,10 +60,10 @@ class InstalledFixture {
 
   release(name: string, version: number, status: ReleaseStatus, record?: ReleaseRecord | Error): void {
     const labels = { "olm.operatorframework.io/package-name": name, "olm.operatorframework.io/bundle-name": `${name}.v${version}` };
-    this.records.set(releaseKey(name, version), record ?? releaseRecord(version, status, { name, labels }));
+    this.records.set(getReleaseKey(name, version), record ?? releaseRecord(version, status, { name, labels }));
     this.secrets.put({
       metadata: {
-        name: releaseKey(name, version),
+        name: getReleaseKey(name, version),
         namespace: "system",
         labels: { name, owner: "operator-controller", type: "index", status, version: String(version) },
         ownerReferences: [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid: `uid-${name}` }],

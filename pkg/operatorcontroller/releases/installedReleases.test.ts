@@ -7,7 +7,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
 import type { DecodedRelease, UnreadableRelease } from "../../release/storage/decode.ts";
-import { releaseKey } from "../../release/storage/encode.ts";
+import { getReleaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { InstalledReleases } from "./installedReleases.ts";
 import { ReleaseFactsCache } from "./releaseReader.ts";
@@ -51,7 +51,7 @@ function start() {
     const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x", uid: uid ?? "" };
     return secrets.put({
       metadata: {
-        name: releaseKey("x", version),
+        name: getReleaseKey("x", version),
         namespace: "system",
         labels: { name: "x", owner: "operator-controller", type: "index", status, version: String(version) },
         ...(uid === undefined ? {} : { ownerReferences: [owner] }),
@@ -145,7 +145,7 @@ test("InstalledReleases blocks when the status names an installed bundle and no 
 
 test("InstalledReleases reports an unreadable older release when it is deployed too", async () => {
   const { store, release, counting: listCounted } = start();
-  store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "damaged" });
+  store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), because: "damaged" });
   release(1, "deployed");
   release(2, "deployed");
   expect(await listCounted()).toEqual(["x.v2", 'release secret "sh.helm.release.v1.x.v1" cannot be read: damaged']);
@@ -173,7 +173,7 @@ test("InstalledReleases does not count an attempt until its record is complete",
 test("InstalledReleases reports an unreadable release when it is being uninstalled", async () => {
   const { store, release, counting: listCounted } = start();
   release(1, "uninstalling");
-  store.records.set(1, { kind: "unreadable", secret: releaseKey("x", 1), because: "a chunk is missing" });
+  store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), because: "a chunk is missing" });
   expect(await listCounted()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
 });
 
@@ -197,12 +197,12 @@ test.for<[version: string, because: string]>([
   async ([version, because]) => {
     const { secrets, releases, release, counting: listCounted } = start();
     const labels = { name: "x", owner: "operator-controller", type: "index", status: "deployed", version };
-    secrets.put({ metadata: { name: releaseKey("x", 1), namespace: "system", labels } });
+    secrets.put({ metadata: { name: getReleaseKey("x", 1), namespace: "system", labels } });
     release(2, "deployed");
     const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
     expect((await listCounted())?.toSorted()).toEqual([text, "x.v2"]);
     expect(releases.getInstalled(X)).toEqual({ kind: "unknown", because: text });
-    secrets.remove(releaseKey("x", 1));
+    secrets.remove(getReleaseKey("x", 1));
     expect(await listCounted()).toEqual(["x.v2"]);
   },
 );
@@ -221,7 +221,7 @@ test("InstalledReleases forgets releases when they are deleted", async () => {
   expect(await listCounted()).toEqual(["x.v1"]);
   let changes = 0;
   releases.onChange(() => changes++);
-  secrets.remove(releaseKey("x", 1));
+  secrets.remove(getReleaseKey("x", 1));
   await settled();
   expect([changes, await listCounted()]).toEqual([1, []]);
 });

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer, withoutBulk } from "../../controller/informer.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { canonicalJson } from "../../golang/json.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { type ActiveRelease, formatMissingRelease, type UnreadableReleases } from "../../openshift/upgradeable.ts";
@@ -353,5 +353,7 @@ export class InstalledBundles {
 
 /** Reports whether `known` equals `bundle`: a release is written several times with the same content. */
 function isSameBundle(known: InstalledProvider, bundle: ProvidedBundle): boolean {
-  return known.properties === bundle.properties || canonicalJson(known) === canonicalJson({ ...bundle, extension: known.extension });
+  return (
+    known.properties === bundle.properties || encodeCanonicalJson(known) === encodeCanonicalJson({ ...bundle, extension: known.extension })
+  );
 }

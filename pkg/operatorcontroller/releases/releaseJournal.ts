@@ -1,7 +1,7 @@
 import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import type { CallOptions } from "../../kube/request.ts";
 import { hasHealth } from "../../release/health/health.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import {
   findLastDeployed,
   findReleasesToRemove,
@@ -201,10 +201,10 @@ export class ReleaseJournal {
 
   /** Returns a check for attempts with objects that `known` do not contain. Their records must stay, or these objects would never be pruned. */
   #hasOtherObjects(known: readonly ReleaseRecord[]): (version: number) => boolean {
-    const named = new Set(known.flatMap(({ objects }) => objects.map(objectKey)));
+    const named = new Set(known.flatMap(({ objects }) => objects.map(getObjectKey)));
     const { current } = this.#options.history;
     return (version) =>
-      current.some((release) => release.version === version && release.objects.some((object) => !named.has(objectKey(object))));
+      current.some((release) => release.version === version && release.objects.some((object) => !named.has(getObjectKey(object))));
   }
 }
 

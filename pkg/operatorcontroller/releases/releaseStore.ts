@@ -24,15 +24,15 @@ import {
   type UnreadableRelease,
 } from "../../release/storage/decode.ts";
 import {
+  buildReleaseSecrets,
   type EncodeOptions,
   encodePayload,
   encodeRelease,
   GZIP_OPTIONS,
   getKeyLabel,
+  getReleaseKey,
   PAYLOAD_LIMITS,
   RELEASE_OWNER,
-  releaseKey,
-  releaseSecrets,
 } from "../../release/storage/encode.ts";
 import { PayloadReader } from "../../release/storage/payloadReader.ts";
 
@@ -190,7 +190,7 @@ export class ReleaseStore {
    * @throws KubeError 409 if another writer changed it at the same time.
    */
   async update(record: ReleaseRecord, owner: ReleaseOwner, options: CallOptions = {}): Promise<void> {
-    const key = releaseKey(record.name, record.version);
+    const key = getReleaseKey(record.name, record.version);
     const live = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     if (!live)
       throw new RetryableError(
@@ -215,14 +215,14 @@ export class ReleaseStore {
 
   /** Reads one release completely; undefined if it does not exist. */
   async read(extension: string, version: number, options: CallOptions = {}): Promise<DecodedRelease | undefined> {
-    const key = releaseKey(extension, version);
+    const key = getReleaseKey(extension, version);
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
     return index && this.#decode(index, options);
   }
 
   /** Deletes one release with its chunks. */
   async remove(extension: string, version: number, options: CallOptions = {}): Promise<void> {
-    const key = releaseKey(extension, version);
+    const key = getReleaseKey(extension, version);
     await this.#delete(key, options);
     for (const chunk of await this.#chunksOf(key, options)) await this.#delete(chunk.metadata.name, options);
   }
@@ -327,7 +327,7 @@ export class StreamingCodec implements ReleaseCodec {
 
   /** Encodes a release. @throws the errors of `encodeRelease`. */
   encode(record: ReleaseRecord, options: EncodeOptions): Promise<KubeObject[]> {
-    return this.#inTurn(async () => releaseSecrets(record, await compressRecord(record), options));
+    return this.#inTurn(async () => buildReleaseSecrets(record, await compressRecord(record), options));
   }
 
   /** Decodes a release, with the result of `decodeRelease`. */

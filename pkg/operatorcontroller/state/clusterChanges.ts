@@ -49,6 +49,6 @@ export interface KnownReleases {
 }
 
 /** Returns the initial state: no release is known. */
-export function unknownReleases(): KnownReleases {
+export function createUnknownReleases(): KnownReleases {
   return { history: newReleaseHistory(), installed: undefined, unreadable: [] };
 }

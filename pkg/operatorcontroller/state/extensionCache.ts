@@ -4,7 +4,7 @@ import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import type { Problem, ProblemObject } from "../../api/problems.ts";
 import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
 import type { Availability } from "../../release/health/availability.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { HiddenTexts } from "../../render/redaction.ts";
 
@@ -52,7 +52,7 @@ export interface ExtensionCacheEntry {
   health?: CachedHealth;
   /** Time of the last comparison of all its objects, in milliseconds since the epoch. */
   comparedAt?: number;
-  /** Objects with drift that the controller does not correct, by `objectKey`. */
+  /** Objects with drift that the controller does not correct, by `getObjectKey`. */
   readonly drifted: Map<string, CachedDrift>;
   readonly certificates: CachedCertificates;
   /**
@@ -138,7 +138,7 @@ export class ExtensionCache {
       ...[...objects, ...listCertificateSecrets(objects)].map(toObjectRef),
     ]);
     const all = keep || isNewestGone ? [...remembered.recorded, ...refs] : refs;
-    remembered.recorded = [...new Map(all.map((ref) => [objectKey(ref), ref])).values()];
+    remembered.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
   }
 
   /**

@@ -3,7 +3,7 @@ import { ANNOTATION_RECONCILE_REQUESTED_AT, RECONCILE_REQUEST_MAX } from "../../
 import type { JsonObject } from "../../api/k8s.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { isSameVersion } from "../../version/version.ts";
-import { hasBundle, type Phase, releasesIn, type SourcedConfig } from "./phases.ts";
+import { getReleases, hasBundle, type Phase, type SourcedConfig } from "./phases.ts";
 
 /**
  * Reports whether an extension has a spec. Older CustomResourceDefinitions accept extensions without one, although the
@@ -37,7 +37,7 @@ export function readReconcileRequest({ metadata }: Readonly<ClusterExtension>): 
  */
 export function findInstalledCatalog(phase: Phase): string | undefined {
   const { status } = phase.extension;
-  const { installed } = releasesIn(phase);
+  const { installed } = getReleases(phase);
   if (!installed) return undefined;
   const isSame = (one: Pick<InstalledBundle, "name" | "version">): boolean => one.name === installed.name && isSameVersion(one, installed);
   if (hasBundle(phase) && phase.bundle.catalog !== undefined && isSame(phase.bundle)) return phase.bundle.catalog;

@@ -10,7 +10,7 @@ import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
-import { type ClusterChanges, type Held, type KnownReleases, unknownReleases } from "./clusterChanges.ts";
+import { type ClusterChanges, createUnknownReleases, type Held, type KnownReleases } from "./clusterChanges.ts";
 import { newReport, type Report } from "./report.ts";
 import type { IsOver } from "./waiting.ts";
 
@@ -142,8 +142,8 @@ export function newStarted(
 }
 
 /** Returns the known releases in a phase; none before they are read. */
-export function releasesIn(phase: Phase): KnownReleases {
-  return phase.phase === "started" ? unknownReleases() : phase.releases;
+export function getReleases(phase: Phase): KnownReleases {
+  return phase.phase === "started" ? createUnknownReleases() : phase.releases;
 }
 
 /** Reports whether the reconcile can act as the extension's ServiceAccount. */

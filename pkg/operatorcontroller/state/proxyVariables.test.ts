@@ -6,7 +6,7 @@ import type { JsonObject } from "../../api/k8s.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
 import { encodeRelease } from "../../release/storage/encode.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
-import { inputDigest } from "../reconcile/unpack.ts";
+import { computeInputDigest } from "../reconcile/unpack.ts";
 import { newReleaseHistory } from "../releases/releaseStore.ts";
 import type { Resolved, ResolvedBundle } from "./phases.ts";
 import { chooseProxyVariables, describeProxyChange, describeProxyMismatch } from "./proxyVariables.ts";
@@ -60,8 +60,8 @@ test.for<[why: string, given: Given, variables: object | undefined, note: string
   else expect(describeProxyMismatch(phase)).toContain(note);
 });
 
-test("inputDigest depends on the proxy variables in use only", () => {
-  const digest = (given: Given): string => inputDigest(phaseOf(given));
+test("computeInputDigest depends on the proxy variables in use only", () => {
+  const digest = (given: Given): string => computeInputDigest(phaseOf(given));
   const without = digest({ proxy: { kind: "none" } });
   expect(digest({ proxy: UNKNOWN })).toBe(without);
   expect(digest({ proxy: KNOWN })).not.toBe(without);

@@ -5,7 +5,7 @@ import { type ReconcileErrorOptions, RetryableError } from "../../errors/errors.
 export type IsOver = (signal: AbortSignal) => Promise<boolean>;
 
 /** Returns a check that is over as soon as one of two is. */
-export function anyIsOver(one: IsOver | undefined, other: IsOver): IsOver {
+export function combineIsOver(one: IsOver | undefined, other: IsOver): IsOver {
   return one ? async (signal) => (await one(signal)) || other(signal) : other;
 }
 

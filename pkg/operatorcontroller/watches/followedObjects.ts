@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ObjectMeta, ObjectRef } from "../../api/k8s.ts";
-import { canonicalJson } from "../../golang/json.ts";
-import { objectKey } from "../../release/identity.ts";
+import { encodeCanonicalJson } from "../../golang/json.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import { getAppliedFields } from "../../release/managedFields.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 
@@ -23,7 +23,7 @@ export type Observation =
 export function createMark(metadata: ObjectMeta): Mark {
   const { uid = "", resourceVersion = "", generation } = metadata;
   const fields = getAppliedFields(metadata);
-  const digest = fields && createHash("sha256").update(canonicalJson(fields)).digest("base64url").slice(0, 22);
+  const digest = fields && createHash("sha256").update(encodeCanonicalJson(fields)).digest("base64url").slice(0, 22);
   return { uid, resourceVersion, generation, fields: digest };
 }
 
@@ -131,7 +131,7 @@ export class FollowedObject {
     const isSuspect =
       mayBeDrift(seen, this.#mark) || (this.#outcome !== "same" && this.#outcome !== "corrected" && this.#isAfterMark(seen));
     if (isSuspect) this.#dueAt ??= Math.max(now, this.#notBefore);
-    const resourceVersion = resourceVersionOf(seen);
+    const resourceVersion = getResourceVersion(seen);
     if (!this.#isAfterMark(seen) || (this.#lastSeen && !isNewer(resourceVersion, this.#lastSeen.resourceVersion))) return undefined;
     const before = this.#lastSeen ?? this.#mark;
     const generation = seen.kind === "exists" ? seen.metadata.generation : undefined;
@@ -156,11 +156,11 @@ export class FollowedObject {
   }
 
   #isAfterMark(seen: Observation): boolean {
-    return this.#mark === undefined || isNewer(resourceVersionOf(seen), this.#mark.resourceVersion);
+    return this.#mark === undefined || isNewer(getResourceVersion(seen), this.#mark.resourceVersion);
   }
 }
 
-function resourceVersionOf(seen: Observation): string {
+function getResourceVersion(seen: Observation): string {
   return seen.kind === "exists" ? (seen.metadata.resourceVersion ?? "") : seen.resourceVersion;
 }
 
@@ -177,7 +177,7 @@ export class FollowedExtension {
     this.identity = identity;
   }
 
-  /** By objectKey. */
+  /** By getObjectKey. */
   get objects(): ReadonlyMap<string, FollowedObject> {
     return this.#objects;
   }
@@ -204,7 +204,7 @@ export class FollowedExtension {
    * @returns whether `before` did not contain it.
    */
   add(compared: Compared, before: FollowedExtension | undefined, now: number): boolean {
-    const key = objectKey(compared.ref);
+    const key = getObjectKey(compared.ref);
     const known = before?.objects.get(key);
     const object = known ?? new FollowedObject(compared.ref);
     object.recordComparison(compared, now);
@@ -214,7 +214,7 @@ export class FollowedExtension {
 
   /** Records comparisons of some of its objects. */
   recordComparisons(compared: readonly Compared[], now: number): void {
-    for (const one of compared) this.#objects.get(objectKey(one.ref))?.recordComparison(one, now);
+    for (const one of compared) this.#objects.get(getObjectKey(one.ref))?.recordComparison(one, now);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ObjectRef } from "../../api/k8s.ts";
-import { objectKey } from "../../release/identity.ts";
-import { type PlanContext, planStreams, streamKey } from "./metadataStream.ts";
+import { getObjectKey } from "../../release/identity.ts";
+import { getStreamKey, type PlanContext, planStreams } from "./metadataStream.ts";
 
 const map = (name: string, namespace = "ns"): ObjectRef => ({ apiVersion: "v1", kind: "ConfigMap", name, namespace });
 const secret = (name: string): ObjectRef => ({ apiVersion: "v1", kind: "Secret", name, namespace: "ns" });
@@ -14,8 +14,8 @@ const BY_KIND = "olm.operatorframework.io/owner-kind=ClusterExtension";
  */
 function streams(objects: readonly ObjectRef[], context: Partial<PlanContext> = {}): string[] {
   const planned = planStreams(objects, { extension: "x", isShared: false, isController: false, isRefused: () => false, ...context });
-  expect([...planned.keys()].sort()).toEqual(objects.map(objectKey).sort());
-  const specs = new Map([...planned.values()].map((spec) => [streamKey(spec), spec]));
+  expect([...planned.keys()].sort()).toEqual(objects.map(getObjectKey).sort());
+  const specs = new Map([...planned.values()].map((spec) => [getStreamKey(spec), spec]));
   return [...specs.values()].map(({ kind, namespace, name, labelSelector }) => `${kind} ${namespace ?? "-"} ${name ?? labelSelector}`);
 }
 

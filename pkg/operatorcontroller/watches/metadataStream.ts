@@ -6,7 +6,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { getRetryAfterMs, isExpired, isForbidden } from "../../kube/errors.ts";
 import type { Selection } from "../../kube/request.ts";
-import { objectKey } from "../../release/identity.ts";
+import { getObjectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
 /**
@@ -43,14 +43,14 @@ export function planStreams(objects: readonly ObjectRef[], context: PlanContext)
     for (const ref of group) {
       const byLabel = specByLabel(ref, context);
       const saves = group.length > 1 || context.isController;
-      planned.set(objectKey(ref), saves && !isSecret(ref) && !context.isRefused(byLabel) ? byLabel : specByName(ref));
+      planned.set(getObjectKey(ref), saves && !isSecret(ref) && !context.isRefused(byLabel) ? byLabel : specByName(ref));
     }
   }
   return planned;
 }
 
 /** Returns a key for the streams of one identity. */
-export function streamKey({ apiVersion, kind, namespace, name, labelSelector }: StreamSpec): string {
+export function getStreamKey({ apiVersion, kind, namespace, name, labelSelector }: StreamSpec): string {
   return JSON.stringify([apiVersion, kind, namespace ?? "", name ?? "", labelSelector ?? ""]);
 }
 

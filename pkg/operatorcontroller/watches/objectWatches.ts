@@ -1,19 +1,19 @@
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
-import { describeObject, objectKey } from "../../release/identity.ts";
+import { describeObject, getObjectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { formatCount } from "../../text/lists.ts";
 import { formatFirst } from "../state/objectActions.ts";
 import { type Compared, FollowedExtension, type ObjectChange, type Observation } from "./followedObjects.ts";
 import {
   describeSpec,
+  getStreamKey,
   type PlanContext,
   planStreams,
   Semaphore,
   type StreamListener,
   type StreamSpec,
   type StreamState,
-  streamKey,
 } from "./metadataStream.ts";
 import { type SharedStream, StreamPool, type WatchIdentity } from "./streamPool.ts";
 
@@ -82,7 +82,7 @@ class Connector {
   #plan(extension: string, own: WatchIdentity, refs: readonly ObjectRef[]): Map<string, PlannedStream> {
     const planned = new Map<string, PlannedStream>();
     for (const identity of this.#shared ? [this.#shared, own] : [own]) {
-      const remaining = refs.filter((ref) => !planned.has(objectKey(ref)));
+      const remaining = refs.filter((ref) => !planned.has(getObjectKey(ref)));
       for (const [key, spec] of planStreams(remaining, this.#contextOf(extension, identity)))
         if (identity === own || spec.name === undefined) planned.set(key, { identity, spec });
     }
@@ -95,7 +95,7 @@ class Connector {
       extension,
       isController,
       isShared: this.#pool.isShared(key, extension),
-      isRefused: (spec) => (refused?.has(streamKey(spec)) ?? false) || mayWatchAll?.(spec) === false,
+      isRefused: (spec) => (refused?.has(getStreamKey(spec)) ?? false) || mayWatchAll?.(spec) === false,
     };
   }
 
@@ -105,7 +105,7 @@ class Connector {
    */
   refuse(identity: string, spec: StreamSpec): void {
     const refused = this.#refused.get(identity) ?? new Set();
-    this.#refused.set(identity, refused.add(streamKey(spec)));
+    this.#refused.set(identity, refused.add(getStreamKey(spec)));
   }
 
   /** Removes the state of an identity that no extension uses. */
@@ -219,7 +219,7 @@ export class ObjectWatches {
     if (!before) this.forget(extension);
     const following = new FollowedExtension(uid, identity);
     const now = this.#clock.now();
-    const fresh = compared.filter((one) => following.add(one, before, now)).map(({ ref }) => objectKey(ref));
+    const fresh = compared.filter((one) => following.add(one, before, now)).map(({ ref }) => getObjectKey(ref));
     this.#following.set(extension, following);
     this.#connector.connect(extension, following, new Set(fresh), before?.streams ?? new Set());
     this.#evaluate(extension, following);
@@ -272,12 +272,12 @@ export class ObjectWatches {
 
   #createListener(key: string): StreamListener {
     const observeOne = (object: KubeObject, observation: Observation): void => {
-      const observed = objectKey(object);
+      const observed = getObjectKey(object);
       this.#observe(key, (id) => (id === observed ? observation : undefined));
     };
     return {
       onList: (items, resourceVersion) => {
-        const found = new Map(items.map((item) => [objectKey(item), item.metadata]));
+        const found = new Map(items.map((item) => [getObjectKey(item), item.metadata]));
         this.#observe(key, (id) => {
           const metadata = found.get(id);
           return metadata ? { kind: "exists", metadata } : { kind: "gone", resourceVersion };

@@ -2,13 +2,13 @@ import { Repeats } from "../../async/backoff.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import {
+  getStreamKey,
   type MetadataClient,
   MetadataStream,
   type StreamListener,
   type StreamOptions,
   type StreamSpec,
   type StreamState,
-  streamKey,
 } from "./metadataStream.ts";
 
 /** The identity of a watch. */
@@ -84,7 +84,7 @@ export class StreamPool {
     user: string,
     createListener: (key: string) => StreamListener,
   ): SharedStream | undefined {
-    const key = `${identity.key} ${streamKey(spec)}`;
+    const key = `${identity.key} ${getStreamKey(spec)}`;
     const known = this.#open.get(key);
     if (known) {
       known.users.add(user);

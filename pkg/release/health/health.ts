@@ -2,7 +2,7 @@ import { ANNOTATION_INJECT_CA_FROM_SECRET } from "../../api/constants.ts";
 import { type GroupVersionKind, getGroup, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isApiService } from "../../bundle/apiServices.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
-import { HEALTHY, type Health, health, listAt, memberAt, numberAt, readConditions, textAt } from "./healthState.ts";
+import { createHealth, getListAt, getMemberAt, getNumberAt, getTextAt, HEALTHY, type Health, readConditions } from "./healthState.ts";
 import { computePodHealth } from "./pods.ts";
 
 /** The value of `progressDeadlineSeconds` for "no deadline" in the Deployment controller; such a Deployment has no condition Progressing. */
@@ -15,13 +15,13 @@ function firstShort(rows: readonly Row[]): Health | undefined {
   const row = rows.find(([, have, want]) => have < want);
   if (!row) return undefined;
   const [reason, have, want, words] = row;
-  return health("progressing", reason, `${have} of ${want} replicas are ${words}`);
+  return createHealth("progressing", reason, `${have} of ${want} replicas are ${words}`);
 }
 
 function formatPendingTermination(have: number, want: number): Health | undefined {
   if (have <= want) return undefined;
   const extra = have - want;
-  return health("progressing", "ExtraPods", `${formatCount(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
+  return createHealth("progressing", "ExtraPods", `${formatCount(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
 }
 
 /** Deployment: all replicas are updated and available, and no old ones are left. */
@@ -29,14 +29,14 @@ function computeDeploymentHealth(object: KubeObject): Health {
   const conditions = readConditions(object);
   const find = (wanted: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === wanted);
   const failure = find("ReplicaFailure");
-  if (failure?.status === "True") return health("failed", failure.reason || "ReplicaFailure", explainDeniedCreate(failure.message));
+  if (failure?.status === "True") return createHealth("failed", failure.reason || "ReplicaFailure", explainDeniedCreate(failure.message));
   const progressing = find("Progressing");
   if (progressing?.reason === "ProgressDeadlineExceeded") {
-    return health("failed", "ProgressDeadlineExceeded", `its own progress deadline is exceeded: ${progressing.message}`);
+    return createHealth("failed", "ProgressDeadlineExceeded", `its own progress deadline is exceeded: ${progressing.message}`);
   }
-  const want = numberAt(object, "spec.replicas", 1);
-  const [all, updated] = [numberAt(object, "status.replicas"), numberAt(object, "status.updatedReplicas")];
-  const [ready, available] = [numberAt(object, "status.readyReplicas"), numberAt(object, "status.availableReplicas")];
+  const want = getNumberAt(object, "spec.replicas", 1);
+  const [all, updated] = [getNumberAt(object, "status.replicas"), getNumberAt(object, "status.updatedReplicas")];
+  const [ready, available] = [getNumberAt(object, "status.readyReplicas"), getNumberAt(object, "status.availableReplicas")];
   const short =
     firstShort([
       ["LessReplicas", all, want, "created"],
@@ -48,24 +48,24 @@ function computeDeploymentHealth(object: KubeObject): Health {
       ["LessReady", ready, want, "ready"],
     ]);
   if (short) return short;
-  const hasDeadline = numberAt(object, "spec.progressDeadlineSeconds", NO_DEADLINE) !== NO_DEADLINE;
+  const hasDeadline = getNumberAt(object, "spec.progressDeadlineSeconds", NO_DEADLINE) !== NO_DEADLINE;
   if (hasDeadline && !(progressing?.status === "True" && progressing.reason === "NewReplicaSetAvailable"))
-    return health("progressing", "ReplicaSetNotAvailable", "its new ReplicaSet is not available yet");
-  if (find("Available")?.status !== "True") return health("progressing", "DeploymentNotAvailable", "it is not available yet");
+    return createHealth("progressing", "ReplicaSetNotAvailable", "its new ReplicaSet is not available yet");
+  if (find("Available")?.status !== "True") return createHealth("progressing", "DeploymentNotAvailable", "it is not available yet");
   return HEALTHY;
 }
 
 /** ReplicaSet: all replicas are labelled, available and ready, and none is excess. */
 function computeReplicaSetHealth(object: KubeObject): Health {
   const failure = readConditions(object).find(({ type, status }) => type === "ReplicaFailure" && status === "True");
-  if (failure) return health("progressing", "ReplicaFailure", explainDeniedCreate(failure.message));
-  const want = numberAt(object, "spec.replicas", 1);
+  if (failure) return createHealth("progressing", "ReplicaFailure", explainDeniedCreate(failure.message));
+  const want = getNumberAt(object, "spec.replicas", 1);
   const short =
     firstShort([
-      ["LessLabelled", numberAt(object, "status.fullyLabeledReplicas"), want, "labelled"],
-      ["LessAvailable", numberAt(object, "status.availableReplicas"), want, "available"],
-      ["LessReady", numberAt(object, "status.readyReplicas"), want, "ready"],
-    ]) ?? formatPendingTermination(numberAt(object, "status.replicas"), want);
+      ["LessLabelled", getNumberAt(object, "status.fullyLabeledReplicas"), want, "labelled"],
+      ["LessAvailable", getNumberAt(object, "status.availableReplicas"), want, "available"],
+      ["LessReady", getNumberAt(object, "status.readyReplicas"), want, "ready"],
+    ]) ?? formatPendingTermination(getNumberAt(object, "status.replicas"), want);
   return short ?? HEALTHY;
 }
 
@@ -74,39 +74,39 @@ function computeReplicaSetHealth(object: KubeObject): Health {
  * is always healthy.
  */
 function computeStatefulSetHealth(object: KubeObject): Health {
-  if (textAt(object, "spec.updateStrategy.type") === "OnDelete") return HEALTHY;
-  const want = numberAt(object, "spec.replicas", 1);
-  const all = numberAt(object, "status.replicas");
+  if (getTextAt(object, "spec.updateStrategy.type") === "OnDelete") return HEALTHY;
+  const want = getNumberAt(object, "spec.replicas", 1);
+  const all = getNumberAt(object, "status.replicas");
   const short =
     firstShort([
       ["LessReplicas", all, want, "created"],
-      ["LessReady", numberAt(object, "status.readyReplicas"), want, "ready"],
+      ["LessReady", getNumberAt(object, "status.readyReplicas"), want, "ready"],
     ]) ?? formatPendingTermination(all, want);
   if (short) return short;
-  const partition = numberAt(object, "spec.updateStrategy.rollingUpdate.partition", -1);
+  const partition = getNumberAt(object, "spec.updateStrategy.rollingUpdate.partition", -1);
   if (partition !== -1) {
-    const updated = numberAt(object, "status.updatedReplicas");
+    const updated = getNumberAt(object, "status.updatedReplicas");
     return firstShort([["PartitionRollout", updated, want - partition, "updated"]]) ?? HEALTHY;
   }
-  const behind = firstShort([["LessCurrent", numberAt(object, "status.currentReplicas"), want, "current"]]);
+  const behind = firstShort([["LessCurrent", getNumberAt(object, "status.currentReplicas"), want, "current"]]);
   if (behind) return behind;
-  if (textAt(object, "status.currentRevision") !== textAt(object, "status.updateRevision"))
-    return health("progressing", "RevisionMismatch", "its replicas are not all of the latest revision yet");
+  if (getTextAt(object, "status.currentRevision") !== getTextAt(object, "status.updateRevision"))
+    return createHealth("progressing", "RevisionMismatch", "its replicas are not all of the latest revision yet");
   return HEALTHY;
 }
 
 /** DaemonSet: scheduled, updated, available and ready on every desired node. */
 function computeDaemonSetHealth(object: KubeObject): Health {
-  if (object.metadata.generation === undefined) return health("progressing", "NoGeneration", "it has no generation");
-  if (numberAt(object, "status.observedGeneration", -1) === -1)
-    return health("progressing", "NoObservedGeneration", "its controller has not seen it yet");
-  const want = numberAt(object, "status.desiredNumberScheduled", -1);
-  if (want === -1) return health("progressing", "NoDesiredNumber", "its controller has not counted the nodes yet");
+  if (object.metadata.generation === undefined) return createHealth("progressing", "NoGeneration", "it has no generation");
+  if (getNumberAt(object, "status.observedGeneration", -1) === -1)
+    return createHealth("progressing", "NoObservedGeneration", "its controller has not seen it yet");
+  const want = getNumberAt(object, "status.desiredNumberScheduled", -1);
+  if (want === -1) return createHealth("progressing", "NoDesiredNumber", "its controller has not counted the nodes yet");
   const short = firstShort([
-    ["LessCurrent", numberAt(object, "status.currentNumberScheduled"), want, "scheduled"],
-    ["LessUpdated", numberAt(object, "status.updatedNumberScheduled"), want, "updated"],
-    ["LessAvailable", numberAt(object, "status.numberAvailable"), want, "available"],
-    ["LessReady", numberAt(object, "status.numberReady"), want, "ready"],
+    ["LessCurrent", getNumberAt(object, "status.currentNumberScheduled"), want, "scheduled"],
+    ["LessUpdated", getNumberAt(object, "status.updatedNumberScheduled"), want, "updated"],
+    ["LessAvailable", getNumberAt(object, "status.numberAvailable"), want, "available"],
+    ["LessReady", getNumberAt(object, "status.numberReady"), want, "ready"],
   ]);
   return short ?? HEALTHY;
 }
@@ -135,11 +135,11 @@ function isInjected(object: KubeObject): boolean {
 function computeInjectionHealth(object: KubeObject): Health {
   const annotation = getAnnotation(object);
   if (annotation === undefined) return HEALTHY;
-  const waiting = clientConfigs(object).filter(({ config }) => textAt(config, "caBundle") === "");
+  const waiting = clientConfigs(object).filter(({ config }) => getTextAt(config, "caBundle") === "");
   const [first] = waiting;
   if (!first) return HEALTHY;
   const names = formatList([first.name], { max: 1, total: waiting.length });
-  return health("progressing", "NoCABundle", `${names} has no CA yet; ${INJECTED_BY[annotation]} must inject it`);
+  return createHealth("progressing", "NoCABundle", `${names} has no CA yet; ${INJECTED_BY[annotation]} must inject it`);
 }
 
 function getAnnotation({ metadata: { annotations } }: KubeObject): string | undefined {
@@ -147,25 +147,25 @@ function getAnnotation({ metadata: { annotations } }: KubeObject): string | unde
 }
 
 function clientConfigs(object: KubeObject): { name: string; config: JsonObject }[] {
-  if (isApiService(object)) return listAt({ list: [object["spec"]] }, "list").map((config) => ({ name: "its Service", config }));
-  const conversion = memberAt(object, "spec.conversion.webhook.clientConfig");
-  const own = listAt({ list: [conversion] }, "list").map((config) => ({ name: "its conversion webhook", config }));
-  const webhooks = listAt(object, "webhooks").flatMap((webhook) =>
-    listAt({ list: [webhook["clientConfig"]] }, "list").map((config) => ({ name: `webhook ${textAt(webhook, "name")}`, config })),
+  if (isApiService(object)) return getListAt({ list: [object["spec"]] }, "list").map((config) => ({ name: "its Service", config }));
+  const conversion = getMemberAt(object, "spec.conversion.webhook.clientConfig");
+  const own = getListAt({ list: [conversion] }, "list").map((config) => ({ name: "its conversion webhook", config }));
+  const webhooks = getListAt(object, "webhooks").flatMap((webhook) =>
+    getListAt({ list: [webhook["clientConfig"]] }, "list").map((config) => ({ name: `webhook ${getTextAt(webhook, "name")}`, config })),
   );
   return [...own, ...webhooks];
 }
 
 /** PersistentVolumeClaim: bound. */
 function computeVolumeClaimHealth(object: KubeObject): Health {
-  const phase = textAt(object, "status.phase", "unknown");
-  return phase === "Bound" ? HEALTHY : health("progressing", "NotBound", `it is not bound, its phase is ${phase}`);
+  const phase = getTextAt(object, "status.phase", "unknown");
+  return phase === "Bound" ? HEALTHY : createHealth("progressing", "NotBound", `it is not bound, its phase is ${phase}`);
 }
 
 /** Service: ready; one of type LoadBalancer must have an address. */
 function computeServiceHealth(object: KubeObject): Health {
-  const waits = textAt(object, "spec.type") === "LoadBalancer" && textAt(object, "spec.clusterIP") === "";
-  return waits ? health("progressing", "NoIPAssigned", "it has no cluster IP yet") : HEALTHY;
+  const waits = getTextAt(object, "spec.type") === "LoadBalancer" && getTextAt(object, "spec.clusterIP") === "";
+  return waits ? createHealth("progressing", "NoIPAssigned", "it has no cluster IP yet") : HEALTHY;
 }
 
 /** Job: started and not failed; it need not have completed. */
@@ -174,22 +174,22 @@ function computeJobHealth(object: KubeObject): Health {
   if (isTrue("Failed")) {
     const reason = readConditions(object).find(({ type }) => type === "Failed");
     const because = [reason?.reason, reason?.message].filter((text) => text).join(": ");
-    const failed = numberAt(object, "status.failed");
-    return health("failed", "JobFailed", `it failed after ${formatCount(failed, "failed Pod")}${because ? ` (${because})` : ""}`);
+    const failed = getNumberAt(object, "status.failed");
+    return createHealth("failed", "JobFailed", `it failed after ${formatCount(failed, "failed Pod")}${because ? ` (${because})` : ""}`);
   }
-  if (isTrue("Complete") || isTrue("Suspended") || textAt(object, "status.startTime") !== "") return HEALTHY;
-  return health("progressing", "JobNotStarted", "it has not started yet");
+  if (isTrue("Complete") || isTrue("Suspended") || getTextAt(object, "status.startTime") !== "") return HEALTHY;
+  return createHealth("progressing", "JobNotStarted", "it has not started yet");
 }
 
 /** CustomResourceDefinition: its names are accepted and the kind is served. */
 function computeCrdHealth(object: KubeObject): Health {
   for (const { type, status, reason, message } of readConditions(object)) {
-    if (type === "NamesAccepted" && status === "False") return health("failed", reason, `its names are not accepted: ${message}`);
+    if (type === "NamesAccepted" && status === "False") return createHealth("failed", reason, `its names are not accepted: ${message}`);
     if (type !== "Established") continue;
     if (status === "True") return computeInjectionHealth(object);
-    if (status === "False" && reason !== "Installing") return health("failed", reason, `it is not served: ${message}`);
+    if (status === "False" && reason !== "Installing") return createHealth("failed", reason, `it is not served: ${message}`);
   }
-  return health("progressing", "Installing", "it is not served yet");
+  return createHealth("progressing", "Installing", "it is not served yet");
 }
 
 type HealthOf = (object: KubeObject, now: number) => Health;
@@ -227,7 +227,7 @@ export function computeHealth(object: KubeObject, now: number): Health {
  */
 export function hasHealth(object: KubeObject): boolean {
   const key = kindKey(object);
-  if (key === "/Service") return textAt(object, "spec.type") === "LoadBalancer";
+  if (key === "/Service") return getTextAt(object, "spec.type") === "LoadBalancer";
   if (key.startsWith("admissionregistration.k8s.io/")) return isInjected(object);
   return mayHaveHealth(object);
 }
@@ -244,15 +244,15 @@ function kindKey({ apiVersion, kind }: GroupVersionKind): string {
 
 /** Applies the rules for all kinds, before the rules of the kind. */
 function computeCommonHealth(object: KubeObject): Health | undefined {
-  if (object.metadata.deletionTimestamp) return health("progressing", "Terminating", "it is being deleted");
+  if (object.metadata.deletionTimestamp) return createHealth("progressing", "Terminating", "it is being deleted");
   const { generation } = object.metadata;
-  const observed = numberAt(object, "status.observedGeneration", -1);
+  const observed = getNumberAt(object, "status.observedGeneration", -1);
   if (generation !== undefined && observed !== -1 && observed !== generation) {
-    return health("progressing", "LatestGenerationNotObserved", "its controller has not seen its latest change yet");
+    return createHealth("progressing", "LatestGenerationNotObserved", "its controller has not seen its latest change yet");
   }
   for (const { type, status, reason, message } of readConditions(object)) {
-    if (type === "Reconciling" && status === "True") return health("progressing", reason || "Reconciling", message);
-    if (type === "Stalled" && status === "True") return health("failed", reason || "Stalled", message);
+    if (type === "Reconciling" && status === "True") return createHealth("progressing", reason || "Reconciling", message);
+    if (type === "Stalled" && status === "True") return createHealth("failed", reason || "Stalled", message);
   }
   return undefined;
 }
@@ -261,15 +261,15 @@ function computeCommonHealth(object: KubeObject): Health | undefined {
 function computeGenericHealth(object: KubeObject): Health {
   const ready = readConditions(object).find(({ type }) => type === "Ready");
   if (ready === undefined || ready.status === "True") return computeInjectionHealth(object);
-  return health("progressing", ready.reason || "NotReady", said("Ready", ready));
+  return createHealth("progressing", ready.reason || "NotReady", describeCondition("Ready", ready));
 }
 
 /** Returns the health of a kind whose controller always writes this condition eventually. */
 function computeConditionHealth(object: KubeObject, type: string): Health {
   const condition = readConditions(object).find((other) => other.type === type);
   if (condition?.status === "True") return HEALTHY;
-  if (!condition) return health("progressing", `No${type}`, `it has no condition ${type} yet`);
-  return health("progressing", condition.reason || `Not${type}`, said(type, condition));
+  if (!condition) return createHealth("progressing", `No${type}`, `it has no condition ${type} yet`);
+  return createHealth("progressing", condition.reason || `Not${type}`, describeCondition(type, condition));
 }
 
 /** Without its CA the API server does not call the service, and its condition gives a misleading reason. */
@@ -278,7 +278,7 @@ function computeApiServiceHealth(object: KubeObject): Health {
   return injection === HEALTHY ? computeConditionHealth(object, "Available") : injection;
 }
 
-function said(type: string, { status, reason, message }: { status: string; reason: string; message: string }): string {
+function describeCondition(type: string, { status, reason, message }: { status: string; reason: string; message: string }): string {
   const because = [reason, message].filter((text) => text !== "").join(": ");
   return `condition ${type} is ${status || "empty"}${because === "" ? "" : ` (${because})`}`;
 }

@@ -25,7 +25,7 @@ export const HEALTHY: Health = { state: "healthy", reason: "Healthy", message: "
 const MAX_TEXT = 1_024;
 
 /** Returns a health with a truncated message. */
-export function health(state: HealthState, reason: string, message: string): Health {
+export function createHealth(state: HealthState, reason: string, message: string): Health {
   return { state, reason, message: truncateText(message) };
 }
 
@@ -47,36 +47,36 @@ export interface LooseCondition {
 }
 
 /** Returns the field at `path`, such as "spec.updateStrategy.type"; undefined if a part of the path is not an object. */
-export function memberAt(object: JsonObject, path: string): unknown {
+export function getMemberAt(object: JsonObject, path: string): unknown {
   let value: unknown = object;
   for (const step of path.split(".")) value = isObject(value) ? value[step] : undefined;
   return value;
 }
 
 /** Returns the number at `path`, or `otherwise`. */
-export function numberAt(object: JsonObject, path: string, otherwise = 0): number {
-  const value = memberAt(object, path);
+export function getNumberAt(object: JsonObject, path: string, otherwise = 0): number {
+  const value = getMemberAt(object, path);
   return typeof value === "number" ? value : otherwise;
 }
 
 /** Returns the string at `path`, or `otherwise`. */
-export function textAt(object: JsonObject, path: string, otherwise = ""): string {
-  const value = memberAt(object, path);
+export function getTextAt(object: JsonObject, path: string, otherwise = ""): string {
+  const value = getMemberAt(object, path);
   return typeof value === "string" ? value : otherwise;
 }
 
 /** Returns the objects in the list at `path`; empty if it is not a list. */
-export function listAt(object: JsonObject, path: string): JsonObject[] {
-  const value = memberAt(object, path);
+export function getListAt(object: JsonObject, path: string): JsonObject[] {
+  const value = getMemberAt(object, path);
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** Returns `status.conditions` in their order. */
 export function readConditions(object: KubeObject): LooseCondition[] {
-  return listAt(object, "status.conditions").map((condition) => ({
-    type: textAt(condition, "type"),
-    status: textAt(condition, "status"),
-    reason: textAt(condition, "reason"),
-    message: textAt(condition, "message"),
+  return getListAt(object, "status.conditions").map((condition) => ({
+    type: getTextAt(condition, "type"),
+    status: getTextAt(condition, "status"),
+    reason: getTextAt(condition, "reason"),
+    message: getTextAt(condition, "message"),
   }));
 }

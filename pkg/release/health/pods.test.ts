@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
 import { computeAvailability, type ObjectHealth, withPodProblem } from "./availability.ts";
-import { HEALTHY, type HealthState, health } from "./healthState.ts";
+import { createHealth, HEALTHY, type HealthState } from "./healthState.ts";
 import { findPodProblem, findWorstPod, getPodSelector } from "./pods.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
@@ -98,7 +98,7 @@ test("findWorstPod returns the most explanatory problem and the number of other 
 });
 
 test("withPodProblem marks a workload as failed when its Pods fail, not when they are slow", () => {
-  const waits = health("progressing", "LessAvailable", "0 of 1 replicas are available");
+  const waits = createHealth("progressing", "LessAvailable", "0 of 1 replicas are available");
   const crash = { pod: "a", text: "Pod a: crash", isFailing: true, rank: 3 };
   expect(withPodProblem(waits, crash)).toEqual({ ...waits, state: "failed", message: "0 of 1 replicas are available; Pod a: crash" });
   expect(withPodProblem(waits, { ...crash, isFailing: false }).state).toBe("progressing");
@@ -129,7 +129,7 @@ test.for<[spec: object, want: string | undefined]>([
 
 const at = (name: string, state: HealthState): ObjectHealth => ({
   ref: { apiVersion: "apps/v1", kind: "Deployment", namespace: "ns", name },
-  health: state === "healthy" ? HEALTHY : health(state, "Because", `it is ${state}`),
+  health: state === "healthy" ? HEALTHY : createHealth(state, "Because", `it is ${state}`),
 });
 
 test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, string]]>([

@@ -2,7 +2,17 @@ import { getGroup, type JsonObject, type KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
 import { compareText } from "../../text/compare.ts";
 import { formatCount } from "../../text/lists.ts";
-import { HEALTHY, type Health, health, listAt, memberAt, numberAt, readConditions, textAt, truncateText } from "./healthState.ts";
+import {
+  createHealth,
+  getListAt,
+  getMemberAt,
+  getNumberAt,
+  getTextAt,
+  HEALTHY,
+  type Health,
+  readConditions,
+  truncateText,
+} from "./healthState.ts";
 
 /** How long a Pod may be without a node before it counts as unschedulable. */
 const SCHEDULE_WINDOW_MS = 15_000;
@@ -19,41 +29,42 @@ export interface PodProblem {
 
 /** Pod: Ready or terminated. */
 export function computePodHealth(object: KubeObject, now: number): Health {
-  const phase = textAt(object, "status.phase");
+  const phase = getTextAt(object, "status.phase");
   if (phase === "Succeeded" || phase === "Failed") return HEALTHY;
   const conditions = readConditions(object);
   if (phase === "Running") {
     if (conditions.some(({ type, status }) => type === "Ready" && status === "True")) return HEALTHY;
     const looping = listContainerStatuses(object).filter((status) => getWaitingReason(status) === "CrashLoopBackOff");
     if (looping.length > 0)
-      return health("failed", "ContainerCrashLooping", findContainerProblem(looping[0] ?? {}, "container")?.text ?? "");
-    return health("progressing", "PodRunningNotReady", "it is running and not ready");
+      return createHealth("failed", "ContainerCrashLooping", findContainerProblem(looping[0] ?? {}, "container")?.text ?? "");
+    return createHealth("progressing", "PodRunningNotReady", "it is running and not ready");
   }
-  if (phase === "") return health("progressing", "PodNotObserved", "no kubelet has reported its status yet");
+  if (phase === "") return createHealth("progressing", "PodNotObserved", "no kubelet has reported its status yet");
   const unscheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
-  if (unscheduled?.reason !== "Unschedulable") return health("progressing", "PodPending", "it is pending");
+  if (unscheduled?.reason !== "Unschedulable") return createHealth("progressing", "PodPending", "it is pending");
   const created = Date.parse(object.metadata.creationTimestamp ?? "") || 0;
-  if (now - created < SCHEDULE_WINDOW_MS) return health("progressing", "PodNotScheduled", "it has no node yet");
-  return health("failed", "PodUnschedulable", `it cannot be scheduled: ${unscheduled.message}`);
+  if (now - created < SCHEDULE_WINDOW_MS) return createHealth("progressing", "PodNotScheduled", "it has no node yet");
+  return createHealth("failed", "PodUnschedulable", `it cannot be scheduled: ${unscheduled.message}`);
 }
 
 /** Returns why a Pod is not ready, if known; undefined if it is ready, has succeeded or is being deleted. */
 export function findPodProblem(pod: KubeObject, now: number): PodProblem | undefined {
   if (pod.metadata.deletionTimestamp) return undefined;
-  const phase = textAt(pod, "status.phase");
+  const phase = getTextAt(pod, "status.phase");
   const conditions = readConditions(pod);
   if (phase === "Succeeded" || conditions.some(({ type, status }) => type === "Ready" && status === "True")) return undefined;
   const { name } = pod.metadata;
   const whole = computePodHealth(pod, now);
   if (whole.reason === "PodUnschedulable") return { pod: name, text: whole.message, isFailing: true, rank: 2 };
   const problems = [
-    ...listAt(pod, "status.initContainerStatuses").flatMap((status) => findContainerProblem(status, "init container") ?? []),
+    ...getListAt(pod, "status.initContainerStatuses").flatMap((status) => findContainerProblem(status, "init container") ?? []),
     ...listContainerStatuses(pod).flatMap((status) => findContainerProblem(status, "container") ?? []),
   ];
   const worst = problems.toSorted((a, b) => b.rank - a.rank)[0];
   if (worst) return { pod: name, ...worst, text: truncateText(worst.text) };
-  const said = [textAt(pod, "status.reason"), textAt(pod, "status.message")].filter((text) => text !== "").join(": ");
-  if (phase === "Failed") return { pod: name, text: truncateText(`it failed${said && ` (${said})`}`), isFailing: true, rank: 2 };
+  const statusText = [getTextAt(pod, "status.reason"), getTextAt(pod, "status.message")].filter((text) => text !== "").join(": ");
+  if (phase === "Failed")
+    return { pod: name, text: truncateText(`it failed${statusText && ` (${statusText})`}`), isFailing: true, rank: 2 };
   return { pod: name, text: whole.message || "it is not ready", isFailing: false, rank: 0 };
 }
 
@@ -71,41 +82,41 @@ export function findWorstPod(pods: readonly KubeObject[], now: number): PodProbl
 }
 
 function findContainerProblem(status: JsonObject, what: string): Omit<PodProblem, "pod"> | undefined {
-  const container = `${what} "${textAt(status, "name")}"`;
-  const restarts = numberAt(status, "restartCount");
+  const container = `${what} "${getTextAt(status, "name")}"`;
+  const restarts = getNumberAt(status, "restartCount");
   const restarted = restarts === 0 ? "" : `, restarted ${formatCount(restarts, "time")}`;
   const waiting = getWaitingReason(status);
   if (waiting === "CrashLoopBackOff") {
     return { text: `${container} is in CrashLoopBackOff${restarted}${formatLastEnd(status)}`, isFailing: true, rank: 3 };
   }
   if (waiting !== "" && !NORMAL_WAITS.includes(waiting)) {
-    const message = textAt(status, "state.waiting.message");
+    const message = getTextAt(status, "state.waiting.message");
     return { text: `${container} is in ${waiting}${message && `: ${message}`}`, isFailing: true, rank: 3 };
   }
-  const exitCode = numberAt(status, "state.terminated.exitCode");
+  const exitCode = getNumberAt(status, "state.terminated.exitCode");
   if (exitCode !== 0) {
-    const reason = textAt(status, "state.terminated.reason");
+    const reason = getTextAt(status, "state.terminated.reason");
     return { text: `${container} ended with exit code ${exitCode}${reason && ` (${reason})`}${restarted}`, isFailing: true, rank: 2 };
   }
-  const isRunning = memberAt(status, "state.running") !== undefined;
+  const isRunning = getMemberAt(status, "state.running") !== undefined;
   if (isRunning && status["ready"] === false && what === "container")
     return { text: `${container} is running and not ready${restarted}`, isFailing: false, rank: 1 };
   return undefined;
 }
 
 function formatLastEnd(status: JsonObject): string {
-  const exitCode = numberAt(status, "lastState.terminated.exitCode", -1);
+  const exitCode = getNumberAt(status, "lastState.terminated.exitCode", -1);
   if (exitCode === -1) return "";
-  const reason = textAt(status, "lastState.terminated.reason");
+  const reason = getTextAt(status, "lastState.terminated.reason");
   return `, last exit code ${exitCode}${reason && ` (${reason})`}`;
 }
 
 function listContainerStatuses(pod: KubeObject): JsonObject[] {
-  return listAt(pod, "status.containerStatuses");
+  return getListAt(pod, "status.containerStatuses");
 }
 
 function getWaitingReason(status: JsonObject): string {
-  return textAt(status, "state.waiting.reason");
+  return getTextAt(status, "state.waiting.reason");
 }
 
 const KINDS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "StatefulSet"]);
@@ -121,11 +132,11 @@ export function replacesPods({ apiVersion, kind }: KubeObject): boolean {
  */
 export function hasReadyNewPod(workload: KubeObject): boolean {
   const { generation } = workload.metadata;
-  if (numberAt(workload, "status.observedGeneration", -1) !== (generation ?? -1)) return false;
+  if (getNumberAt(workload, "status.observedGeneration", -1) !== (generation ?? -1)) return false;
   const isDaemonSet = workload.kind === "DaemonSet";
-  const all = numberAt(workload, isDaemonSet ? "status.currentNumberScheduled" : "status.replicas");
-  const updated = numberAt(workload, isDaemonSet ? "status.updatedNumberScheduled" : "status.updatedReplicas");
-  const ready = numberAt(workload, isDaemonSet ? "status.numberReady" : "status.readyReplicas");
+  const all = getNumberAt(workload, isDaemonSet ? "status.currentNumberScheduled" : "status.replicas");
+  const updated = getNumberAt(workload, isDaemonSet ? "status.updatedNumberScheduled" : "status.updatedReplicas");
+  const ready = getNumberAt(workload, isDaemonSet ? "status.numberReady" : "status.readyReplicas");
   return updated > 0 && ready > all - updated;
 }
 
@@ -137,10 +148,10 @@ const WORKLOADS: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Repl
  */
 export function getPodSelector(object: KubeObject): string | undefined {
   if (!WORKLOADS.has(object.kind)) return undefined;
-  const labels = memberAt(object, "spec.selector.matchLabels");
+  const labels = getMemberAt(object, "spec.selector.matchLabels");
   const equal = isObject(labels) ? Object.entries(labels).map(([key, value]) => `${key}=${String(value)}`) : [];
-  const expressions = listAt(object, "spec.selector.matchExpressions").map((expression) => {
-    const [key, operator] = [textAt(expression, "key"), textAt(expression, "operator")];
+  const expressions = getListAt(object, "spec.selector.matchExpressions").map((expression) => {
+    const [key, operator] = [getTextAt(expression, "key"), getTextAt(expression, "operator")];
     const values = Array.isArray(expression["values"]) ? expression["values"].map(String).join(",") : "";
     if (operator === "Exists") return key;
     if (operator === "DoesNotExist") return `!${key}`;

@@ -4,7 +4,7 @@ import { getGroup, type JsonObject, type KubeObject, type ObjectMeta } from "../
 import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "../record.ts";
-import { MAX_CHUNKS, PAYLOAD_LIMITS, releaseKey } from "./encode.ts";
+import { getReleaseKey, MAX_CHUNKS, PAYLOAD_LIMITS } from "./encode.ts";
 import { formatDecodeFailure, PayloadReader } from "./payloadReader.ts";
 
 /** Annotation of an index Secret until its writer has stored the other chunks; the release is not applied before it is removed. */
@@ -61,7 +61,7 @@ export function parseReleaseIndex({ name: secret, labels = {}, ownerReferences =
   if (!POSITIVE_INTEGER.test(version))
     return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
   const number = Number(version);
-  if (releaseKey(name, number) !== secret) return markUnreadable(secret, "its name does not match the release in its labels");
+  if (getReleaseKey(name, number) !== secret) return markUnreadable(secret, "its name does not match the release in its labels");
   const owner = ownerReferences.find(
     ({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && getGroup(apiVersion) === getGroup(API_VERSION),
   );
@@ -157,7 +157,7 @@ export function formatUnreadable({ secret, because }: UnreadableRelease): string
 
 /** Returns how the payload contradicts the labels of the Secret; a reader that only sees the labels would use another release. */
 function findContradiction(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
-  if (releaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels name";
+  if (getReleaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels name";
   if (record.version !== version) return `its payload has version ${record.version}, but its label has ${version}`;
   return record.status === status ? undefined : `its payload has status ${record.status}, but its label has ${status}`;
 }

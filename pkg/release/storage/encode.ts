@@ -4,7 +4,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { countSeparators } from "../../bundle/limits.ts";
 import { TerminalError } from "../../errors/errors.ts";
-import { goJson } from "../../golang/json.ts";
+import { encodeGoJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { withoutBundleLabels, withoutOwner } from "../labels.ts";
 import type { ReleaseRecord } from "../record.ts";
@@ -94,7 +94,7 @@ function* writePayload(record: ReleaseRecord): Generator<string> {
     comma = ",";
   }
   yield ']},"manifest":"';
-  for (const object of record.objects) yield* escapePieces(`${goJson(object)}\n`);
+  for (const object of record.objects) yield* escapePieces(`${encodeGoJson(object)}\n`);
   const tail = {
     version: record.version,
     namespace: record.namespace,
@@ -120,12 +120,12 @@ function* writePayload(record: ReleaseRecord): Generator<string> {
 
 /** Formats an object as in the rendered manifest. */
 function rendered(object: KubeObject): string {
-  return goJson(withoutOwner(withoutBundleLabels(object)));
+  return encodeGoJson(withoutOwner(withoutBundleLabels(object)));
 }
 
 /** Formats members in the given order, like a Go struct. */
 function structJson(value: JsonObject): string {
-  return goJson(value, { sortKeys: false });
+  return encodeGoJson(value, { sortKeys: false });
 }
 
 /** Formats a non-empty object without its closing brace. */
@@ -154,7 +154,7 @@ function* escapePieces(text: string): Generator<string> {
     const piece = text.slice(from, from + PIECE);
     // a lone surrogate cannot be encoded
     const whole = piece.isWellFormed() ? piece : text.slice(from, from + PIECE + 1);
-    yield goJson(whole).slice(1, -1);
+    yield encodeGoJson(whole).slice(1, -1);
     from += whole.length;
   }
 }
@@ -187,7 +187,7 @@ export interface EncodeOptions {
 }
 
 /** Returns the name of a release's index Secret, the prefix of its chunk Secrets. */
-export function releaseKey(name: string, version: number): string {
+export function getReleaseKey(name: string, version: number): string {
   return `sh.helm.release.v1.${name}.v${version}`;
 }
 
@@ -208,7 +208,7 @@ export function getKeyLabel(key: string): string {
  * @see helm-operator-plugins v0.9.1 pkg/storage/chunked.go
  */
 export function encodeRelease(record: ReleaseRecord, options: EncodeOptions): KubeObject[] {
-  return releaseSecrets(record, gzipSync(Buffer.concat([...encodePayload(record)]), GZIP_OPTIONS), options);
+  return buildReleaseSecrets(record, gzipSync(Buffer.concat([...encodePayload(record)]), GZIP_OPTIONS), options);
 }
 
 /**
@@ -229,8 +229,8 @@ export function* encodePayload(record: ReleaseRecord): Generator<Buffer> {
 }
 
 /** Returns the Secrets of a release from a payload that was compressed with `GZIP_OPTIONS`. @throws TerminalError as `encodeRelease` */
-export function releaseSecrets(record: ReleaseRecord, compressed: Buffer, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
-  const key = releaseKey(record.name, record.version);
+export function buildReleaseSecrets(record: ReleaseRecord, compressed: Buffer, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
+  const key = getReleaseKey(record.name, record.version);
   compressed[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
   const [first = Buffer.alloc(0), ...rest] = chunksOf(compressed);
   if (rest.length + 1 > MAX_CHUNKS) {

@@ -3,7 +3,7 @@ import { countSeparators } from "../../bundle/limits.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { parseExactJson } from "../../golang/json.ts";
 import type { StringSink } from "../../golang/jsonScanner.ts";
-import { jsonFaultIn } from "../../golang/jsonSyntax.ts";
+import { findJsonSyntaxFault } from "../../golang/jsonSyntax.ts";
 import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { GoStructReader, parseToken } from "../../golang/structReader.ts";
@@ -171,6 +171,6 @@ function parse(json: string, doing: string): JsonObject {
 
 /** Describes a JSON error. The engine's message would quote the text, which may contain Secrets. */
 function findJsonFault(json: string): string {
-  const fault = jsonFaultIn(json);
+  const fault = findJsonSyntaxFault(json);
   return fault ? `line ${fault.line}, column ${fault.column}: ${fault.reason}` : "not JSON";
 }

@@ -1,6 +1,6 @@
 import { type CelEnv, isCelError, type parse } from "@bufbuild/cel";
 import { goQuote } from "../../golang/quote.ts";
-import { excerpt } from "../../text/truncate.ts";
+import { truncateExcerpt } from "../../text/truncate.ts";
 import { INDEXED, isAvailable, RANGE } from "./metering.ts";
 
 /** A parsed rule or a part of one. */
@@ -79,7 +79,7 @@ export class RuleTree {
 
   #weighCall(call: Call, inner: (part: Expr | undefined) => number): number {
     const { function: name, target, args } = call;
-    if (!isAvailable(name)) throw new Error(`${goQuote(excerpt(name))} is not available to rules`);
+    if (!isAvailable(name)) throw new Error(`${goQuote(truncateExcerpt(name))} is not available to rules`);
     if (!OPERATORS.has(name) && !this.#functions.find(name)) throw new Error(undeclared(name));
     if (name === "matches") this.#checkPattern(args[0]);
     const weight = 1 + inner(target) + sum(args, inner);
@@ -125,7 +125,7 @@ export class RuleTree {
 }
 
 function undeclared(name: string): string {
-  return `undeclared reference to ${goQuote(excerpt(name))}`;
+  return `undeclared reference to ${goQuote(truncateExcerpt(name))}`;
 }
 
 function sum<T>(parts: readonly T[], weigh: (part: T) => number): number {

@@ -7,13 +7,13 @@ import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { describeWithData } from "../../../test/support/sharedData.ts";
 import { readDependencies } from "../../bundle/properties.ts";
-import { packageContentsFrom } from "../../fbc/content.ts";
+import { groupByPackage } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { CelRules } from "../cel/celRules.ts";
-import { type BundleConstraint, type Gvk, mentionsCel, type Provider } from "./constraint.ts";
-import { describeConstraint as described, findUnmet, formatUnmetConstraint, holds } from "./evaluate.ts";
-import { formatError, gvkKey, parseConstraints, toProvider } from "./parse.ts";
+import { type BundleConstraint, type Gvk, type Provider, usesCel } from "./constraint.ts";
+import { describeConstraint as described, findUnmet, formatUnmetConstraint, isSatisfied } from "./evaluate.ts";
+import { formatError, getGvkKey, parseConstraints, toProvider } from "./parse.ts";
 
 interface StatedBundle {
   package: string;
@@ -46,7 +46,7 @@ describe.for(cases.filter(({ properties }) => properties))("$name", ({ propertie
     ({ bundles = [], served = [], holds: want, unmet: parts }) => {
       const providers = bundles.map((stated) => toProvider(bundleFrom(stated)));
       const apis = served.map(gvkOf);
-      expect(constraints.every((constraint) => holds(constraint, providers, apis))).toBe(want);
+      expect(constraints.every((constraint) => isSatisfied(constraint, providers, apis))).toBe(want);
       const found = constraints.flatMap((constraint) => findUnmet(constraint, providers, apis)).map(formatUnmetConstraint);
       expect(found.length === 0).toBe(want);
       if (parts) expect(found).toEqual(parts);
@@ -106,7 +106,7 @@ describeWithData("real catalogs", (data) => {
     let [constraints, apis] = [0, 0];
     for (const file of globSync("**/*.{json,yaml,yml}", { cwd: root })) {
       const metas = await Array.fromAsync(decodeMetas([readFileSync(join(root, file))], file));
-      for (const { bundles } of packageContentsFrom(metas).values()) {
+      for (const { bundles } of groupByPackage(metas).values()) {
         for (const bundle of bundles) {
           const declared = parseConstraints(bundle, cel);
           expect(declared.faults).toEqual([]);
@@ -186,15 +186,15 @@ test("toProvider lists each valid API of a bundle once", () => {
       gvk({}),
     ],
   });
-  expect(provider.apis.map(gvkKey)).toEqual(["g.example.com/v1/A", "g/v1/A"]);
+  expect(provider.apis.map(getGvkKey)).toEqual(["g.example.com/v1/A", "g/v1/A"]);
   expect(provider.version).toBeUndefined();
 });
 
-test("mentionsCel finds rules of CEL at any depth", () => {
+test("usesCel finds rules of CEL at any depth", () => {
   const value = (rule: unknown): Property[] => [{ type: "olm.constraint", value: rule }];
-  expect(mentionsCel(value({ all: { constraints: [{ CEL: { rule: "true" } }] } }))).toBe(true);
-  expect(mentionsCel(value({ package: { name: "cel", version: "1.0.0" } }))).toBe(false);
-  expect(mentionsCel([{ type: "cel", value: { cel: 1n } }])).toBe(false);
+  expect(usesCel(value({ all: { constraints: [{ CEL: { rule: "true" } }] } }))).toBe(true);
+  expect(usesCel(value({ package: { name: "cel", version: "1.0.0" } }))).toBe(false);
+  expect(usesCel([{ type: "cel", value: { cel: 1n } }])).toBe(false);
 });
 
 describe("laws", () => {
@@ -240,8 +240,9 @@ describe("laws", () => {
 
   test("holds combines the members of a compound by its logic", () => {
     const property = fc.property(constraint, constraint, providers, served, (a, b, set, apis) => {
-      const is = (kind: "all" | "any" | "not", ...constraints: BundleConstraint[]): boolean => holds({ kind, constraints }, set, apis);
-      const [left, right] = [holds(a, set, apis), holds(b, set, apis)];
+      const is = (kind: "all" | "any" | "not", ...constraints: BundleConstraint[]): boolean =>
+        isSatisfied({ kind, constraints }, set, apis);
+      const [left, right] = [isSatisfied(a, set, apis), isSatisfied(b, set, apis)];
       expect(is("any", a, b)).toBe(left || right);
       expect(is("all", a, b)).toBe(left && right);
       expect(is("not", a, b)).toBe(!is("any", a, b));
@@ -254,16 +255,16 @@ describe("laws", () => {
 
   test("holds does not depend on the order of bundles or on duplicates", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
-      const truth = holds(asked, set, apis);
-      expect(holds(asked, set.toReversed(), apis.toReversed())).toBe(truth);
-      expect(holds(asked, [...set, ...set], apis)).toBe(truth);
+      const truth = isSatisfied(asked, set, apis);
+      expect(isSatisfied(asked, set.toReversed(), apis.toReversed())).toBe(truth);
+      expect(isSatisfied(asked, [...set, ...set], apis)).toBe(truth);
     });
     fc.assert(property);
   });
 
   test("holds stays true for a constraint without not when a bundle is added", () => {
     const property = fc.property(positive, providers, provider, served, (asked, set, more, apis) => {
-      if (holds(asked, set, apis)) expect(holds(asked, [...set, more], apis)).toBe(true);
+      if (isSatisfied(asked, set, apis)) expect(isSatisfied(asked, [...set, more], apis)).toBe(true);
     });
     fc.assert(property);
   });
@@ -271,8 +272,8 @@ describe("laws", () => {
   test("findUnmet returns something exactly when a constraint is not met", () => {
     const property = fc.property(constraint, providers, served, (asked, set, apis) => {
       const parts = findUnmet(asked, set, apis);
-      expect(parts.length === 0).toBe(holds(asked, set, apis));
-      for (const { leaf: part, excluded } of parts) expect(holds(part, set, apis)).toBe(excluded);
+      expect(parts.length === 0).toBe(isSatisfied(asked, set, apis));
+      for (const { leaf: part, excluded } of parts) expect(isSatisfied(part, set, apis)).toBe(excluded);
     });
     fc.assert(property);
   });

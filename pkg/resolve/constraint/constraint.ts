@@ -66,7 +66,7 @@ export type CelRule = (properties: readonly Property[]) => boolean;
 
 /**
  * Compiles CEL rules. The parser of constraints receives a compiler instead of importing the CEL library: loading it costs a process 11 MB (28
- * if the programs are not bundled) and a tenth of a second, and few catalogs have rules. Callers load it if `mentionsCel` is true.
+ * if the programs are not bundled) and a tenth of a second, and few catalogs have rules. Callers load it if `usesCel` is true.
  */
 export interface CelCompiler {
   /** @throws Error if the text is not a valid rule or exceeds a limit; the message is for the catalog's author */
@@ -78,7 +78,7 @@ export interface CelCompiler {
 }
 
 /** Reports whether the properties may contain a CEL rule; never false if they do. */
-export function mentionsCel(properties: readonly Property[]): boolean {
+export function usesCel(properties: readonly Property[]): boolean {
   const left: unknown[] = properties.filter(({ type }) => type === "olm.constraint").map(({ value }) => value);
   for (let value = left.pop(); value !== undefined || left.length > 0; value = left.pop()) {
     if (typeof value !== "object" || value === null) continue;

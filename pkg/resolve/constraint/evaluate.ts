@@ -10,11 +10,11 @@ import type { BundleConstraint, Gvk, LeafConstraint, Provider } from "./constrai
  * - `all`, `any`, `not`: every member, at least one, or none is true, each possibly by a different bundle.
  * @param served APIs of the cluster that none of the bundles provides
  */
-export function holds(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): boolean {
+export function isSatisfied(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): boolean {
   if ("constraints" in constraint) {
     const { kind, constraints } = constraint;
-    if (kind === "all") return constraints.every((member) => holds(member, providers, served));
-    return constraints.some((member) => holds(member, providers, served)) === (kind === "any");
+    if (kind === "all") return constraints.every((member) => isSatisfied(member, providers, served));
+    return constraints.some((member) => isSatisfied(member, providers, served)) === (kind === "any");
   }
   if (constraint.kind === "gvk" && served.some((gvk) => sameGvk(gvk, constraint.gvk))) return true;
   return providers.some((provider) => meets(provider, constraint));
@@ -85,7 +85,7 @@ const MAX_UNMET = 20;
 /** Returns the parts that make `constraint` false, in its order, at most 20; empty if the constraint is true. */
 export function findUnmet(constraint: BundleConstraint, providers: readonly Provider[], served: readonly Gvk[]): UnmetConstraint[] {
   const found: UnmetConstraint[] = [];
-  const truth = (part: BundleConstraint): boolean => holds(part, providers, served);
+  const truth = (part: BundleConstraint): boolean => isSatisfied(part, providers, served);
   const visit = (part: BundleConstraint, want: boolean, above: readonly string[]): void => {
     if (found.length >= MAX_UNMET || truth(part) === want) return;
     const failureMessages = part.failureMessage && !above.includes(part.failureMessage) ? [...above, part.failureMessage] : above;

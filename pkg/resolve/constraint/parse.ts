@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
-import { describeKind, wrongKind } from "../../fbc/content.ts";
+import { describeKind, formatWrongKind } from "../../fbc/content.ts";
 import type { FbcBundle, Property } from "../../fbc/types.ts";
 import { findGvkFaults } from "../../fbc/validate/propertyCheck.ts";
 import { foldKey, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { excerpt, truncate } from "../../text/truncate.ts";
+import { truncate, truncateExcerpt } from "../../text/truncate.ts";
 import { parseRange } from "../../version/blang.ts";
 import { findBundleVersion } from "../candidates.ts";
 import type { BundleConstraint, CelCompiler, CompoundConstraint, Gvk, PackageConstraint, Provider } from "./constraint.ts";
@@ -49,8 +49,8 @@ export interface ConstraintFault {
 
 /** Formats the error as one sentence that says who must correct it; at most about 1,000 characters. */
 export function formatError({ bundle, property, type, path, reason }: ConstraintFault): string {
-  const where = `properties[${property}] of type ${goQuote(excerpt(type))}${path === "" ? "" : `, at ${excerpt(path)}`}`;
-  return `bundle ${goQuote(excerpt(bundle))} declares an invalid constraint, which the catalog's author must correct: ${where}: ${excerpt(reason)}`;
+  const where = `properties[${property}] of type ${goQuote(truncateExcerpt(type))}${path === "" ? "" : `, at ${truncateExcerpt(path)}`}`;
+  return `bundle ${goQuote(truncateExcerpt(bundle))} declares an invalid constraint, which the catalog's author must correct: ${where}: ${truncateExcerpt(reason)}`;
 }
 
 /** The members of a constraint object by lower-case name, without null values, which Go's decoder ignores. */
@@ -78,9 +78,9 @@ function membersAt(value: unknown, path: string, known?: readonly string[]): Mem
   for (const key of Object.keys(object)) {
     const name = foldKey(key);
     if (known && !known.some((other) => foldKey(other) === name))
-      throw new ReadFault(path, `unknown key ${goQuote(excerpt(key))}; known here: ${known.join(", ")}`);
+      throw new ReadFault(path, `unknown key ${goQuote(truncateExcerpt(key))}; known here: ${known.join(", ")}`);
     if (object[key] === null) continue;
-    if (members.has(name)) throw new ReadFault(path, `key ${goQuote(excerpt(name))} is set more than once`);
+    if (members.has(name)) throw new ReadFault(path, `key ${goQuote(truncateExcerpt(name))} is set more than once`);
     members.set(name, object[key]);
   }
   return members;
@@ -90,7 +90,7 @@ function membersAt(value: unknown, path: string, known?: readonly string[]): Mem
 function textOf(members: Members, key: string, path: string): string | undefined {
   const value = members.get(foldKey(key));
   if (value === undefined || typeof value === "string") return value;
-  throw new ReadFault(below(path, key), wrongKind(value, "a string"));
+  throw new ReadFault(below(path, key), formatWrongKind(value, "a string"));
 }
 
 /** The members of a required or provided API. */
@@ -126,14 +126,17 @@ function packageFrom(members: Members, path: string): Omit<PackageConstraint, "f
   try {
     return { kind: "package", packageName, range: { text, versions: parseRange(text) } };
   } catch (err) {
-    throw new ReadFault(path, `${goQuote(excerpt(text))} is not a version range: ${getErrorMessage(err)}`, { cause: err });
+    throw new ReadFault(path, `${goQuote(truncateExcerpt(text))} is not a version range: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
 function spelt(members: Members, path: string, key: string, other: string): string {
   const [text, otherText] = [textOf(members, key, path), textOf(members, other, path)];
   if (text !== undefined && otherText !== undefined && text !== otherText)
-    throw new ReadFault(path, `${key} and ${other} mean the same and differ: ${goQuote(excerpt(text))} and ${goQuote(excerpt(otherText))}`);
+    throw new ReadFault(
+      path,
+      `${key} and ${other} mean the same and differ: ${goQuote(truncateExcerpt(text))} and ${goQuote(truncateExcerpt(otherText))}`,
+    );
   const found = text ?? otherText ?? "";
   if (found === "") throw new ReadFault(below(path, key), "must be set");
   return found;
@@ -289,7 +292,7 @@ function listProvidedApis({ properties }: Pick<FbcBundle, "properties">): Gvk[] 
   const apis = new Map<string, Gvk>();
   for (const { type, value } of properties) {
     const gvk = type === "olm.gvk" ? gvkOrNone(value) : undefined;
-    if (gvk && apis.size < MAX_APIS) apis.set(gvkKey(gvk), gvk);
+    if (gvk && apis.size < MAX_APIS) apis.set(getGvkKey(gvk), gvk);
   }
   return [...apis.values()];
 }
@@ -304,6 +307,6 @@ function gvkOrNone(value: unknown): Gvk | undefined {
 }
 
 /** Returns a key for an API; only equal APIs have the same key. */
-export function gvkKey({ group, version, kind }: Gvk): string {
+export function getGvkKey({ group, version, kind }: Gvk): string {
   return `${group}/${version}/${kind}`;
 }

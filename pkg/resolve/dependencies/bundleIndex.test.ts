@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metaFrom } from "../../fbc/content.ts";
+import { toMeta } from "../../fbc/content.ts";
 import { type BundleIndex, BundleIndexBuilder } from "./bundleIndex.ts";
 
 const gvk = (kind: string) => ({ type: "olm.gvk", value: { group: "example.com", version: "v1", kind } });
@@ -7,7 +7,7 @@ const api = (kind: string) => ({ group: "example.com", version: "v1", kind });
 
 function indexOf(...lines: object[]): BundleIndex {
   const builder = new BundleIndexBuilder();
-  for (const line of lines) builder.add(metaFrom(line));
+  for (const line of lines) builder.add(toMeta(line));
   return builder.build();
 }
 
@@ -61,7 +61,7 @@ test("BundleIndex ignores malformed bundles, properties and APIs", () => {
 test("BundleIndex rejects a catalog that exceeds its limits", () => {
   const builder = new BundleIndexBuilder({ maxBundles: 2, maxCharacters: 100 });
   const add = (name: string, value: unknown): void =>
-    builder.add(metaFrom({ package: "a", bundle: name, properties: [{ type: "x", value }] }));
+    builder.add(toMeta({ package: "a", bundle: name, properties: [{ type: "x", value }] }));
   add("one", "y".repeat(50));
   expect(() => add("two", "z".repeat(50))).toThrow("the properties of the catalog's bundles are larger than 100 characters");
   expect(() => add("three", 1)).toThrow("the catalog has more than 2 bundles");

@@ -1,8 +1,8 @@
 import { Schema } from "../../fbc/content.ts";
 import type { FbcBundle, Meta, Property } from "../../fbc/types.ts";
 import { isObject } from "../../golang/members.ts";
-import { type Gvk, mentionsCel } from "../constraint/constraint.ts";
-import { gvkKey } from "../constraint/parse.ts";
+import { type Gvk, usesCel } from "../constraint/constraint.ts";
+import { getGvkKey } from "../constraint/parse.ts";
 
 /** A bundle of a catalog with the properties that a dependency solver needs: all but manifests. Bundles share equal properties. */
 export type AvailableBundle = Readonly<Pick<FbcBundle, "package" | "name" | "properties">>;
@@ -46,7 +46,7 @@ export class BundleIndex {
 
   /** Returns the names of the packages with at least one bundle that provides the API. */
   packagesProviding(gvk: Gvk): readonly string[] {
-    return this.#providers.get(gvkKey(gvk)) ?? [];
+    return this.#providers.get(getGvkKey(gvk)) ?? [];
   }
 
   /** The names of all packages. */
@@ -105,7 +105,7 @@ export class BundleIndexBuilder {
     if (this.#characters > this.#limits.maxCharacters)
       throw new Error(`the properties of the catalog's bundles are larger than ${this.#limits.maxCharacters} characters`);
     const kept = { type, value };
-    this.#hasCel ||= mentionsCel([kept]);
+    this.#hasCel ||= usesCel([kept]);
     this.#properties.set(key, kept);
     return [kept];
   }
@@ -114,7 +114,7 @@ export class BundleIndexBuilder {
     if (!isObject(value)) return;
     const { group, version, kind } = value;
     if (typeof group !== "string" || typeof version !== "string" || typeof kind !== "string") return;
-    const key = gvkKey({ group, version, kind });
+    const key = getGvkKey({ group, version, kind });
     const packages = this.#providers.get(key);
     if (packages) packages.add(packageName);
     else this.#providers.set(key, new Set([packageName]));

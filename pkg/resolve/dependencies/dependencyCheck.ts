@@ -1,6 +1,6 @@
 import { goQuote } from "../../golang/quote.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { findUnmet, formatUnmetConstraint, holds, meets } from "../constraint/evaluate.ts";
+import { findUnmet, formatUnmetConstraint, isSatisfied, meets } from "../constraint/evaluate.ts";
 import { type ConstraintFault, type DeclaredConstraints, formatError } from "../constraint/parse.ts";
 import type { ServedApi } from "../solver/problem.ts";
 import { formatEnumeration } from "../wording.ts";
@@ -57,13 +57,14 @@ export function findDependencyConflict({ provider, declared }: CheckedBundle, co
   const served = context.served.map(({ gvk }) => gvk);
   const others = context.peers.map((peer) => peer.provider);
   const after = [...others, provider];
-  const missing = declared.constraints.filter((constraint) => !holds(constraint, after, served));
+  const missing = declared.constraints.filter((constraint) => !isSatisfied(constraint, after, served));
   if (missing.length > 0) return { kind: "unmet", constraints: missing, because: formatUnmetConstraints(missing, after, served) };
   const own = context.own?.provider;
   const before = own ? [...others, own] : others;
   const dependents = context.peers.flatMap((peer) => {
     const broken = peer.declared.constraints.filter(
-      (constraint) => isConcerned(constraint, own, provider) && holds(constraint, before, served) && !holds(constraint, after, served),
+      (constraint) =>
+        isConcerned(constraint, own, provider) && isSatisfied(constraint, before, served) && !isSatisfied(constraint, after, served),
     );
     return broken.length > 0 ? [toDependent(peer, formatUnmetConstraints(broken, after, served))] : [];
   });

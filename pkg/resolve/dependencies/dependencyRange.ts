@@ -2,7 +2,7 @@ import type { PackageContent } from "../../fbc/types.ts";
 import { toMastermindsRange } from "../../version/masterminds.ts";
 import { formatVersion } from "../../version/version.ts";
 import type { BundleConstraint, Gvk, PackageConstraint, Provider } from "../constraint/constraint.ts";
-import { holds } from "../constraint/evaluate.ts";
+import { isSatisfied } from "../constraint/evaluate.ts";
 import { toProvider } from "../constraint/parse.ts";
 import { resolve } from "../resolve.ts";
 import type { SolverBundle } from "../solver/problem.ts";
@@ -54,5 +54,5 @@ function satisfiesDependents(version: string, { bundle, others, served, constrai
   if (resolution.kind === "unresolved") return false;
   if (resolution.bundle.name === bundle.name) return true;
   const all = [...others, toProvider(resolution.bundle)];
-  return constraints.every((constraint) => holds(constraint, all, served));
+  return constraints.every((constraint) => isSatisfied(constraint, all, served));
 }

@@ -6,7 +6,7 @@ import { parseRange } from "../../version/blang.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import { CelRules } from "../cel/celRules.ts";
 import type { BundleConstraint, Gvk } from "../constraint/constraint.ts";
-import { holds } from "../constraint/evaluate.ts";
+import { isSatisfied } from "../constraint/evaluate.ts";
 import { parseConstraints } from "../constraint/parse.ts";
 import { findDependents, type InstalledMember } from "./dependents.ts";
 
@@ -96,7 +96,7 @@ function holding(
 ): boolean[] {
   const ofNobody = apis.filter((gvk) => !all.some(({ provider }) => provider.apis.some(({ kind }) => kind === gvk.kind)));
   return member.declared.constraints.map((constraint) =>
-    holds(
+    isSatisfied(
       constraint,
       present.map(({ provider }) => provider),
       ofNobody,

@@ -1,7 +1,7 @@
 import { compareText } from "../../text/compare.ts";
 import type { BundleConstraint, Gvk, Provider } from "../constraint/constraint.ts";
-import { describeConstraint, holds } from "../constraint/evaluate.ts";
-import { gvkKey } from "../constraint/parse.ts";
+import { describeConstraint, isSatisfied } from "../constraint/evaluate.ts";
+import { getGvkKey } from "../constraint/parse.ts";
 
 /** The installed bundle of an extension with its constraints. */
 export interface InstalledMember {
@@ -42,8 +42,8 @@ export interface Dependent {
  */
 export function findDependents({ leaving, going = new Set(), installed, served }: Removal): Dependent[] {
   if (!installed.some(({ extension }) => extension === leaving)) return [];
-  const provided = new Set(installed.flatMap(({ provider }) => provider.apis.map(gvkKey)));
-  const ofNobody = served.filter((gvk) => !provided.has(gvkKey(gvk)));
+  const provided = new Set(installed.flatMap(({ provider }) => provider.apis.map(getGvkKey)));
+  const ofNobody = served.filter((gvk) => !provided.has(getGvkKey(gvk)));
   const inOrder = [leaving, ...going].sort();
   const isNeeded = (constraint: BundleConstraint): boolean => {
     let present = installed;
@@ -64,7 +64,7 @@ export function findDependents({ leaving, going = new Set(), installed, served }
 }
 
 function holdsAmong(constraint: BundleConstraint, members: readonly InstalledMember[], served: readonly Gvk[]): boolean {
-  return holds(
+  return isSatisfied(
     constraint,
     members.map(({ provider }) => provider),
     served,

@@ -1,8 +1,8 @@
 import type { PackageContent } from "../../fbc/types.ts";
 import { listDeprecatedBundles } from "../candidates.ts";
 import type { Gvk } from "../constraint/constraint.ts";
-import { holds } from "../constraint/evaluate.ts";
-import { gvkKey, toProvider } from "../constraint/parse.ts";
+import { isSatisfied } from "../constraint/evaluate.ts";
+import { getGvkKey, toProvider } from "../constraint/parse.ts";
 import type { ServedApi, SolverBundle, SolverProblem, Unit } from "../solver/problem.ts";
 import type { AvailableBundle } from "./bundleIndex.ts";
 import type { InstallContext, InstalledPeer } from "./dependencyCheck.ts";
@@ -121,14 +121,14 @@ function installedBundle({ bundle, provider, declared }: InstalledPeer, apis: re
     channels: [],
     inDefaultChannel: false,
     deprecated: false,
-    constraints: declared.constraints.filter((constraint) => holds(constraint, all, gvks)),
+    constraints: declared.constraints.filter((constraint) => isSatisfied(constraint, all, gvks)),
   };
 }
 
 /** Returns those of `apis` that are not yet claimed, and claims them. */
 function claimApis(apis: readonly Gvk[], claimed: Set<string>): Gvk[] {
   return apis.filter((gvk) => {
-    const key = gvkKey(gvk);
+    const key = getGvkKey(gvk);
     if (claimed.has(key)) return false;
     claimed.add(key);
     return true;

@@ -18,8 +18,8 @@ export function formatPackageName(name: string): string {
 /** Formats `a, b and c`; lists at most four and the number of the others. */
 export function formatConjunction(items: readonly string[], conjunction: "and" | "or" = "and"): string {
   const more = items.length - MAX_LISTED;
-  const told = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;
-  return told.length < 2 ? told.join("") : `${told.slice(0, -1).join(", ")} ${conjunction} ${told.at(-1)}`;
+  const shownItems = more > 0 ? [...items.slice(0, MAX_LISTED), `${more} more`] : items;
+  return shownItems.length < 2 ? shownItems.join("") : `${shownItems.slice(0, -1).join(", ")} ${conjunction} ${shownItems.at(-1)}`;
 }
 
 function compareBundles(a: SolverBundle, b: SolverBundle): number {
@@ -47,13 +47,13 @@ export function formatBundleVersions(
   all: readonly SolverBundle[],
   conjunction: "and" | "or" = "and",
 ): string {
-  const told = new Set(sortVersions(bundles));
+  const shownItems = new Set(sortVersions(bundles));
   const runs: string[][] = [];
   let isOpen = false;
   for (const version of sortVersions(all)) {
-    if (told.has(version) && isOpen) runs.at(-1)?.push(version);
-    else if (told.has(version)) runs.push([version]);
-    isOpen = told.has(version);
+    if (shownItems.has(version) && isOpen) runs.at(-1)?.push(version);
+    else if (shownItems.has(version)) runs.push([version]);
+    isOpen = shownItems.has(version);
   }
   return formatConjunction(
     runs.flatMap((run) => (run.length > 2 ? [`${run[0]} to ${run.at(-1)}`] : run)),

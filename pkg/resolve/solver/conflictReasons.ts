@@ -1,7 +1,7 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
 import { describeConstraint } from "../constraint/evaluate.ts";
-import { gvkKey } from "../constraint/parse.ts";
-import { leafKey } from "./offer.ts";
+import { getGvkKey } from "../constraint/parse.ts";
+import { getLeafKey } from "./offer.ts";
 import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
 
 /** Whether a constraint must be true or false. */
@@ -85,26 +85,26 @@ export function* listLeaves({ constraint, above }: Requirement, side: Side = "ho
 }
 
 /** Returns the key of a fact; facts with the same key make one sentence, such as bundles of a package with the same requirement. */
-export function sentenceKey(fact: Fact): string {
-  if (fact.kind === "unit") return unitKey(fact.unit.packageName);
-  if (fact.kind === "offer") return offerKey(fact.leaf);
-  if (fact.kind !== "requirement") return `${fact.kind} ${gvkKey(fact.gvk)}`;
+export function getSentenceKey(fact: Fact): string {
+  if (fact.kind === "unit") return getUnitKey(fact.unit.packageName);
+  if (fact.kind === "offer") return getOfferKey(fact.leaf);
+  if (fact.kind !== "requirement") return `${fact.kind} ${getGvkKey(fact.gvk)}`;
   const { constraint, above } = fact.requirement;
   return `requirement ${JSON.stringify([fact.bundle.packageName, describeConstraint(constraint), addMessage(above, constraint)])}`;
 }
 
 /** Returns the key of the fact that a wanted or installed package must be present. */
-export function unitKey(packageName: string): string {
+export function getUnitKey(packageName: string): string {
   return `unit ${packageName}`;
 }
 
 /** Returns the key of the fact that nothing else meets the leaf. */
-export function offerKey(leaf: LeafConstraint): string {
-  return leaf.kind === "package" ? packageOfferKey(leaf.packageName) : `offer of ${leafKey(leaf)}`;
+export function getOfferKey(leaf: LeafConstraint): string {
+  return leaf.kind === "package" ? getPackageOfferKey(leaf.packageName) : `offer of ${getLeafKey(leaf)}`;
 }
 
 /** Returns the key of the fact that a package has no other bundles. */
-export function packageOfferKey(packageName: string): string {
+export function getPackageOfferKey(packageName: string): string {
   return `package offered ${packageName}`;
 }
 

@@ -1,7 +1,7 @@
 import type { BundleConstraint, CompoundConstraint, Gvk, LeafConstraint } from "../constraint/constraint.ts";
-import { gvkKey } from "../constraint/parse.ts";
+import { getGvkKey } from "../constraint/parse.ts";
 import { type Fact, getMemberCondition, isCompound, type Side, splitRequirements } from "./conflictReasons.ts";
-import { leafKey, type Offer } from "./offer.ts";
+import { getLeafKey, type Offer } from "./offer.ts";
 import { comparePreference, type SolverBundle, sortDecidedUnits, type Unit } from "./problem.ts";
 import type { Search } from "./search.ts";
 import { type Literal, negate } from "./trail.ts";
@@ -66,7 +66,7 @@ export class ClauseEncoding {
       return remembered(literals, `${side} ${JSON.stringify(catalog)}`, () => this.#compound(constraint, side, catalog));
     }
     if (constraint.kind === "gvk" && this.#offer.servedAs(constraint.gvk)) return side === "holds" ? this.#true : negate(this.#true);
-    const key = side === "fails" ? `fails ${leafKey(constraint)}` : `holds ${JSON.stringify(catalog)} ${leafKey(constraint)}`;
+    const key = side === "fails" ? `fails ${getLeafKey(constraint)}` : `holds ${JSON.stringify(catalog)} ${getLeafKey(constraint)}`;
     return remembered(this.#leaves, key, () => this.#leaf(constraint, side, catalog));
   }
 
@@ -140,7 +140,7 @@ export class ClauseEncoding {
 
   /** Writes one variable for each package that provides the API, and that at most one of them is true. */
   #writeExclusive(gvk: Gvk): void {
-    const key = gvkKey(gvk);
+    const key = getGvkKey(gvk);
     if (this.#exclusive.has(key)) return;
     this.#exclusive.add(key);
     const byPackage = Map.groupBy(this.#offer.meeting({ kind: "gvk", gvk }), ({ packageName }) => packageName);

@@ -11,7 +11,16 @@ import {
   formatPackageName,
   isOneInText,
 } from "./bundleFormat.ts";
-import { type Fact, listFacts, listLeaves, offerKey, packageOfferKey, type Requirement, sentenceKey, unitKey } from "./conflictReasons.ts";
+import {
+  type Fact,
+  getOfferKey,
+  getPackageOfferKey,
+  getSentenceKey,
+  getUnitKey,
+  listFacts,
+  listLeaves,
+  type Requirement,
+} from "./conflictReasons.ts";
 import { ClauseEncoding } from "./encode.ts";
 import type { Offer } from "./offer.ts";
 import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } from "./problem.ts";
@@ -37,7 +46,7 @@ function findConflictingFacts(
   bundles: readonly SolverBundle[],
   maxSteps: number,
 ): ReadonlyMap<string, FactGroup> {
-  const groups = Map.groupBy(listFacts(problem, bundles), sentenceKey);
+  const groups = Map.groupBy(listFacts(problem, bundles), getSentenceKey);
   let left = new Map<string, Literal>();
   try {
     const search = new Search(maxSteps);
@@ -49,7 +58,7 @@ function findConflictingFacts(
     const concerned = new Set(bundles);
     const labelOf = (fact: Fact): Literal => {
       const isKnown = fact.kind !== "requirement" || concerned.has(fact.bundle);
-      return (isKnown ? labels.get(sentenceKey(fact)) : undefined) ?? never;
+      return (isKnown ? labels.get(getSentenceKey(fact)) : undefined) ?? never;
     };
     new ClauseEncoding(offer, search, labelOf).requireUnits(problem.units);
     left = narrowLabels(left, search) ?? left;
@@ -167,10 +176,10 @@ class FactText {
   /** Formats the author's messages, from the whole constraint to the parts that the explanation is about. */
   #messages(requirement: Requirement): string {
     const messages = new Set<string>();
-    for (const { leaf, side, messages: said } of listLeaves(requirement))
-      if (side === "fails" || this.#groups.has(offerKey(leaf))) for (const message of said) messages.add(message);
-    const told = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(truncate(message.trim(), MAX_MESSAGE)));
-    return told.length === 0 ? "" : ` (${told.join("; ")})`;
+    for (const { leaf, side, messages: ownMessages } of listLeaves(requirement))
+      if (side === "fails" || this.#groups.has(getOfferKey(leaf))) for (const message of ownMessages) messages.add(message);
+    const quoted = [...messages].slice(0, MAX_MESSAGES).map((message) => goQuote(truncate(message.trim(), MAX_MESSAGE)));
+    return quoted.length === 0 ? "" : ` (${quoted.join("; ")})`;
   }
 
   /** Formats what the constraint excludes but is present. */
@@ -232,7 +241,7 @@ const MAX_LENGTH = 400;
 export function explain(problem: SolverProblem, offer: Offer, bundles: readonly SolverBundle[], maxSteps: number): Sentence[] {
   const groups = findConflictingFacts(problem, offer, bundles, maxSteps);
   offer.spend = () => {};
-  return new Explanation(problem, offer, groups).told();
+  return new Explanation(problem, offer, groups).build();
 }
 
 /** Returns at most twelve texts of at most 400 characters; the last one gives the number of omitted sentences. */
@@ -265,20 +274,22 @@ class Explanation {
     this.#requirements = new Map([...byPackage].map(([name, keys]) => [name, keys.map(({ key }) => key)]));
     this.#text = new FactText(this.#offer, groups);
     for (const [first] of groups.values())
-      for (const key of first?.kind === "requirement" ? new Set([...listLeaves(first.requirement)].map(({ leaf }) => offerKey(leaf))) : [])
+      for (const key of first?.kind === "requirement"
+        ? new Set([...listLeaves(first.requirement)].map(({ leaf }) => getOfferKey(leaf)))
+        : [])
         this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1);
   }
 
-  told(): Sentence[] {
+  build(): Sentence[] {
     // Packages that could meet a reported requirement are appended while iterating.
-    const next = new Set(this.#units.map(({ packageName }) => packageName).filter((name) => this.#left.has(unitKey(name))));
+    const next = new Set(this.#units.map(({ packageName }) => packageName).filter((name) => this.#left.has(getUnitKey(name))));
     for (const name of next) for (const other of this.#visit(name)) next.add(other);
     for (const name of this.#requirements.keys()) this.#visit(name);
-    for (const facts of this.#left.values()) this.#tell(this.#text.of(facts), facts);
+    for (const facts of this.#left.values()) this.#addSentence(this.#text.of(facts), facts);
     return this.#sentences;
   }
 
-  #tell(text: string, facts: FactGroup): void {
+  #addSentence(text: string, facts: FactGroup): void {
     if (facts.length > 0) this.#sentences.push({ text, facts });
   }
 
@@ -290,36 +301,36 @@ class Explanation {
 
   /** Explains what a package requires, and first why it is present unless that is clear. @returns packages that could meet the requirements */
   #visit(packageName: string): string[] {
-    const standing = this.#take(unitKey(packageName));
+    const standing = this.#take(getUnitKey(packageName));
     const keys = this.#requirements.get(packageName)?.filter((key) => this.#left.has(key)) ?? [];
     const carrier = keys.find((key) => coversUnit(this.#left.get(key) ?? [], this.#offer.units.get(packageName)));
     const [first] = standing;
     if (carrier === undefined && first?.kind === "unit")
-      this.#tell(this.#text.unit(first.unit), [...standing, ...this.#take(packageOfferKey(packageName))]);
-    return keys.flatMap((key) => this.#tellRequirement(this.#take(key), key === carrier ? standing : []));
+      this.#addSentence(this.#text.unit(first.unit), [...standing, ...this.#take(getPackageOfferKey(packageName))]);
+    return keys.flatMap((key) => this.#explainRequirement(this.#take(key), key === carrier ? standing : []));
   }
 
   /** Explains a requirement and what could meet it. @returns the packages that could */
-  #tellRequirement(facts: FactGroup, standing: FactGroup): string[] {
+  #explainRequirement(facts: FactGroup, standing: FactGroup): string[] {
     const [first] = facts;
     if (first?.kind !== "requirement") return [];
     const text = this.#text.requirement(facts);
     const leaf = getRequiredLeaf(first);
-    const key = leaf ? offerKey(leaf) : "";
+    const key = leaf ? getOfferKey(leaf) : "";
     const lack = leaf && this.#left.has(key) && this.#uses.get(key) === 1 ? this.#text.lack(leaf) : undefined;
-    if (lack === undefined) this.#tell(text, [...standing, ...facts]);
-    else this.#tell(`${text}, ${lack}`, [...standing, ...facts, ...this.#take(key)]);
+    if (lack === undefined) this.#addSentence(text, [...standing, ...facts]);
+    else this.#addSentence(`${text}, ${lack}`, [...standing, ...facts, ...this.#take(key)]);
     const leaves = [...listLeaves(first.requirement)].map((placed) => placed.leaf);
-    for (const other of leaves) this.#tellOffer(other);
+    for (const other of leaves) this.#explainOffer(other);
     const meeting = leaves.flatMap((other) => this.#offer.meeting(other).map(({ packageName }) => packageName));
     return [...meeting, ...leaves.flatMap((other) => (other.kind === "package" ? [other.packageName] : []))];
   }
 
   /** Explains what meets a leaf. For a wanted or installed package, this lists its possible versions, which also says that it is present. */
-  #tellOffer(leaf: LeafConstraint): void {
-    const facts = this.#take(offerKey(leaf));
-    const standing = facts.length > 0 && leaf.kind === "package" ? this.#take(unitKey(leaf.packageName)) : [];
-    this.#tell(this.#text.of(facts), [...facts, ...standing]);
+  #explainOffer(leaf: LeafConstraint): void {
+    const facts = this.#take(getOfferKey(leaf));
+    const standing = facts.length > 0 && leaf.kind === "package" ? this.#take(getUnitKey(leaf.packageName)) : [];
+    this.#addSentence(this.#text.of(facts), [...facts, ...standing]);
   }
 }
 

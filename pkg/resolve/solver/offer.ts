@@ -1,13 +1,13 @@
 import { compareText } from "../../text/compare.ts";
 import type { CelConstraint, Gvk, LeafConstraint, PackageConstraint } from "../constraint/constraint.ts";
 import { meets } from "../constraint/evaluate.ts";
-import { gvkKey } from "../constraint/parse.ts";
+import { getGvkKey } from "../constraint/parse.ts";
 import { comparePreference, type ServedApi, type SolverBundle, type SolverProblem, type Unit } from "./problem.ts";
 
 /** Returns a key for a leaf; the same bundles meet leaves with the same key. */
-export function leafKey(leaf: LeafConstraint): string {
+export function getLeafKey(leaf: LeafConstraint): string {
   if (leaf.kind === "package") return `package ${JSON.stringify([leaf.packageName, leaf.range.text])}`;
-  return leaf.kind === "gvk" ? `gvk ${gvkKey(leaf.gvk)}` : `cel ${leaf.rule}`;
+  return leaf.kind === "gvk" ? `gvk ${getGvkKey(leaf.gvk)}` : `cel ${leaf.rule}`;
 }
 
 const STEPS_OF_RULE = 300;
@@ -24,23 +24,23 @@ export class Offer {
   constructor({ units, served }: SolverProblem, spend: (steps: number) => void = () => {}) {
     const byName = units.toSorted((a, b) => compareText(a.packageName, b.packageName));
     this.units = new Map(byName.map((unit) => [unit.packageName, unit]));
-    this.#served = new Map(served.map((api) => [gvkKey(api.gvk), api]));
+    this.#served = new Map(served.map((api) => [getGvkKey(api.gvk), api]));
     this.spend = spend;
   }
 
   /** Returns the API as the cluster already serves it, apart from what the units provide. */
   servedAs(gvk: Gvk): ServedApi | undefined {
-    return this.#served.get(gvkKey(gvk));
+    return this.#served.get(getGvkKey(gvk));
   }
 
   #providersOf(gvk: Gvk): readonly SolverBundle[] {
     this.#byApi ??= this.#indexed();
-    return this.#byApi.get(gvkKey(gvk)) ?? [];
+    return this.#byApi.get(getGvkKey(gvk)) ?? [];
   }
 
   /** Returns the bundles that meet the leaf, in a deterministic order. */
   meeting(leaf: LeafConstraint): readonly SolverBundle[] {
-    const key = leafKey(leaf);
+    const key = getLeafKey(leaf);
     const known = this.#meeting.get(key);
     if (known) return known;
     const found = leaf.kind === "package" ? this.#inRange(leaf) : leaf.kind === "gvk" ? this.#providersOf(leaf.gvk) : this.#ruledIn(leaf);
@@ -68,7 +68,7 @@ export class Offer {
     const found = new Map<string, SolverBundle[]>();
     for (const { candidates } of this.units.values())
       for (const candidate of candidates)
-        for (const key of new Set(candidate.apis.map(gvkKey))) {
+        for (const key of new Set(candidate.apis.map(getGvkKey))) {
           const providers = found.get(key);
           if (providers) providers.push(candidate);
           else found.set(key, [candidate]);

@@ -42,14 +42,14 @@ export async function measureResponseRate(
   const after = await readProcessUse(target.pid);
   context.say(`${GOALS[id].work.trim()}: ${runs} runs`);
   const serverShare = (after.cpuSeconds - before.cpuSeconds) / (runs * (context.seconds + WARM_UP_SECONDS));
-  return { id, samples: results.map(rate), note: noteOn(results, serverShare) };
+  return { id, samples: results.map(computeRate), note: formatNote(results, serverShare) };
 }
 
 /**
  * Returns responses per second. Large responses are counted by bytes, because incomplete ones at the end of a run
  * matter.
  */
-function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number {
+function computeRate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number {
   return (answerBytes > 0 ? bodyBytes / answerBytes : answers) / seconds;
 }
 
@@ -57,7 +57,7 @@ function rate({ answers, bodyBytes, seconds, answerBytes }: LoadResult): number 
  * Describes size and encoding of the responses, the transfer rate, and the CPU use of the server, which shares cores
  * with the client.
  */
-function noteOn(results: readonly LoadResult[], serverShare: number): string {
+function formatNote(results: readonly LoadResult[], serverShare: number): string {
   const sum = (of: (result: LoadResult) => number): number => results.reduce((total, result) => total + of(result), 0);
   const seconds = sum((r) => r.seconds);
   const [first] = results;
@@ -66,7 +66,7 @@ function noteOn(results: readonly LoadResult[], serverShare: number): string {
   const megabytes = sum((r) => r.bodyBytes) / seconds / 1e6;
   const size = answerBytes === 0 ? "no body" : `${(answerBytes / 1e6).toFixed(2)} MB each, ${megabytes.toFixed(0)} MB/s`;
   const clientShare = sum((r) => r.clientCpuSeconds) / seconds;
-  const perServerSecond = digits(sum(rate) / results.length / serverShare);
+  const perServerSecond = digits(sum(computeRate) / results.length / serverShare);
   return (
     `TLS, status ${statuses}, ${encoding}, ${size}; cores in use: server ${serverShare.toFixed(2)}, client ${clientShare.toFixed(2)}; ` +
     `${perServerSecond} responses per CPU second of the server`

@@ -11,20 +11,20 @@ export interface Counters {
 
 /** Reads the metrics of both servers. @throws Error if one does not respond. */
 export async function readCounters({ installation: { probes } }: World): Promise<Counters> {
-  const [controller, catalogd] = await Promise.all([metricsOf(probes["operator-controller"]), metricsOf(probes.catalogd)]);
+  const [controller, catalogd] = await Promise.all([fetchMetrics(probes["operator-controller"]), fetchMetrics(probes.catalogd)]);
   return {
-    resolutions: sumOf(controller, /^operator_controller_step_duration_seconds_count\{.*step="ResolveBundle".*\} (\S+)$/gm),
-    fetches: sumOf(catalogd, /^catalogd_http_request_duration_seconds_count\{.*code="200".*\} (\S+)$/gm),
-    notModified: sumOf(catalogd, /^catalogd_http_request_duration_seconds_count\{.*code="304".*\} (\S+)$/gm),
+    resolutions: computeSum(controller, /^operator_controller_step_duration_seconds_count\{.*step="ResolveBundle".*\} (\S+)$/gm),
+    fetches: computeSum(catalogd, /^catalogd_http_request_duration_seconds_count\{.*code="200".*\} (\S+)$/gm),
+    notModified: computeSum(catalogd, /^catalogd_http_request_duration_seconds_count\{.*code="304".*\} (\S+)$/gm),
   };
 }
 
-async function metricsOf(base: string): Promise<string> {
+async function fetchMetrics(base: string): Promise<string> {
   const response = await fetch(`${base}/metrics`);
   if (!response.ok) throw new Error(`${base}/metrics returned ${response.status}`);
   return response.text();
 }
 
-function sumOf(metrics: string, series: RegExp): number {
+function computeSum(metrics: string, series: RegExp): number {
   return [...metrics.matchAll(series)].reduce((sum, [, value]) => sum + Number(value), 0);
 }

@@ -63,13 +63,13 @@ export async function waitUntilWatched(auditLog: string): Promise<number> {
   let [before, now] = [-1, 0];
   while (before !== now) {
     await sleep(SETTLE_MS);
-    [before, now] = [now, await streamsIn(auditLog)];
+    [before, now] = [now, await countStreams(auditLog)];
   }
   return now;
 }
 
 /** Counts the watches of installers by the list before each, because a watch appears in the log only when it ends. */
-async function streamsIn(auditLog: string): Promise<number> {
+async function countStreams(auditLog: string): Promise<number> {
   const lines = (await readFile(auditLog, "utf8")).split("\n").filter((line) => line.includes('"verb":"list"'));
   const lists = lines
     .map((line) => JSON.parse(line) as AuditEvent)

@@ -15,13 +15,13 @@ export const commandLineMeasurement: Measurement = {
   figures: ["command-line.start", "command-line.complete", "command-line.resolve"],
   async *run(context) {
     const program = join(await context.programs(), "olmv1.js");
-    yield await timed("command-line.start", context, program, ["--help"]);
-    yield await timed("command-line.complete", context, program, ["__complete", "resolve", "--"]);
-    yield await timed("command-line.resolve", context, program, ["resolve", "hello-operator", "--catalog-dir", SAMPLE]);
+    yield await measureCommand("command-line.start", context, program, ["--help"]);
+    yield await measureCommand("command-line.complete", context, program, ["__complete", "resolve", "--"]);
+    yield await measureCommand("command-line.resolve", context, program, ["resolve", "hello-operator", "--catalog-dir", SAMPLE]);
   },
 };
 
-async function timed(id: FigureId, { runs = RUNS, say }: BenchContext, program: string, args: readonly string[]): Promise<Figure> {
+async function measureCommand(id: FigureId, { runs = RUNS, say }: BenchContext, program: string, args: readonly string[]): Promise<Figure> {
   const samples: number[] = [];
   await run(process.execPath, [program, ...args]); // files are read from the disk once
   for (let i = 0; i < runs; i++) {

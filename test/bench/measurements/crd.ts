@@ -13,12 +13,12 @@ export const crdMeasurement: Measurement = {
   title: "real upgrades of CRDs, from two objects to findings",
   figures: ["crd-upgrade"],
   async *run(context) {
-    const upgrades = await upgradesIn(join(dataFolder(context), "crd-upgrade"));
+    const upgrades = await listUpgrades(join(dataFolder(context), "crd-upgrade"));
     const runs = context.runs ?? RUNS;
-    const first = pass(upgrades);
+    const first = runPass(upgrades);
     const samples: number[] = [];
     for (let run = 1; run <= runs; run++) {
-      samples.push(pass(upgrades).seconds / upgrades.length);
+      samples.push(runPass(upgrades).seconds / upgrades.length);
       context.say(`run ${run} of ${runs}`);
     }
     const note =
@@ -28,7 +28,7 @@ export const crdMeasurement: Measurement = {
   },
 };
 
-async function upgradesIn(folder: string): Promise<CrdUpgradeCase[]> {
+async function listUpgrades(folder: string): Promise<CrdUpgradeCase[]> {
   const upgrades: CrdUpgradeCase[] = [];
   for await (const file of caseFilesUnder(folder)) {
     for await (const { value } of casesIn(file)) {
@@ -38,7 +38,7 @@ async function upgradesIn(folder: string): Promise<CrdUpgradeCase[]> {
   return upgrades;
 }
 
-function pass(upgrades: readonly CrdUpgradeCase[]): { seconds: number; findings: number } {
+function runPass(upgrades: readonly CrdUpgradeCase[]): { seconds: number; findings: number } {
   const started = performance.now();
   let findings = 0;
   for (const { old, new: after } of upgrades) findings += findCrdChanges(old, after).length;

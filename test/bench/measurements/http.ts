@@ -26,11 +26,11 @@ export const httpMeasurement: Measurement = {
     const { catalogs, servers } = world.installation;
     const base = `${catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
     const target = { base, ca: cert, pid: servers.catalogd.pid };
-    for (const question of await questions(target)) yield await measureResponseRate(question, target, context);
+    for (const question of await listQuestions(target)) yield await measureResponseRate(question, target, context);
   },
 };
 
-async function questions({ base, ca }: Target): Promise<Question[]> {
+async function listQuestions({ base, ca }: Target): Promise<Question[]> {
   const all = await get(`${base}/all`, ca);
   const etag = String(all.headers["etag"]);
   await eventually(async () => {
@@ -40,7 +40,7 @@ async function questions({ base, ca }: Target): Promise<Question[]> {
   return [
     { id: "http.all", path: "all", connections: 4 },
     { id: "http.all-gzip", path: "all", headers: GZIP, connections: 4 },
-    { id: "http.package", path: `metas?package=${encodeURIComponent(largestPackage(all.body))}`, connections: 8 },
+    { id: "http.package", path: `metas?package=${encodeURIComponent(findLargestPackage(all.body))}`, connections: 8 },
     { id: "http.schema", path: "metas?schema=olm.package", connections: 8 },
     { id: "http.schema-gzip", path: "metas?schema=olm.package", headers: GZIP, connections: 8 },
     { id: "http.not-modified", path: "all", headers: { "if-none-match": etag }, connections: 8 },
@@ -48,7 +48,7 @@ async function questions({ base, ca }: Target): Promise<Question[]> {
 }
 
 /** Returns the name of the package with the most bytes. */
-function largestPackage(lines: string): string {
+function findLargestPackage(lines: string): string {
   const bytes = new Map<string, number>();
   for (const line of lines.split("\n")) {
     if (line === "") continue;

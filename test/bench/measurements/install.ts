@@ -45,9 +45,9 @@ export const installMeasurement: Measurement = {
     yield {
       id: "install",
       samples: installs,
-      note: `hello-operator ${firstVersion}; first run in a new process: ${first(installs)}`,
+      note: `hello-operator ${firstVersion}; first run in a new process: ${formatFirst(installs)}`,
     };
-    yield { id: "upgrade", samples: upgrades, note: `to ${lastVersion}; first run: ${first(upgrades)}` };
+    yield { id: "upgrade", samples: upgrades, note: `to ${lastVersion}; first run: ${formatFirst(upgrades)}` };
     yield { id: "install.memory", samples: memory, note: `${catalogs === 1 ? "1 catalog" : `${catalogs} catalogs`}, after each upgrade` };
   },
 };
@@ -79,6 +79,6 @@ function unpin(world: World): Promise<unknown> {
   return world.cluster.client.patch(ref, { spec: { source: { catalog: { version: null } } } }, { type: "merge" });
 }
 
-function first(seconds: readonly number[]): string {
+function formatFirst(seconds: readonly number[]): string {
   return `${seconds[0]?.toFixed(2)} s`;
 }

@@ -32,7 +32,7 @@ export const largeCatalogMeasurement: Measurement = {
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers({ catalogd: ["--tls-cert", certFile, "--tls-key", keyFile] });
     const ref = await world.pushCatalog("bench/large", "v1", catalog.files);
-    const layer = await layerOf(`http://${cluster.registry.host}/v2/bench/large/manifests/v1`);
+    const layer = await fetchLayer(`http://${cluster.registry.host}/v2/bench/large/manifests/v1`);
     context.say(`pushed ${Math.round(catalog.bytes / 1e6)} MB`);
     await using catalogs = await Observer.start<ClusterCatalog>(cluster.client, "ClusterCatalog");
     const { pid } = world.installation.servers.catalogd;
@@ -54,13 +54,13 @@ export const largeCatalogMeasurement: Measurement = {
     yield { id: "unpack-large.compressed", samples: [seconds + compressed], note: "from ClusterCatalog applied on" };
     yield { id: "unpack-large.compressed-peak", samples: [(await readProcessUse(pid)).peakRssBytes] };
     const base = `${world.installation.catalogs.replace("http:", "https:")}/catalogs/${NAME}/api/v1`;
-    const path = `metas?package=${encodeURIComponent(packageOfSize(catalog, ANSWER_BYTES))}`;
+    const path = `metas?package=${encodeURIComponent(findPackage(catalog, ANSWER_BYTES))}`;
     yield await measureResponseRate({ id: "http.package-large", path, connections: 8 }, { base, ca: cert, pid }, context);
   },
 };
 
 /** Returns the only layer in the manifest of an image. */
-async function layerOf(manifest: string): Promise<{ size: number; mediaType: string }> {
+async function fetchLayer(manifest: string): Promise<{ size: number; mediaType: string }> {
   const response = await fetch(manifest, { headers: { accept: "application/vnd.oci.image.manifest.v1+json" } });
   const { layers } = (await response.json()) as { layers: { size: number; mediaType: string }[] };
   const [layer] = layers;
@@ -84,7 +84,7 @@ async function secondsUntilCompressed(all: string, ca: string): Promise<number> 
 }
 
 /** Returns the package with the nearest size. */
-function packageOfSize({ packages }: LargeCatalog, bytes: number): string {
+function findPackage({ packages }: LargeCatalog, bytes: number): string {
   const [nearest] = [...packages].sort(([, a], [, b]) => Math.abs(a - bytes) - Math.abs(b - bytes));
   if (!nearest) throw new Error("the catalog is empty");
   return nearest[0];

@@ -28,9 +28,9 @@ export const manyMeasurement: Measurement = {
 };
 
 async function* installAll(tiny: TinyWorld, world: World, say: (line: string) => void): AsyncGenerator<Figure> {
-  const before = await controllerUse(world);
+  const before = await measureController(world);
   const seconds = await tiny.install();
-  const after = await controllerUse(world);
+  const after = await measureController(world);
   say(`${tiny.packages.length} extensions installed in ${seconds.toFixed(1)} s`);
   const note = `${tiny.packages.length} extensions of 7 objects, each with its own namespace and ServiceAccount; none has a CRD`;
   yield { id: "many.time", samples: [seconds], note };
@@ -63,6 +63,6 @@ async function* changes(
   yield { id: "many.quiet-cpu", samples: changes.map(({ cpuSeconds }) => cpuSeconds) };
 }
 
-function controllerUse(world: World): Promise<ProcessUse> {
+function measureController(world: World): Promise<ProcessUse> {
   return readProcessUse(world.installation.servers["operator-controller"].pid);
 }

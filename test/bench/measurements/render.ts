@@ -18,13 +18,13 @@ export const renderMeasurement: Measurement = {
   figures: ["render"],
   async *run(context) {
     const root = join(dataFolder(context), "bundles");
-    const bundles = bundlesIn(root);
+    const bundles = listBundles(root);
     const runs = context.runs ?? RUNS;
-    const first = pass(bundles);
+    const first = runPass(bundles);
     let last = first;
     const samples: number[] = [];
     for (let run = 1; run <= runs; run++) {
-      last = pass(bundles);
+      last = runPass(bundles);
       samples.push(last.seconds / bundles.length);
       context.say(`run ${run} of ${runs}`);
     }
@@ -45,7 +45,7 @@ function milliseconds(seconds: number): string {
 }
 
 /** Returns the folders of all bundles. */
-function bundlesIn(root: string): string[] {
+function listBundles(root: string): string[] {
   const versions = readdirSync(root, { withFileTypes: true })
     .filter((operator) => operator.isDirectory())
     .flatMap((operator) => readdirSync(join(root, operator.name)).map((version) => join(root, operator.name, version)));
@@ -60,11 +60,11 @@ interface Pass {
   times: { folder: string; seconds: number }[];
 }
 
-function pass(bundles: readonly string[]): Pass {
+function runPass(bundles: readonly string[]): Pass {
   const all: Pass = { seconds: 0, objects: 0, refused: 0, times: [] };
   for (const folder of bundles) {
     const started = performance.now();
-    const made = objectsOf(folder);
+    const made = countObjects(folder);
     const seconds = (performance.now() - started) / 1_000;
     all.seconds += seconds;
     all.times.push({ folder, seconds });
@@ -75,7 +75,7 @@ function pass(bundles: readonly string[]): Pass {
 }
 
 /** Returns the number of objects of a bundle; undefined if it is rejected. */
-function objectsOf(folder: string): number | undefined {
+function countObjects(folder: string): number | undefined {
   try {
     const bundle = loadBundle(bundleFiles(folder));
     const config = listSupportedInstallModes(bundle.csv).has("AllNamespaces") ? undefined : { watchNamespace: NAMESPACE };

@@ -21,7 +21,7 @@ export const resolveMeasurement: Measurement = {
   async *run(context) {
     const folder = dataFolder(context);
     const cache = new CatalogCache(Number.POSITIVE_INFINITY);
-    const requests = await requestsIn(folder, cache, context.say);
+    const requests = await listRequests(folder, cache, context.say);
     const runs = context.runs ?? RUNS;
     const once = (): number => requests.reduce((found, request) => found + Number(resolve(request).kind === "resolved"), 0);
     const resolved = once();
@@ -33,7 +33,7 @@ export const resolveMeasurement: Measurement = {
     }
     context.say(`${runs} runs of ${PASSES} × ${requests.length} resolutions`);
     yield { id: "resolve", samples, note: `mean of ${requests.length} resolutions, ${resolved} find a bundle` };
-    yield { id: "resolve.slowest", samples: [Math.max(...requests.map(fastest))], note: `each one's best of ${SLOWEST_OF}` };
+    yield { id: "resolve.slowest", samples: [Math.max(...requests.map(measureFastest))], note: `each one's best of ${SLOWEST_OF}` };
     const many = new ManyResolutions(await cache.load(join(folder, "fbc/certified-v4.14")));
     const first = await many.first();
     context.say(`1,000 extensions from scratch: ${first.reads} packages read, ${(first.seconds * 1_000).toFixed(0)} ms`);
@@ -45,7 +45,7 @@ export const resolveMeasurement: Measurement = {
 };
 
 /** Returns the duration of one resolution in seconds: the shortest of several, to exclude other processes. */
-function fastest(request: ResolveRequest): number {
+function measureFastest(request: ResolveRequest): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < SLOWEST_OF; i++) {
     const started = performance.now();
@@ -55,19 +55,19 @@ function fastest(request: ResolveRequest): number {
   return best / 1_000;
 }
 
-async function requestsIn(folder: string, cache: CatalogCache, say: (line: string) => void): Promise<ResolveRequest[]> {
+async function listRequests(folder: string, cache: CatalogCache, say: (line: string) => void): Promise<ResolveRequest[]> {
   const requests: ResolveRequest[] = [];
   const started = performance.now();
   for await (const { value } of casesIn(join(folder, "resolve/cases.jsonl"))) {
     if (!("decoded" in value) || !resolveTopic.isCase(value.decoded))
       throw new Error("resolve/cases.jsonl contains an entry that is not a case");
-    requests.push(await requestOf(value.decoded, folder, cache));
+    requests.push(await createRequest(value.decoded, folder, cache));
   }
   say(`read ${cache.size} catalogs in ${((performance.now() - started) / 1_000).toFixed(1)} s`);
   return requests;
 }
 
-async function requestOf(
+async function createRequest(
   { catalogs, catalog: source, installed }: ResolveCase,
   folder: string,
   cache: CatalogCache,

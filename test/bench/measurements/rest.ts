@@ -35,15 +35,15 @@ export const restMeasurement: Measurement = {
       const { catalogd, "operator-controller": controller } = world.installation.servers;
       await waitUntilQuiet([catalogd.pid, controller.pid], TIMEOUT_MS);
       await sleep(REST_MS);
-      samples.catalogd.push(await memoryOf(catalogd.pid));
-      samples["operator-controller"].push(await memoryOf(controller.pid));
+      samples.catalogd.push(await readMemory(catalogd.pid));
+      samples["operator-controller"].push(await readMemory(controller.pid));
       context.say(
         `run ${run} of ${runs}: ${JSON.stringify({ catalogd: samples.catalogd.at(-1), controller: samples["operator-controller"].at(-1) })}`,
       );
       await world.removed("ClusterCatalog", NAME);
     }
-    yield figureOf("rest.catalogd", samples.catalogd);
-    yield figureOf("rest.operator-controller", samples["operator-controller"]);
+    yield createFigure("rest.catalogd", samples.catalogd);
+    yield createFigure("rest.operator-controller", samples["operator-controller"]);
   },
 };
 
@@ -53,13 +53,13 @@ interface MemorySample {
   readonly anonymousBytes: number;
 }
 
-async function memoryOf(pid: number | undefined): Promise<MemorySample> {
+async function readMemory(pid: number | undefined): Promise<MemorySample> {
   const { rssBytes } = await readProcessUse(pid);
   const kibibytes = /^RssAnon:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
   return { rssBytes, anonymousBytes: Number(kibibytes) * 1_024 };
 }
 
-function figureOf(id: Figure["id"], samples: readonly MemorySample[]): Figure {
+function createFigure(id: Figure["id"], samples: readonly MemorySample[]): Figure {
   const anonymous = samples.map(({ anonymousBytes }) => Math.round(anonymousBytes / 1e6));
   return {
     id,

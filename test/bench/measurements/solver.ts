@@ -23,14 +23,16 @@ export const solverMeasurement: Measurement = {
     solve(generateProblem({ ...CATALOG, packages: 50 }));
     for (const packages of SIZES) {
       context.say(`${runs} catalogs of ${packages} packages of ${CATALOG.versions} bundles`);
-      yield await figure(`solver.${packages}`, runs, (seed) => generateProblem({ ...CATALOG, packages, seed }));
+      yield await measureFigure(`solver.${packages}`, runs, (seed) => generateProblem({ ...CATALOG, packages, seed }));
     }
-    yield await figure("solver.unsolvable", runs, (seed) => contradiction(generateProblem({ ...CATALOG, seed })));
-    yield await figure("solver.offered", runs, (seed) => requiring(generateProblem({ ...LARGE, seed }), ["package1", "package2"]));
+    yield await measureFigure("solver.unsolvable", runs, (seed) => addContradiction(generateProblem({ ...CATALOG, seed })));
+    yield await measureFigure("solver.offered", runs, (seed) =>
+      addRequirements(generateProblem({ ...LARGE, seed }), ["package1", "package2"]),
+    );
   },
 };
 
-async function figure(id: Figure["id"], runs: number, problemOf: (seed: number) => SolverProblem): Promise<Figure> {
+async function measureFigure(id: Figure["id"], runs: number, problemOf: (seed: number) => SolverProblem): Promise<Figure> {
   const samples: number[] = [];
   const outcomes: string[] = [];
   for (let seed = 1; seed <= runs; seed++) {
@@ -38,19 +40,19 @@ async function figure(id: Figure["id"], runs: number, problemOf: (seed: number) 
     const started = performance.now();
     const solution = solve(problem);
     samples.push((performance.now() - started) / 1_000);
-    outcomes.push(outcomeOf(solution));
+    outcomes.push(describeSolution(solution));
     await new Promise((resolve) => setImmediate(resolve));
   }
   return { id, samples, note: outcomes.join(", ") };
 }
 
-function outcomeOf(solution: Solution): string {
+function describeSolution(solution: Solution): string {
   if (solution.kind === "solved") return `${solution.chosen.size} chosen`;
   return solution.kind === "unsolvable" ? `${solution.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
 }
 
 /** Returns the problem in which bundles of the first wanted package depend on these packages. */
-function requiring({ units: [first, ...others], served }: SolverProblem, packages: readonly string[]): SolverProblem {
+function addRequirements({ units: [first, ...others], served }: SolverProblem, packages: readonly string[]): SolverProblem {
   if (!first) throw new Error("the problem has no package");
   const constraints = packages.map((packageName) => ({
     kind: "package" as const,
@@ -65,7 +67,7 @@ function requiring({ units: [first, ...others], served }: SolverProblem, package
  * Returns the problem with wanted packages fixed to its solution, without so many of the last chosen packages that it
  * has no solution.
  */
-function contradiction(problem: SolverProblem): SolverProblem {
+function addContradiction(problem: SolverProblem): SolverProblem {
   const solution = solve(problem);
   if (solution.kind !== "solved") return problem;
   const { chosen } = solution;

@@ -28,7 +28,7 @@ export const thousandMeasurement: Measurement = {
     "thousand.quiet-cpu",
   ],
   async *run(context) {
-    const few = await cpuForEach(context, FEW);
+    const few = await measureCpuPerExtension(context, FEW);
     const count = context.extensions ?? MANY;
     await using cluster = await BenchCluster.start(context);
     await using world = await cluster.startServers();
@@ -62,7 +62,7 @@ export const thousandMeasurement: Measurement = {
 };
 
 /** Measures the CPU time of operator-controller per extension when `count` are applied concurrently. */
-async function cpuForEach(context: BenchContext, count: number): Promise<number> {
+async function measureCpuPerExtension(context: BenchContext, count: number): Promise<number> {
   await using cluster = await BenchCluster.start(context);
   await using world = await cluster.startServers();
   const tiny = await TinyWorld.start(cluster, world, count, context.say);

@@ -37,7 +37,7 @@ export const watchesMeasurement: Measurement = {
     await waitUntilQuiet([pid], QUIET_TIMEOUT_MS);
     context.say(`watching after ${((performance.now() - started) / 1_000).toFixed(1)} s, resting for ${REST_MS / 1_000} s`);
     yield* rest(cluster, pid, unwatched, { extensions: tiny.packages.length, streams });
-    yield { id: "watches.repair", samples: await repairs(cluster, tiny) };
+    yield { id: "watches.repair", samples: await countRepairs(cluster, tiny) };
   },
 };
 
@@ -59,7 +59,7 @@ async function* rest(
   yield { id: "watches.requests", samples: [requests.length] };
 }
 
-async function repairs(cluster: BenchCluster, { packages }: TinyWorld): Promise<number[]> {
+async function countRepairs(cluster: BenchCluster, { packages }: TinyWorld): Promise<number[]> {
   const times: number[] = [];
   for (const { name } of packages.slice(0, REPAIRS)) {
     const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: name, name };

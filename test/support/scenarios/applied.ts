@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { kubeErrorFrom } from "../../../pkg/kube/response.ts";
+import { toKubeError } from "../../../pkg/kube/response.ts";
 
 /** The user to impersonate instead of the administrator. */
 export interface User {
@@ -22,6 +22,6 @@ export async function applyExtension(admin: Client, object: KubeObject, options:
   const headers = { "content-type": "application/apply-patch+yaml", ...impersonation };
   const { statusCode, headers: got, body } = await admin.request("PATCH", path, { headers, body: JSON.stringify(object) });
   const received = await text(body);
-  if (statusCode >= 400) throw kubeErrorFrom(statusCode, JSON.parse(received));
+  if (statusCode >= 400) throw toKubeError(statusCode, JSON.parse(received));
   return [got["warning"] ?? []].flat();
 }

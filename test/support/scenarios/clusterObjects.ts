@@ -22,7 +22,7 @@ const OF_THE_CLUSTER: Readonly<Record<string, string>> = {
  * @param namespace default for namespaced objects.
  * @throws Error for a kind that scenarios do not support.
  */
-export function refFrom(text: string, namespace: string): ObjectRef {
+export function toInventoryRef(text: string, namespace: string): ObjectRef {
   const [kind = "", path = ""] = text.split(" ");
   const [name = "", where = namespace] = path.split("/").reverse();
   if (OF_THE_CLUSTER[kind]) return { apiVersion: OF_THE_CLUSTER[kind], kind, name };

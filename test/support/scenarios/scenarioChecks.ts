@@ -7,7 +7,7 @@ import { ownObjects } from "../audit.ts";
 import { eventually } from "../eventually.ts";
 import { extensionNamed } from "../extensions.ts";
 import type { World } from "../world.ts";
-import { refFrom } from "./clusterObjects.ts";
+import { toInventoryRef } from "./clusterObjects.ts";
 import type { ExpectedCondition, ExpectedProblem } from "./vocabulary.ts";
 
 /** The checks of a scenario; each call waits until its condition is true. */
@@ -82,6 +82,6 @@ export class ScenarioChecks {
   }
 
   #ref(name: string): ObjectRef {
-    return refFrom(name, this.#namespace);
+    return toInventoryRef(name, this.#namespace);
   }
 }

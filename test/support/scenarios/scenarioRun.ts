@@ -11,7 +11,7 @@ import type { World } from "../world.ts";
 import { applyExtension, type User } from "./applied.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { readCatalogTable } from "./catalogTable.ts";
-import { manifestsOf, refFrom } from "./clusterObjects.ts";
+import { manifestsOf, toInventoryRef } from "./clusterObjects.ts";
 import { mergePatch } from "./mergePatch.ts";
 import type { Scenario } from "./scenario.ts";
 import { ScenarioChecks } from "./scenarioChecks.ts";
@@ -110,7 +110,7 @@ export class ScenarioRun {
 
   async applyObject(manifest: KubeObject): Promise<void> {
     const { namespace } = this.#wanted.spec;
-    const isPlaced = refFrom(`${manifest.kind} x`, namespace).namespace !== undefined;
+    const isPlaced = toInventoryRef(`${manifest.kind} x`, namespace).namespace !== undefined;
     await this.#world.apply(isPlaced ? { ...manifest, metadata: { namespace, ...manifest.metadata } } : manifest);
   }
 
@@ -160,7 +160,7 @@ export class ScenarioRun {
   }
 
   #ref(name: string): ObjectRef {
-    return refFrom(name, this.#wanted.spec.namespace);
+    return toInventoryRef(name, this.#wanted.spec.namespace);
   }
 
   async #extension(): Promise<ClusterExtension> {

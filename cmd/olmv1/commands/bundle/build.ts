@@ -10,7 +10,7 @@ import { withProgress } from "../../cli/progress.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { BuildOptions } from "../catalog/build.ts";
 import { printImage } from "../push.ts";
-import { fails, formatBundleReport } from "./validate.ts";
+import { formatBundleReport, hasFailed } from "./validate.ts";
 
 /** `olmv1 bundle build`. */
 export async function buildBundle(terminal: Terminal, directory: string, options: BuildOptions): Promise<void> {
@@ -20,7 +20,7 @@ export async function buildBundle(terminal: Terminal, directory: string, options
   const files = await readBundleFiles(directory);
   const reader = { files: () => Promise.resolve(files) };
   const checked = options.force ? [] : await checkSources([directory], { severity: "error", ignore: [] }, reader);
-  if (fails(checked, "error")) {
+  if (hasFailed(checked, "error")) {
     terminal.err(formatBundleReport(checked));
     terminal.err("no image was built; use --force to build it anyway\n");
     return terminal.exit(EXIT.no);

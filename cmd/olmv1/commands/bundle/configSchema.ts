@@ -1,6 +1,6 @@
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../../pkg/golang/json.ts";
-import { userConfigSchema } from "../../../../pkg/render/configSchema.ts";
+import { buildUserConfigSchema } from "../../../../pkg/render/configSchema.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
@@ -14,5 +14,5 @@ export async function showConfigSchema(terminal: Terminal, source: string, optio
   const { csv } = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
-  terminal.out(`${writeExactJson(userConfigSchema(csv, options.namespace), 2)}\n`);
+  terminal.out(`${writeExactJson(buildUserConfigSchema(csv, options.namespace), 2)}\n`);
 }

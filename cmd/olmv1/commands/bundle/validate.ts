@@ -40,7 +40,7 @@ export function formatBundleReport(bundles: readonly CheckedSource[]): string {
 }
 
 /** Returns whether a finding has at least this severity. */
-export function fails(bundles: readonly BundleCheckResult[], least: Severity): boolean {
+export function hasFailed(bundles: readonly BundleCheckResult[], least: Severity): boolean {
   return bundles.some(({ findings }) => reachesSeverity(findings, least));
 }
 
@@ -82,5 +82,5 @@ export async function validateBundles(terminal: Terminal, sources: readonly stri
         BUNDLE_RULES,
       ),
   });
-  if (fails(checked, failOn)) terminal.exit(EXIT.no);
+  if (hasFailed(checked, failOn)) terminal.exit(EXIT.no);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { BundleFinding } from "../../../../pkg/authoring/bundlecheck/checkBundle.ts";
 import type { CheckedSource } from "../../../../pkg/authoring/validate/checkBundles.ts";
-import { buildBundleReport, fails, formatBundleReport } from "./validate.ts";
+import { buildBundleReport, formatBundleReport, hasFailed } from "./validate.ts";
 
 const ERROR: BundleFinding = { rule: "a", severity: "error", message: "it is \u001b[31mwrong", file: "manifests/a.yaml", line: 3 };
 const INFO: BundleFinding = { rule: "b", severity: "info", message: "it is missing" };
@@ -38,9 +38,9 @@ test("buildBundleReport contains all bundles", () => {
 });
 
 test("fails is true for findings of at least the given severity", () => {
-  expect([fails([bundle("x", INFO)], "warning"), fails([bundle("x", INFO)], "info"), fails([bundle("x", ERROR)], "info")]).toEqual([
-    false,
-    true,
-    true,
-  ]);
+  expect([
+    hasFailed([bundle("x", INFO)], "warning"),
+    hasFailed([bundle("x", INFO)], "info"),
+    hasFailed([bundle("x", ERROR)], "info"),
+  ]).toEqual([false, true, true]);
 });

@@ -23,7 +23,7 @@ import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { table } from "../../cli/table.ts";
+import { formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { parseLevelOptions, warn } from "./render.ts";
 import { buildReport, formatCatalogReport } from "./validate.ts";
@@ -144,6 +144,6 @@ async function printResult(
   const next = `Next: olmv1 catalog build ${root} -t ${image ?? "IMAGE"}, or olmv1 catalog dockerfile ${root}\n`;
   await print(terminal, output, {
     data: { directory: root, ...(image === undefined ? {} : { image }), references },
-    text: () => table(terminal, ["REFERENCE", "PACKAGES", "BUNDLES", "FILE"], rows) + next,
+    text: () => formatTable(terminal, ["REFERENCE", "PACKAGES", "BUNDLES", "FILE"], rows) + next,
   });
 }

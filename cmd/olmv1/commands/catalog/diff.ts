@@ -5,7 +5,7 @@ import { type CatalogDifference, diffCatalogs } from "../../../../pkg/authoring/
 import { findCatalogFiles } from "../../../../pkg/catalogd/load/catalogFiles.ts";
 import { CONTENT_LIMITS } from "../../../../pkg/catalogd/load/loader.ts";
 import { decodeMetas } from "../../../../pkg/fbc/decode.ts";
-import { canonicalJson } from "../../../../pkg/golang/json.ts";
+import { encodeCanonicalJson } from "../../../../pkg/golang/json.ts";
 import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
@@ -66,6 +66,6 @@ async function readComparedCatalog(folder: string): Promise<ComparedCatalog> {
 
 function hash(value: unknown): string {
   return createHash("sha256")
-    .update(canonicalJson(value ?? null))
+    .update(encodeCanonicalJson(value ?? null))
     .digest("base64");
 }

@@ -16,7 +16,7 @@ export interface DockerfileCommandOptions {
 }
 
 /** Runs `olmv1 catalog dockerfile`: writes the Dockerfile next to the folder of a catalog. @throws Error with the text of opm. */
-export async function dockerfile(terminal: Terminal, given: string, options: DockerfileCommandOptions): Promise<void> {
+export async function runDockerfile(terminal: Terminal, given: string, options: DockerfileCommandOptions): Promise<void> {
   const { base, builder } = selectImages(options);
   const labels = parseLabels(options.extraLabels);
   const { folder, name, path } = locate(given);

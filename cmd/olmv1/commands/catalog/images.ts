@@ -10,7 +10,7 @@ import { findCatalogFolder, type ReaderOptions, withReader } from "../../../../p
 import { compareText } from "../../../../pkg/text/compare.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { table } from "../../cli/table.ts";
+import { formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** Options of `olmv1 catalog images`. */
@@ -42,7 +42,7 @@ export async function printImages(terminal: Terminal, source: string, options: I
     data: { images: all, bundles: found },
     names: () => all,
     text: () =>
-      table(
+      formatTable(
         terminal,
         ["PACKAGE", "BUNDLE", "KIND", "IMAGE"],
         found.flatMap((one) => [

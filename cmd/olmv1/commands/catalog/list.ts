@@ -4,12 +4,12 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { formatAge } from "../../../../pkg/golang/time.ts";
 import { formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
-import { compareText, similarName } from "../../../../pkg/text/compare.ts";
+import { compareText, findSimilarName } from "../../../../pkg/text/compare.ts";
 import { describeCatalogState } from "../../cli/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import type { ClusterOptions } from "../../cli/options.ts";
 import { type ObjectOutputOptions, print, toPrintableObject } from "../../cli/output.ts";
-import { type Cell, details, table } from "../../cli/table.ts";
+import { type Cell, formatDetails, formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** Minimum width of -o wide. */
@@ -38,13 +38,13 @@ export function formatCatalogTable(terminal: Screen, catalogs: readonly ClusterC
       formatAge(metadata.creationTimestamp, now),
     ];
   });
-  return table(isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal, head, rows);
+  return formatTable(isWide ? { colour: terminal.colour, width: Math.max(terminal.width, WIDE) } : terminal, head, rows);
 }
 
 /** Formats the details of a catalog. @param now milliseconds since the epoch. */
 export function formatCatalogDetails(terminal: Screen, catalog: ClusterCatalog, now: number): string {
   const { metadata, spec, status } = catalog;
-  return details(terminal, [
+  return formatDetails(terminal, [
     ["Name", { text: metadata.name, mood: "strong" }],
     ["State", describeCatalogState(catalog)],
     ["Image", spec.source.image?.ref],
@@ -134,7 +134,7 @@ export async function readCatalog(client: Client, name: string, signal: AbortSig
   const others = await client
     .list({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { metadataOnly: true, signal })
     .catch(() => undefined);
-  const similar = similarName(name, others?.items.map(({ metadata }) => metadata.name) ?? []);
+  const similar = findSimilarName(name, others?.items.map(({ metadata }) => metadata.name) ?? []);
   const advice = similar === undefined ? "run olmv1 catalog list to list all catalogs" : `did you mean ${goQuote(similar)}?`;
   throw new Error(`ClusterCatalog ${goQuote(name)} not found; ${advice}`);
 }

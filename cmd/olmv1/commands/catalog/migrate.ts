@@ -11,14 +11,14 @@ import type { Meta } from "../../../../pkg/fbc/types.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { findPackageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
 import { type MigratedPackage, migratePackage } from "../../../../pkg/migrate/packageManifests.ts";
-import { layoutNamed } from "../../../../pkg/oci/imagePlace.ts";
+import { findLayoutPlace } from "../../../../pkg/oci/imagePlace.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { listTextSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { table } from "../../cli/table.ts";
+import { formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { parseLevelOptions, warn } from "./render.ts";
 import { buildReport, formatCatalogReport } from "./validate.ts";
@@ -77,7 +77,7 @@ async function migrateSource(
   options: CatalogMigrateOptions,
   signal: AbortSignal,
 ): Promise<Migration> {
-  const isFolder = !(await layoutNamed(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
+  const isFolder = !(await findLayoutPlace(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const packages = isFolder ? await findPackageFolders(source) : new Map<string, never>();
   if (packages.size === 0) return readCatalogSource(source, level, options, signal);
   const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : parseImageTemplate(options.bundleImageTemplate);
@@ -154,6 +154,6 @@ async function printResult(
   const rows = packages.map(({ name, channels, bundles, file }) => [name, String(channels), String(bundles), file]);
   await print(terminal, output, {
     data: { directory: target, packages },
-    text: () => table(terminal, ["PACKAGE", "CHANNELS", "BUNDLES", "FILE"], rows),
+    text: () => formatTable(terminal, ["PACKAGE", "CHANNELS", "BUNDLES", "FILE"], rows),
   });
 }

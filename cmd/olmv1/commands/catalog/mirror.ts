@@ -3,7 +3,7 @@ import { mirrorCatalog } from "../../../../pkg/authoring/mirror/mirrorCatalog.ts
 import { formatMappingLine, parseTarget } from "../../../../pkg/authoring/mirror/mirroredImages.ts";
 import type { MirrorGoal } from "../../../../pkg/authoring/mirror/mirrorSource.ts";
 import { parseSelection } from "../../../../pkg/authoring/mirror/subset.ts";
-import { layoutPlace } from "../../../../pkg/oci/imagePlace.ts";
+import { parseLayoutPlace } from "../../../../pkg/oci/imagePlace.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { formatCount } from "../../../../pkg/text/lists.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -54,7 +54,7 @@ export async function mirror(terminal: Terminal, source: string, target: string,
 
 /** Parses the target. @throws Error for an unsupported target. */
 function parseGoal(text: string, { manifestsOnly, toDir }: Pick<CatalogMirrorOptions, "manifestsOnly" | "toDir">): MirrorGoal {
-  const place = layoutPlace(text);
+  const place = parseLayoutPlace(text);
   if (!place) return parseTarget(text);
   if (place.kind !== "oci" || place.tag !== "")
     throw new Error(`cannot mirror to ${text}: use oci:FOLDER, which supports resuming, and create an archive afterwards`);

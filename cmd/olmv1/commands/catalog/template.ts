@@ -44,7 +44,7 @@ type Render = (refs: readonly string[]) => Promise<TemplateBundle[]>;
  * @param args type and file, or one of them; `-` or a missing file is standard input.
  * @throws Error with the text of opm.
  */
-export async function template(terminal: Terminal, args: readonly string[], options: TemplateOptions): Promise<void> {
+export async function runTemplate(terminal: Terminal, args: readonly string[], options: TemplateOptions): Promise<void> {
   const level = parseLevelOptions(options);
   const { type, text } = await readTemplate(terminal, args);
   const metas = await withReader(
@@ -100,9 +100,9 @@ async function renderTemplate(type: TemplateType, text: string, render: Render):
 }
 
 /** Renders substitutions one by one, so that an error names its substitution. */
-async function renderSubstitutions(template: SubstitutesTemplate, render: Render): Promise<Meta[]> {
+async function renderSubstitutions(runTemplate: SubstitutesTemplate, render: Render): Promise<Meta[]> {
   const bundles: (Meta | undefined)[] = [];
-  for (const substitution of template.substitutions) {
+  for (const substitution of runTemplate.substitutions) {
     const [bundle] = await render([substitution.name]).catch((err: unknown) => {
       throw createSubstitutionError(
         substitution,
@@ -111,7 +111,7 @@ async function renderSubstitutions(template: SubstitutesTemplate, render: Render
     });
     bundles.push(bundle?.meta);
   }
-  return renderSubstitutes(template, bundles);
+  return renderSubstitutes(runTemplate, bundles);
 }
 
 /** Options of `olmv1 catalog template convert`. */

@@ -1,7 +1,7 @@
 import { getErrorMessage } from "../../../../pkg/errors/errors.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { type Output, print } from "../../cli/output.ts";
-import { type Mood, table } from "../../cli/table.ts";
+import { formatTable, type Mood } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** The result of one item. */
@@ -69,7 +69,7 @@ export function formatBatch(terminal: Pick<Terminal, "width" | "colour">, lines:
   const counts = new Map<string, number>();
   for (const { result } of lines) counts.set(result, (counts.get(result) ?? 0) + 1);
   const failed = lines.filter(({ kind }) => kind === "failed").map(({ namespace, name, detail }) => `\n${namespace}/${name}: ${detail}\n`);
-  return `${table(terminal, HEAD, rows)}${failed.join("")}\n${[...counts].map(([result, count]) => `${count} ${result}`).join(", ")}\n${next}`;
+  return `${formatTable(terminal, HEAD, rows)}${failed.join("")}\n${[...counts].map(([result, count]) => `${count} ${result}`).join(", ")}\n${next}`;
 }
 
 /**

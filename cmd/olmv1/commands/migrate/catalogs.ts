@@ -8,7 +8,7 @@ import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { type Mood, table } from "../../cli/table.ts";
+import { formatTable, type Mood } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { waitUntilServed } from "../catalog/add.ts";
 import type { CatalogsOptions } from "./migrateOptions.ts";
@@ -31,7 +31,7 @@ export async function showCatalogs(terminal: Terminal, names: readonly string[],
   const found = await withReader(options, (reader) =>
     withCluster(options, async (client) => {
       const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
-        surveySources({ client, reader, names, namespace, catalogName, signal, tell: (what) => progress.now(what) }),
+        surveySources({ client, reader, names, namespace, catalogName, signal, report: (what) => progress.now(what) }),
       );
       if (yes) for (const one of sources) if (one.catalog) made.set(one, await createCatalog(terminal, client, one, timeout));
       return sources;
@@ -77,7 +77,7 @@ function formatText(terminal: Terminal, found: readonly SurveyedSource[], made: 
   const details = found.map((one) => formatDetail(one, made.get(one), yes)).filter((text) => text !== "");
   const isOpen = !yes && found.some(({ catalog }) => catalog !== undefined);
   const next = isOpen ? "\nNo changes were made. Run the command with --yes to create the ClusterCatalogs.\n" : "";
-  return table(terminal, HEAD, rows) + details.map((text) => `\n${text}`).join("") + next;
+  return formatTable(terminal, HEAD, rows) + details.map((text) => `\n${text}`).join("") + next;
 }
 
 function formatDetail({ source, text, next, catalog, notes }: SurveyedSource, made: Made | undefined, yes: boolean): string {

@@ -1,13 +1,13 @@
 import type { MigrationReason, MigrationState } from "../../../../pkg/migrate/eligibility.ts";
 import { type SurveyedSubscription, survey } from "../../../../pkg/migrate/survey.ts";
 import { withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { oneLine } from "../../../../pkg/text/escape.ts";
+import { toOneLine } from "../../../../pkg/text/escape.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { wrapText } from "../../cli/columns.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
-import { formatStyled, type Mood, table } from "../../cli/table.ts";
+import { formatStyled, formatTable, type Mood } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import type { MigrateCheckOptions } from "./migrateOptions.ts";
 
@@ -30,7 +30,7 @@ export function formatCheck(terminal: Pick<Terminal, "width" | "colour">, found:
     return [namespace, name, packageName, version, { text: state, mood: MOODS[state] }, ...(isWide ? [why.join(", ")] : [])];
   });
   const details = found.map((one) => `\n${detail(terminal, one)}`);
-  return table(terminal, isWide ? [...HEAD, "WHY"] : HEAD, rows) + details.join("");
+  return formatTable(terminal, isWide ? [...HEAD, "WHY"] : HEAD, rows) + details.join("");
 }
 
 /** Returns a survey as JSON. */
@@ -57,7 +57,7 @@ function detail(
   { namespace, name, approval, verdict, eligible }: SurveyedSubscription,
 ): string {
   const { state, reasons, remarks } = verdict;
-  const wrap = (text: string, indent = "  "): string[] => wrapText(oneLine(text), terminal.width, indent);
+  const wrap = (text: string, indent = "  "): string[] => wrapText(toOneLine(text), terminal.width, indent);
   const catalog = eligible?.extension.spec.source.catalog;
   const becomes =
     eligible && catalog
@@ -70,7 +70,7 @@ function detail(
       : [];
   const lines = [
     `${namespace}/${name}: ${formatStyled(terminal, { text: state, mood: MOODS[state] })}`,
-    ...reasons.flatMap(({ text, next }) => [...wrap(text), `    next: ${oneLine(next)}`]), // commands are not wrapped
+    ...reasons.flatMap(({ text, next }) => [...wrap(text), `    next: ${toOneLine(next)}`]), // commands are not wrapped
     ...remarks.flatMap(({ text, next }) => [...wrap(`note: ${text}`), ...wrap(next, "    ")]),
     ...becomes,
   ];
@@ -84,7 +84,7 @@ export async function showCheck(terminal: Terminal, names: readonly string[], op
   const { found } = await withProgress(terminal, "reading Subscriptions", (progress) =>
     withReader(options, (reader) =>
       withCluster(options, (client) =>
-        survey({ client, reader, names, namespace, catalogDir, signal, tell: (what) => progress.now(what) }),
+        survey({ client, reader, names, namespace, catalogDir, signal, report: (what) => progress.now(what) }),
       ),
     ),
   );

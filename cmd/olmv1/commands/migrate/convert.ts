@@ -50,7 +50,7 @@ function runSteps(
     unpin,
     timeoutMs: timeout,
     signal: terminal.signal,
-    tell: (step) => progress.now(step),
+    report: (step) => progress.now(step),
     done,
   });
 }
@@ -125,7 +125,7 @@ async function planNewConversion(
     extensionName,
     serviceAccount: serviceAccount ?? (createServiceAccount === true ? undefined : createServiceAccount),
     signal: terminal.signal,
-    tell: (step) => progress.now(step),
+    report: (step) => progress.now(step),
   });
   const surveyed = requireOne(found, name);
   if (!surveyed.eligible) return { surveyed };
@@ -155,7 +155,7 @@ async function planResumedConversion(session: Session, begun: MigratedExtension)
     packages: new Set([packageName]),
     reader,
     signal: terminal.signal,
-    tell: (step) => progress.now(step),
+    report: (step) => progress.now(step),
   });
   const [offer] = offers.of(packageName, source.csv.metadata.name).bundles;
   if (!offer) throw new Error(`no ClusterCatalog contains bundle "${source.csv.metadata.name}" of package "${packageName}"`);
@@ -193,7 +193,15 @@ async function convertAll(session: Session): Promise<void> {
     throw new Error("with --all, --name and a name for --create-service-account are not supported: names derive from the Subscriptions");
   if (yes && !hasAccount(options)) throw new Error(NO_ACCOUNT);
   const { signal } = terminal;
-  const { found, offers } = await survey({ client, reader, names: [], namespace, catalogDir, signal, tell: (step) => progress.now(step) });
+  const { found, offers } = await survey({
+    client,
+    reader,
+    names: [],
+    namespace,
+    catalogDir,
+    signal,
+    report: (step) => progress.now(step),
+  });
   const backup = new BackupFlag();
   const batch = await runBatch(found, { keepGoing: keepGoing || !yes, signal }, (one) => convertOne(session, one, offers, backup));
   const isReady = batch.lines.some(({ kind }) => kind === "ready");

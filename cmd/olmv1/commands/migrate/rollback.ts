@@ -36,7 +36,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
           client,
           timeoutMs: timeout,
           signal,
-          tell: (step) => progress.now(step),
+          report: (step) => progress.now(step),
           done: (step) => {
             done.push(step);
             if (output === "text") terminal.out(`${step}\n`);
@@ -72,8 +72,8 @@ async function rollbackAll(terminal: Terminal, options: MigrateRollbackOptions):
             return { result: "CleanedUp", detail: `ClusterExtension ${name} no longer has a backup`, kind: "left" };
           listRollbackSteps(migrated);
           if (!yes) return { result: "Possible", detail: `ClusterExtension ${name} becomes this Subscription again`, kind: "ready" };
-          const tell = (step: string): void => progress.now(`${one.namespace}/${one.name}: ${step}`);
-          await rollBackConversion(migrated, { client, timeoutMs: timeout, signal, tell, done: tell });
+          const report = (step: string): void => progress.now(`${one.namespace}/${one.name}: ${step}`);
+          await rollBackConversion(migrated, { client, timeoutMs: timeout, signal, report, done: report });
           return { result: "RolledBack", detail: "", kind: "done" };
         },
       );
