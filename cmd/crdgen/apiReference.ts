@@ -36,7 +36,7 @@ function kindReference(kind: KindDescription, described: Described): string[] {
     const schema = root.properties?.[section];
     return schema ? [`### ${kind.kind} ${section}`, schema.description ?? "", table(rows(kind.kind, section, schema, described))] : [];
   });
-  const rules = rulesOf(root).map(({ message }) => `- ${message}`);
+  const rules = listRules(root).map(({ message }) => `- ${message}`);
   return [`## ${kind.kind}`, root.description ?? "", ...(rules.length > 0 ? [rules.join("\n")] : []), ...sections];
 }
 
@@ -57,7 +57,12 @@ function rows(kind: string, parent: string, schema: Structural, described: Descr
       : field.default === undefined
         ? ""
         : `default \`${JSON.stringify(field.default)}\``;
-    const row: Row = { path, type: typeOf(field), presence, text: [field.description ?? "", ...bounds(field)].filter(Boolean).join(" ") };
+    const row: Row = {
+      path,
+      type: formatType(field),
+      presence,
+      text: [field.description ?? "", ...bounds(field)].filter(Boolean).join(" "),
+    };
     const content = JSON.stringify(field);
     const earlier = described.get(path);
     if (earlier?.schema === content && field.items?.properties)
@@ -72,12 +77,12 @@ function table(fields: readonly Row[]): string {
   return ["| field | type | | meaning |", "|---|---|---|---|", ...lines].join("\n");
 }
 
-function typeOf(field: Structural): string {
+function formatType(field: Structural): string {
   if (isConditions(field)) return `[list of Condition](${CONDITION_LINK})`;
   if (isSelector(field)) return `[LabelSelector](${SELECTOR_LINK})`;
-  if (field.type === "array") return `list of ${typeOf(field.items ?? {})}`;
+  if (field.type === "array") return `list of ${formatType(field.items ?? {})}`;
   if (field["x-kubernetes-preserve-unknown-fields"]) return "object with any members";
-  if (typeof field.additionalProperties === "object") return `map of ${typeOf(field.additionalProperties)}`;
+  if (typeof field.additionalProperties === "object") return `map of ${formatType(field.additionalProperties)}`;
   if (field.enum) return field.enum.map((value) => `\`${String(value)}\``).join(field.enum.length > ALTERNATIVES_MAX ? ", " : " or ");
   return field.format ? `${field.type} (${field.format})` : (field.type ?? "any");
 }
@@ -85,13 +90,13 @@ function typeOf(field: Structural): string {
 /** Returns the messages of validation rules, except those that the description covers. */
 function bounds(field: Structural): string[] {
   const { description = "" } = field;
-  const uncovered = [...rulesOf(field), ...rulesOf(field.items ?? {})].filter(
+  const uncovered = [...listRules(field), ...listRules(field.items ?? {})].filter(
     ({ rule }) => !COVERED.some(([covered, words]) => rule === covered && description.includes(words)),
   );
   return uncovered.map(({ message }) => `*${message.replace(/\.$/, "")}.*`);
 }
 
-function rulesOf(schema: Structural): { rule: string; message: string }[] {
+function listRules(schema: Structural): { rule: string; message: string }[] {
   return schema["x-kubernetes-validations"] ?? [];
 }
 

@@ -80,7 +80,7 @@ ${problems.join("\n")}
 function endpoint(title: string, { summary, description, parameters = [], requestBody, responses }: OpenApiOperation): string {
   const rows = parameters.map(
     (parameter) =>
-      `| \`${parameter.name}\` | ${parameter.in} | ${typeOf(parameter.schema)}${boundsOf(parameter.schema)} | ${cell(parameter.description)} |`,
+      `| \`${parameter.name}\` | ${parameter.in} | ${formatType(parameter.schema)}${formatBounds(parameter.schema)} | ${cell(parameter.description)} |`,
   );
   const table = rows.length > 0 ? `\n| parameter | in | type | meaning |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n` : "";
   const body = requestBody ? `\nBody: ${contentText(requestBody.content)}.\n` : "";
@@ -108,7 +108,7 @@ function responseText(content: Parameters<typeof contentText>[0], description: s
 
 function contentText(content: Readonly<Record<string, { readonly schema?: SchemaObject }>>): string {
   const texts = Object.entries(content).map(([type, { schema }]) => {
-    const known = typeof schema?.["$ref"] === "string" ? ` (${typeOf(schema)})` : "";
+    const known = typeof schema?.["$ref"] === "string" ? ` (${formatType(schema)})` : "";
     return `\`${type}\`${known}`;
   });
   return texts.join(", ");
@@ -126,7 +126,7 @@ function schemaSection(name: string, schema: SchemaObject): string {
   };
   const rows = Object.entries(properties).map(([member, type]) => {
     const text = typeof type["description"] === "string" ? type["description"] : "";
-    return `| \`${member}${required.includes(member) ? "" : "?"}\` | ${typeOf(type)} | ${cell(text)} |`;
+    return `| \`${member}${required.includes(member) ? "" : "?"}\` | ${formatType(type)} | ${cell(text)} |`;
   });
   return `### ${name}
 ${description ? `\n${description}\n` : ""}
@@ -136,7 +136,7 @@ ${rows.join("\n")}
 `;
 }
 
-function typeOf(schema: SchemaObject): string {
+function formatType(schema: SchemaObject): string {
   const {
     $ref,
     type,
@@ -154,13 +154,13 @@ function typeOf(schema: SchemaObject): string {
     const name = $ref.split("/").at(-1) ?? "";
     return `[${name}](#${name.toLowerCase()})`;
   }
-  if (anyOf) return anyOf.map(typeOf).join(" or ");
-  if (type === "array") return `list of ${typeOf(items ?? {})}`;
+  if (anyOf) return anyOf.map(formatType).join(" or ");
+  if (type === "array") return `list of ${formatType(items ?? {})}`;
   if (values) return values.map((value) => `\`${String(value)}\``).join(", ");
   return type ?? "any";
 }
 
-function boundsOf(schema: SchemaObject): string {
+function formatBounds(schema: SchemaObject): string {
   const {
     default: byDefault,
     minimum,

@@ -85,7 +85,7 @@ function listOptions(command: Command): readonly Option[] {
     .filter(({ long }) => long !== "--help");
 }
 
-function headingOf({ helpGroupHeading }: Option): string | undefined {
+function getHeading({ helpGroupHeading }: Option): string | undefined {
   return helpGroupHeading;
 }
 
@@ -94,7 +94,7 @@ function collectGroups(cli: Command): Map<string, Group> {
   for (const command of listAllCommands(cli)) {
     const seen = new Set<Group>();
     for (const option of listOptions(command)) {
-      const heading = headingOf(option);
+      const heading = getHeading(option);
       if (heading === undefined) continue;
       const group = groups.get(heading) ?? { heading, options: new Map(), uses: new Map(), commands: 0 };
       groups.set(heading, group);
@@ -147,7 +147,7 @@ function commandText(command: Command, groups: ReadonlyMap<string, Group>): stri
   const help = command.createHelp();
   const { notes, exitCodes } = parseLongHelp(command);
   const options = listOptions(command);
-  const own = options.filter((option) => headingOf(option) === undefined && !isOutput(option));
+  const own = options.filter((option) => getHeading(option) === undefined && !isOutput(option));
   const rows = [
     ...help.visibleArguments(command).map((argument) => argumentRow(help, argument)),
     ...own.map((option): Row => ({ term: option.flags, text: help.optionDescription(option) })),
@@ -172,7 +172,7 @@ function isOutput({ long, description }: Option): boolean {
 /** Returns the groups of a command, each with the options that not every command with the group has. */
 function sharedNames(options: readonly Option[], groups: ReadonlyMap<string, Group>): string[] {
   return [...groups.values()].flatMap((group) => {
-    const members = options.filter((option) => headingOf(option) === group.heading);
+    const members = options.filter((option) => getHeading(option) === group.heading);
     if (members.length === 0) return [];
     const name = title(group.heading);
     const partial = members.filter(({ flags }) => isPartial(group, flags)).map(({ long }) => `\`${long}\``);

@@ -61,11 +61,11 @@ export function searchCatalog(
     const versions = findMatchingVersions(one, query);
     const [highest] = versions;
     if (!highest) return [];
-    const score = scoreRelevance(textsOf(entry.record, versions), words);
+    const score = scoreRelevance(getSearchedTexts(entry.record, versions), words);
     if (score === undefined) return [];
     const shown = versions.find(([bundle]) => bundle === entry.head?.bundle) ?? highest;
     const reason = entry.record.deprecated ?? (isDeprecated(one, shown) ? true : undefined);
-    const found = foundOf(catalog.name, entry, shown, { deprecated: reason, matches: versions.length });
+    const found = toResult(catalog.name, entry, shown, { deprecated: reason, matches: versions.length });
     return [{ found, entry, score: reason === undefined ? score : score / 2, priority: catalog.priority }];
   });
 }
@@ -75,7 +75,7 @@ export function rankResults(all: readonly RankedResult[]): RankedResult[] {
   return all.toSorted((a, b) => b.score - a.score || compareText(a.found.package, b.found.package) || b.priority - a.priority);
 }
 
-function foundOf(
+function toResult(
   catalog: string,
   { record, head }: PackageEntry,
   shown: SearchedVersion,
@@ -113,7 +113,7 @@ function listKinds({ apis, provided }: SearchRecord, list: number): string[] {
   return [...new Set((provided[list] ?? []).map((index) => apis[index]?.split("/").at(-1) ?? ""))];
 }
 
-function textsOf(record: SearchRecord, versions: readonly SearchedVersion[]): SearchedTexts {
+function getSearchedTexts(record: SearchRecord, versions: readonly SearchedVersion[]): SearchedTexts {
   const descriptions = [...new Set(versions.map((version) => version[3]))].flatMap((index) => record.descriptions[index] ?? []);
   const lists = [...new Set(versions.map((version) => version[5]))];
   return {

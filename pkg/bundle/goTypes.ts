@@ -48,9 +48,9 @@ function customType(name: string, schema: () => GoType): GoType {
     case "OperatorRelease":
       return own("release.OperatorRelease", "", (value) => asGoError(() => parseOperatorRelease(text(value))));
     case "JSONSchemaPropsOrArray":
-      return own("v1.JSONSchemaPropsOrArray", null, (value) => schemaOr(value, schema(), listOf));
+      return own("v1.JSONSchemaPropsOrArray", null, (value) => schemaOr(value, schema(), toTypedList));
     case "JSONSchemaPropsOrStringArray":
-      return own("v1.JSONSchemaPropsOrStringArray", null, (value) => schemaOr(value, schema(), stringsOf));
+      return own("v1.JSONSchemaPropsOrStringArray", null, (value) => schemaOr(value, schema(), toStrings));
     case "JSONSchemaPropsOrBool":
       return own("v1.JSONSchemaPropsOrBool", false, (value) => {
         if (typeof value === "boolean") return value;
@@ -108,11 +108,11 @@ function schemaOr(value: unknown, schema: GoType, list: (items: readonly unknown
   return getGoKind(value) === "map" ? schema.convert(value) : null;
 }
 
-function listOf(items: readonly unknown[], schema: GoType): unknown {
+function toTypedList(items: readonly unknown[], schema: GoType): unknown {
   return items.map((item) => (item === null ? schema.zero() : schema.convert(item)));
 }
 
-function stringsOf(items: readonly unknown[]): unknown {
+function toStrings(items: readonly unknown[]): unknown {
   return items.map((item) => (item === null ? "" : text(item)));
 }
 

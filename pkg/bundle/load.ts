@@ -101,7 +101,8 @@ function toObjects(path: string, document: unknown): KubeObject[] {
     if (getGoKind(document) !== "map") throw createJsonMismatch(document, "unstructured.detector");
     object = document as Members;
     if ("items" in object) checkItems(object["items"]);
-    if (textOf(object["kind"]) === "") throw new GoTypeError(truncateMessage(`Object 'Kind' is missing in '${encodeGoJson(document)}'`));
+    if (formatValue(object["kind"]) === "")
+      throw new GoTypeError(truncateMessage(`Object 'Kind' is missing in '${encodeGoJson(document)}'`));
     checkObjectMeta(object);
   } catch (err) {
     if (!(err instanceof GoTypeError)) throw err;
@@ -118,16 +119,16 @@ function checkItems(items: unknown): void {
 
 function toItems(list: Members): KubeObject[] {
   const items = (list["items"] ?? []) as (Members | null)[];
-  const itemKind = textOf(list["kind"]).replace(/List$/, "");
+  const itemKind = formatValue(list["kind"]).replace(/List$/, "");
   return items.map((item) => {
     const object = item ?? {};
-    if (textOf(object["kind"]) === "" && textOf(object["apiVersion"]) === "") {
-      object["apiVersion"] = textOf(list["apiVersion"]);
+    if (formatValue(object["kind"]) === "" && formatValue(object["apiVersion"]) === "") {
+      object["apiVersion"] = formatValue(list["apiVersion"]);
       object["kind"] = itemKind;
     }
     if (Array.isArray(object["items"])) throw new Error("*unstructured.Unstructured is not a list: no Items field in this object");
-    if (textOf(object["kind"]) === "") throw untyped("Object 'Kind' is missing in 'object has no kind field '");
-    if (textOf(object["apiVersion"]) === "") throw untyped("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+    if (formatValue(object["kind"]) === "") throw untyped("Object 'Kind' is missing in 'object has no kind field '");
+    if (formatValue(object["apiVersion"]) === "") throw untyped("Object 'apiVersion' is missing in 'object has no apiVersion field'");
     return withoutEmptyNamespace(object);
   });
 }
@@ -139,12 +140,12 @@ function untyped(reason: string): Error {
 /** Removes a namespace that is empty or not a string, like the resource builder. */
 function withoutEmptyNamespace(object: Members): KubeObject {
   const metadata = object["metadata"];
-  if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && textOf(metadata.namespace) === "")
+  if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && formatValue(metadata.namespace) === "")
     delete metadata.namespace;
   return object as unknown as KubeObject;
 }
 
-function textOf(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

@@ -44,9 +44,9 @@ export function readRequirements({ csv, crds }: { csv: Pick<Csv, "spec">; crds: 
   const definitions = (customresourcedefinitions.required ?? [])
     .map(({ name, version }) => ({ name: truncate(name.trim(), MAX_TEXT), version: truncate(version.trim(), MAX_TEXT) }))
     .filter(({ name, version }) => name !== "" && !crds.some((crd) => provides(crd, name, version)));
-  const owned = new Set((apiservicedefinitions.owned ?? []).map(keyOf));
+  const owned = new Set((apiservicedefinitions.owned ?? []).map(getKey));
   const apis = (apiservicedefinitions.required ?? [])
-    .filter((api) => !owned.has(keyOf(api)))
+    .filter((api) => !owned.has(getKey(api)))
     .flatMap(({ group, version, kind }) =>
       typeof group === "string" && typeof version === "string" && typeof kind === "string" && kind !== ""
         ? [{ group: truncate(group.trim(), MAX_TEXT), version: truncate(version.trim(), MAX_TEXT), kind: truncate(kind.trim(), MAX_TEXT) }]
@@ -123,6 +123,6 @@ function provides({ metadata, spec }: Crd, name: string, version: string): boole
   return version === "" || versions.some((one) => one["name"] === version && one["served"] === true);
 }
 
-function keyOf({ group, version, kind }: { group?: unknown; version?: unknown; kind?: unknown }): string {
+function getKey({ group, version, kind }: { group?: unknown; version?: unknown; kind?: unknown }): string {
   return JSON.stringify([group, version, kind]);
 }

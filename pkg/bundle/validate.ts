@@ -57,7 +57,7 @@ function apiServicesWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv)
       .filter(({ deploymentName }) => deploymentName && !deployments.has(deploymentName))
-      .map((description) => `${titleOf(description)} references non-existent deployment '${description.deploymentName}'`),
+      .map((description) => `${formatTitle(description)} references non-existent deployment '${description.deploymentName}'`),
   );
 }
 
@@ -74,7 +74,7 @@ function invalidApiServiceNames({ csv }: RegistryV1Bundle): string[] {
       ];
       return faults
         .filter(([, text, found]) => text !== "" && found.length > 0)
-        .map(([what, text, found]) => `${titleOf(description)} has invalid ${what} '${text}': ${found.join(", ")}`);
+        .map(([what, text, found]) => `${formatTitle(description)} has invalid ${what} '${text}': ${found.join(", ")}`);
     }),
   );
 }
@@ -85,7 +85,8 @@ function invalidApiServicePorts({ csv }: RegistryV1Bundle): string[] {
     ownedIn(csv)
       .filter(({ containerPort = 0 }) => containerPort < 0 || containerPort > MAX_PORT)
       .map(
-        (description) => `${titleOf(description)} has invalid containerPort ${description.containerPort}: must be from 1 to ${MAX_PORT}`,
+        (description) =>
+          `${formatTitle(description)} has invalid containerPort ${description.containerPort}: must be from 1 to ${MAX_PORT}`,
       ),
   );
 }
@@ -95,7 +96,7 @@ function disagreeingApiServices({ csv }: RegistryV1Bundle): string[] {
   const places = new Map<string, Set<string>>();
   for (const description of ownedIn(csv)) {
     const { deploymentName = "", containerPort } = description;
-    const title = titleOf(description);
+    const title = formatTitle(description);
     places.set(title, (places.get(title) ?? new Set()).add(`port ${getEffectivePort(containerPort)} of deployment '${deploymentName}'`));
   }
   const scattered = [...places].filter(([, found]) => found.size > 1);
@@ -119,7 +120,7 @@ function apiServicesOfReservedGroups({ csv }: RegistryV1Bundle): string[] {
   return sorted(
     ownedIn(csv)
       .filter(({ group }) => isReserved(group))
-      .map((description) => `${titleOf(description)} is of reserved API group '${description.group}', which bundles cannot serve`),
+      .map((description) => `${formatTitle(description)} is of reserved API group '${description.group}', which bundles cannot serve`),
   );
 }
 
@@ -131,7 +132,7 @@ function apiServicesOfOwnDefinitions({ csv, crds }: RegistryV1Bundle): string[] 
         .filter(({ spec }) => spec["group"] === description.group && versionsIn(spec["versions"]).includes(description.version))
         .map(
           ({ metadata }) =>
-            `${titleOf(description)} is of the group and version of custom resource definition '${metadata.name}' in the same bundle`,
+            `${formatTitle(description)} is of the group and version of custom resource definition '${metadata.name}' in the same bundle`,
         ),
     ),
   );
@@ -141,7 +142,7 @@ function ownedIn({ spec }: RegistryV1Bundle["csv"]): readonly ApiServiceDescript
   return spec.apiservicedefinitions.owned ?? [];
 }
 
-function titleOf({ group, version }: ApiServiceDescription): string {
+function formatTitle({ group, version }: ApiServiceDescription): string {
   return `owned API service '${version}.${group}'`;
 }
 
@@ -191,7 +192,7 @@ function conversionNeedsAllNamespaces(bundle: RegistryV1Bundle): string[] {
 /** Finds webhooks of unknown deployments, sorted by deployment, type and name. */
 function webhooksWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
   const deployments = new Set((csv.spec.install.spec.deployments ?? []).map(({ name }) => name));
-  return webhooksOf(csv)
+  return listWebhooks(csv)
     .filter(({ deploymentName }) => !deployments.has(deploymentName ?? ""))
     .sort(
       (a, b) =>
@@ -208,7 +209,7 @@ function webhooksWithoutDeployment({ csv }: RegistryV1Bundle): string[] {
 /** Finds duplicate names in each type, sorted by type and name. */
 function duplicateWebhooks({ csv }: RegistryV1Bundle): string[] {
   const namesByType = new Map<string, string[]>();
-  for (const { type, generateName } of webhooksOf(csv)) namesByType.set(type, [...(namesByType.get(type) ?? []), generateName]);
+  for (const { type, generateName } of listWebhooks(csv)) namesByType.set(type, [...(namesByType.get(type) ?? []), generateName]);
   return [...namesByType]
     .sort(([a], [b]) => compareText(a, b))
     .flatMap(([type, names]) => findDuplicates(names).map((name) => `duplicate webhook '${name}' of type '${type}'`));
@@ -217,7 +218,7 @@ function duplicateWebhooks({ csv }: RegistryV1Bundle): string[] {
 /** Finds names that are not DNS-1123 subdomains, sorted by type and name. */
 function invalidWebhookNames({ csv }: RegistryV1Bundle): string[] {
   const findings = new Map<string, string>();
-  const sorted = [...webhooksOf(csv)].sort((a, b) => compareText(a.type, b.type) || compareText(a.generateName, b.generateName));
+  const sorted = [...listWebhooks(csv)].sort((a, b) => compareText(a.type, b.type) || compareText(a.generateName, b.generateName));
   for (const { type, generateName } of sorted) {
     const faults = validateSubdomain(generateName).sort();
     if (faults.length > 0)
@@ -254,7 +255,7 @@ function conversionOfForeignCrds(bundle: RegistryV1Bundle): string[] {
 /** Finds admission rules that could block OLM or changes of webhook configurations. */
 function forbiddenRules({ csv }: RegistryV1Bundle): string[] {
   const findings: string[] = [];
-  for (const { type, generateName, rules = [] } of webhooksOf(csv)) {
+  for (const { type, generateName, rules = [] } of listWebhooks(csv)) {
     if (type === "ConversionWebhook") continue;
     const start = `webhook ${goQuote(generateName)} contains forbidden rule: admission webhook rules cannot reference`;
     for (const { apiGroups = [], resources = [] } of rules) {
@@ -271,12 +272,12 @@ function forbiddenRules({ csv }: RegistryV1Bundle): string[] {
   return findings;
 }
 
-function webhooksOf(csv: RegistryV1Bundle["csv"]): readonly WebhookDescription[] {
+function listWebhooks(csv: RegistryV1Bundle["csv"]): readonly WebhookDescription[] {
   return csv.spec.webhookdefinitions ?? [];
 }
 
 function conversionWebhooks({ csv }: RegistryV1Bundle): WebhookDescription[] {
-  return webhooksOf(csv).filter(({ type }) => type === "ConversionWebhook");
+  return listWebhooks(csv).filter(({ type }) => type === "ConversionWebhook");
 }
 
 /** A check. Returns findings as sentences of operator-controller, in a stable order. */
@@ -314,17 +315,17 @@ export function validateBundle(bundle: RegistryV1Bundle): string[] {
   return Object.values(VALIDATORS).flatMap((validator) => validator(bundle));
 }
 
-function deploymentsOf({ csv }: RegistryV1Bundle): readonly StrategyDeployment[] {
+function listDeployments({ csv }: RegistryV1Bundle): readonly StrategyDeployment[] {
   return csv.spec.install.spec.deployments ?? [];
 }
 
 function duplicateDeployments(bundle: RegistryV1Bundle): string[] {
-  const names = deploymentsOf(bundle).map(({ name }) => name);
+  const names = listDeployments(bundle).map(({ name }) => name);
   return findDuplicates(names).map((name) => `cluster service version contains duplicate strategy deployment spec '${name}'`);
 }
 
 function invalidDeploymentNames(bundle: RegistryV1Bundle): string[] {
-  const names = new Set(deploymentsOf(bundle).map(({ name }) => name));
+  const names = new Set(listDeployments(bundle).map(({ name }) => name));
   return [...names].sort().flatMap((name) => {
     const faults = validateSubdomain(name).sort();
     return faults.length === 0 ? [] : [`invalid cluster service version strategy deployment name '${name}': ${faults.join(", ")}`];

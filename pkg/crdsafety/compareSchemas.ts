@@ -10,13 +10,13 @@ import { describeSchemaChange } from "./schemaChange.ts";
 /** A check of one attribute of a schema. */
 interface PropertyCheck {
   readonly name: CrdCheck;
-  /** The field that it looks at, and that nobody else looks at after it. */
+  /** The field that only this check compares. */
   readonly field: string;
-  /** What is wrong with going from `before` to `after`; undefined when that is safe. */
+  /** Returns why the change from `before` to `after` is unsafe; undefined if it is safe. */
   readonly fault: (before: GoObject, after: GoObject) => string | undefined;
 }
 
-/** The checks with the texts of crdify, which users see. @see https://github.com/kubernetes-sigs/crdify */
+/** The checks with the texts of crdify. @see https://github.com/kubernetes-sigs/crdify */
 const PROPERTY_CHECKS: readonly PropertyCheck[] = [
   { name: "type", field: "Type", fault: (before, after) => changed("type changed", text(before, "Type"), text(after, "Type")) },
   { name: "required", field: "Required", fault: newRequired },
@@ -43,7 +43,7 @@ function newRequired(before: GoObject, after: GoObject): string | undefined {
   return added.length > 0 ? `new required fields: [${added.join(" ")}]` : undefined;
 }
 
-/** Values may be added where there are some: whoever read the old ones still can. */
+/** Allows adding values to an existing enum, because existing values stay valid. */
 function enumFault(before: GoObject, after: GoObject): string | undefined {
   const [old, now] = [rawTexts(before), rawTexts(after)];
   if (old.length === 0 && now.length > 0) return `enum constraint added when there was none previously : [${now.join(" ")}]`;
@@ -66,7 +66,7 @@ function defaultFault(before: GoObject, after: GoObject): string | undefined {
   return now ? changed("default value changed", rawText(old), rawText(now)) : `default value removed : ${goQuote(rawText(old))}`;
 }
 
-/** Bounds may be dropped and widened. */
+/** Allows removing and widening bounds. */
 function boundCheck(field: string, bound: "maximum" | "minimum"): PropertyCheck {
   const kind = field === "Maximum" || field === "Minimum" ? "float" : "int";
   const worse = bound === "maximum" ? "decreased" : "increased";
@@ -95,7 +95,7 @@ function nullableFault(before: GoObject, after: GoObject): string | undefined {
 }
 
 function oneOfFault(before: GoObject, after: GoObject): string | undefined {
-  const [old, now] = [alternatives(before), alternatives(after)];
+  const [old, now] = [listAlternatives(before), listAlternatives(after)];
   if (old.length === 0 && now.length > 0) return `oneOf constraint added when there was none previously: [${now.join(" ")}]`;
   const [oldOnes, newOnes] = [new Set(old), new Set(now)];
   const removed = old.filter((one) => !newOnes.has(one));
@@ -104,8 +104,8 @@ function oneOfFault(before: GoObject, after: GoObject): string | undefined {
   return added.length > 0 ? `allowed oneOf schemas added: [${added.join(" ")}]` : undefined;
 }
 
-/** The alternatives as texts, without what does not constrain values. */
-function alternatives(node: GoObject): string[] {
+/** Returns the alternatives as texts, without fields that do not affect validation. */
+function listAlternatives(node: GoObject): string[] {
   const texts = list(node, "OneOf").map((schema) => {
     const { Description: _d, Title: _t, Example: _e, ExternalDocs: _x, ...rest } = schema as GoObject;
     return formatGoString(SCHEMA, rest);
@@ -117,33 +117,33 @@ function list(node: GoObject, field: string): readonly unknown[] {
   return (node[field] ?? []) as readonly unknown[];
 }
 
-/** What Go says of changes that no check looks at, before it shows them. */
+/** Go's text before the changes that no check handles. */
 export const UNHANDLED = "unhandled changes found";
 
-/** Texts up to this many characters are kept to tell faults apart, longer ones by a digest. */
+/** Maximum characters of a text in the identity of a fault. Longer texts are replaced by a digest. */
 const SHORT = 256;
 
-/** What is wrong at one place of a schema. */
+/** An incompatible change at one path of a schema. */
 export interface SchemaFault {
   path: string;
   check: CrdCheck;
   text: string;
-  /** Two faults at a place are the same one when this is. */
+  /** Equal for equal faults at the same path. */
   identity: string;
 }
 
 /**
- * What could break whoever goes from schema `before` to schema `after`, by path and check. What is new in `after` is not looked at: it
- * breaks nobody who does not know it.
- * @param ignored checks whose findings are left out; without `existingFieldRemoval` nothing is told about places that are gone.
+ * Returns the incompatible changes from schema `before` to schema `after` by path and check. Ignores new fields in `after`, which do not
+ * affect existing clients.
+ * @param ignored checks to skip. `existingFieldRemoval` also skips all findings about removed fields.
  */
 export function compareSchemas(before: FlatSchema, after: FlatSchema, ignored: ReadonlySet<string>): SchemaFault[] {
-  if ("tooLarge" in before) return tooLargeToCompare(before.tooLarge, ignored);
-  if ("tooLarge" in after) return tooLargeToCompare(after.tooLarge, ignored);
+  if ("tooLarge" in before) return reportTooLarge(before.tooLarge, ignored);
+  if ("tooLarge" in after) return reportTooLarge(after.tooLarge, ignored);
   const faults: SchemaFault[] = [];
   for (const [path, schema] of before.nodes) {
     const other = after.nodes.get(path);
-    if (other ? sameJson(schema, other, true) : ignored.has("existingFieldRemoval")) continue;
+    if (other ? isSameJson(schema, other, true) : ignored.has("existingFieldRemoval")) continue;
     for (const fault of compareNodes(decodeNode(schema), other ? decodeNode(other) : {})) {
       if (!ignored.has(fault.check)) faults.push({ path, ...fault });
     }
@@ -151,8 +151,8 @@ export function compareSchemas(before: FlatSchema, after: FlatSchema, ignored: R
   return faults.sort((a, b) => compareText(a.path, b.path));
 }
 
-function tooLargeToCompare(because: string, ignored: ReadonlySet<string>): SchemaFault[] {
-  const text = `the schema cannot be compared: ${because}`;
+function reportTooLarge(reason: string, ignored: ReadonlySet<string>): SchemaFault[] {
+  const text = `the schema cannot be compared: ${reason}`;
   return ignored.has("unhandled") ? [] : [{ path: "^", check: "unhandled", text, identity: text }];
 }
 
@@ -172,20 +172,20 @@ function digest(text: string): string {
   return text.length < SHORT ? text : createHash("sha256").update(text).digest("hex");
 }
 
-/** Without the fields that checks look at, and without the description, which may change. */
+/** Returns the fields that no check handles, except the description, which can change. */
 function unchecked(node: GoObject): GoObject {
   const checked = new Set(["Description", ...PROPERTY_CHECKS.map(({ field }) => field)]);
   return Object.fromEntries(Object.entries(node).filter(([field]) => !checked.has(field)));
 }
 
-/** Whether two JSON values are equal; at the top without the members that have paths of their own. */
-function sameJson(a: unknown, b: unknown, top = false): boolean {
+/** Returns whether two JSON values are equal. At the top, ignores members with their own paths. */
+function isSameJson(a: unknown, b: unknown, top = false): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((element, index) => sameJson(element, b[index]));
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((element, index) => isSameJson(element, b[index]));
   if (Array.isArray(b)) return false;
   const has = (name: string) => !(top && (name === "properties" || name === "items" || name === "description"));
   const names = Object.keys(a).filter(has);
   if (names.length !== Object.keys(b).filter(has).length) return false;
-  return names.every((name) => Object.hasOwn(b, name) && sameJson((a as RawObject)[name], (b as RawObject)[name]));
+  return names.every((name) => Object.hasOwn(b, name) && isSameJson((a as RawObject)[name], (b as RawObject)[name]));
 }

@@ -7,7 +7,7 @@ import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { describeWithData } from "../../test/support/sharedData.ts";
 import { findCrdChanges, formatFindings } from "./crdFindings.ts";
 
-/** A CRD in few words. */
+/** A short form of a CRD. */
 interface ShortCrd {
   scope?: string;
   conversion?: { strategy: string };
@@ -21,7 +21,7 @@ interface Case extends CaseHead {
   old?: ShortCrd;
   new?: ShortCrd;
   ignore?: string[];
-  /** Only findings of these checks are looked at. */
+  /** Compares only findings of these checks. */
   checks?: string[];
   findings?: string[];
   begins?: string[];
@@ -60,21 +60,21 @@ describe("findings", () => {
   const before = withSchema({ properties: { b: { type: "string", maxLength: 2, nullable: true }, a: { type: "string" } } });
   const after = withSchema({ properties: { b: { type: "integer", maxLength: 1 }, a: { type: "integer" } } });
 
-  test("come by path, then by check, whatever the order of members", () => {
-    const wanted = ["a: type", "b: type", "b: maxLength", "b: nullable"];
+  test("findCrdChanges sorts findings by path and check for any order of members", () => {
+    const expected = ["a: type", "b: type", "b: maxLength", "b: nullable"];
     const places = (texts: { text: string }[]) => texts.map(({ text }) => /\^\.(\w: \w+)/.exec(text)?.[1]);
-    expect(places(findCrdChanges(before, after))).toEqual(wanted);
+    expect(places(findCrdChanges(before, after))).toEqual(expected);
     const reversed = withSchema({ properties: { a: { type: "string" }, b: { nullable: true, maxLength: 2, type: "string" } } });
     expect(findCrdChanges(reversed, after)).toEqual(findCrdChanges(before, after));
   });
 
-  test("are one text, a line each, after the name of the CRD", () => {
+  test("formatFindings returns one line for each finding after the name of the CRD", () => {
     expect(formatFindings('a"b', [{ text: "scope: x" }, { text: "v1: ^: y" }])).toBe(
       'validating upgrade for CRD "a\\"b": scope: x\nv1: ^: y',
     );
   });
 
-  test("are bounded, in number and in length", () => {
+  test("findCrdChanges limits the number and length of findings", () => {
     const fields = (type: string) =>
       Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`f${index}`, { type, nullable: type === "a" }]));
     expect(findCrdChanges(withSchema({ properties: fields("a") }), withSchema({ properties: fields("b") }))).toHaveLength(10_000);
@@ -84,27 +84,27 @@ describe("findings", () => {
     expect(finding?.text.length).toBeLessThan(33_000);
   });
 
-  test("are none for a CRD and itself", () => {
+  test("findCrdChanges returns no findings for the same CRD", () => {
     expect(findCrdChanges(before, before)).toEqual([]);
   });
 });
 
-describe("schemas that are none", () => {
+describe("unusual schemas", () => {
   function nested(levels: number): unknown {
     let schema: unknown = { type: "string" };
     for (let level = 0; level < levels; level++) schema = { properties: { x: schema } };
     return schema;
   }
 
-  test("real depths are compared to the end", () => {
+  test("findCrdChanges compares schemas of realistic depth completely", () => {
     const [path] = findCrdChanges(withSchema(nested(150)), withSchema(nested(149))).map(({ text }) => text);
     expect(path).toContain(`^${".x".repeat(150)}`);
   });
 
   test.for([
-    ["deeper than any API server takes", () => nested(5_000), "it is nested deeper than 400 levels"],
+    ["deeper than an API server accepts", () => nested(5_000), "it is nested deeper than 400 levels"],
     [
-      "that holds itself",
+      "that contains itself",
       () => {
         const schema: Record<string, unknown> = { type: "object" };
         schema["properties"] = { again: schema };
@@ -113,7 +113,7 @@ describe("schemas that are none", () => {
       "it is nested deeper than 400 levels",
     ],
     [
-      "that grows without end out of few parts",
+      "that expands exponentially",
       () => {
         let schema: unknown = { type: "string" };
         for (let level = 0; level < 40; level++) schema = { properties: { a: schema, b: schema } };
@@ -121,13 +121,13 @@ describe("schemas that are none", () => {
       },
       "it has more than 500000 parts",
     ],
-  ] as const)("one %s is refused", ([, make, because]) => {
-    const finding = { check: "unhandled", text: `v1: ^: unhandled: the schema cannot be compared: ${because}` };
+  ] as const)("findCrdChanges reports a schema %s as too large", ([, make, reason]) => {
+    const finding = { check: "unhandled", text: `v1: ^: unhandled: the schema cannot be compared: ${reason}` };
     expect(findCrdChanges(withSchema(make()), withSchema({ type: "object" }))).toEqual([finding]);
     expect(findCrdChanges(withSchema({ type: "object" }), withSchema(make()))).toEqual([finding]);
   });
 
-  test("integers beyond 2^53 are told by their digits", () => {
+  test("findCrdChanges prints the exact digits of integers beyond 2^53", () => {
     const [large, larger] = [9007199254740993n, 9223372036854775807n];
     const texts = findCrdChanges(withSchema({ maxLength: larger, default: larger }), withSchema({ maxLength: large, default: large }));
     expect(texts.map(({ text }) => text)).toEqual([
@@ -136,7 +136,7 @@ describe("schemas that are none", () => {
     ]);
   });
 
-  test("members of a wrong type are as if they were not there", () => {
+  test("findCrdChanges ignores members of a wrong type", () => {
     const odd = { type: ["string"], required: "a", maxLength: "3", enum: {}, properties: [], items: true, nullable: 1, oneOf: { a: 1 } };
     expect(findCrdChanges(withSchema(odd), withSchema({}))).toEqual([]);
     expect(findCrdChanges(withSchema({ type: "string" }), withSchema(odd)).map(({ text }) => text)).toEqual([
@@ -144,7 +144,7 @@ describe("schemas that are none", () => {
     ]);
   });
 
-  test("nothing makes it throw", () => {
+  test("findCrdChanges never throws", () => {
     const keyword = constantFrom("type", "properties", "items", "enum", "default", "oneOf", "not", "required", "maximum", "maxLength");
     const more = constantFrom("additionalProperties", "x-kubernetes-validations", "example", "dependencies", "title", "externalDocs");
     const { schema } = letrec<{ schema: unknown }>((tie) => ({
@@ -172,9 +172,9 @@ describe("schemas that are none", () => {
   });
 });
 
-// Source: what the Go operator-controller says of these upgrades.
-describeWithData("real upgrades have the findings that operator-controller tells", (folder) => {
-  test("all of them", { timeout: 120_000 }, () => {
+// Source: findings of the Go operator-controller for these upgrades.
+describeWithData("real upgrades", (folder) => {
+  test("findCrdChanges returns the same findings as operator-controller for all real upgrades", { timeout: 120_000 }, () => {
     const differing: string[] = [];
     for (const file of readdirSync(join(folder, "crd-upgrade"))) {
       const upgrade = JSON.parse(readFileSync(join(folder, "crd-upgrade", file), "utf8")) as CrdUpgradeCase;

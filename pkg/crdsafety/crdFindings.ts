@@ -4,43 +4,43 @@ import { compareSchemas, type SchemaFault } from "./compareSchemas.ts";
 import { compareKubeVersions, hasWebhook, readCrdScope, readCrdStoredVersions, readCrdVersions } from "./crdParts.ts";
 import { type FlatSchema, flattenSchema } from "./schema.ts";
 
-/** One reason why a CRD must not replace another. */
+/** A reason why a CRD must not replace another. */
 export interface CrdFinding {
   check: CrdCheck;
-  /** `scope: …` for the CRD as a whole, `v1: ^.spec.x: type: …` for a version, `v1alpha1 -> v1: ^.spec.x: type: …` between two served ones. */
+  /** `scope: …` for the whole CRD, `v1: ^.spec.x: type: …` for a version, `v1alpha1 -> v1: ^.spec.x: type: …` for two served versions. */
   text: string;
 }
 
-/** A version of a CRD with its schema by paths. */
+/** A version of a CRD with its schema by path. */
 interface FlatVersion {
   name: string;
   served: boolean;
   schema: FlatSchema;
 }
 
-/** Far more than a message can show; the rest is not looked for. */
+/** Maximum number of findings, far more than a message can show. */
 const MAX_FINDINGS = 10_000;
 
 /**
- * What could break if CRD `after` replaced CRD `before`, as the Go operator-controller tells it: the CRD as a whole, then each version
- * that both have, then each pair of versions that `after` serves, unless it has a conversion webhook or `before` had the same fault.
- * Always in the same order: by check for the whole, else by version, path and check. Anything is taken for a CRD; what one must have and
- * `before` or `after` has not is as if it were empty. Texts are at most some 32 KiB long, and 10,000 findings are enough.
- * @param ignored names of checks to leave out.
+ * Returns the incompatible changes if CRD `after` replaces CRD `before`, with the texts of the Go operator-controller: first of the whole CRD,
+ * then of each version in both, then of each pair of versions that `after` serves. Skips pairs with a conversion webhook, and faults of pairs
+ * that `before` already has. The order is stable: by check for the whole CRD, else by version, path and check. Accepts any value as CRD:
+ * missing fields count as empty. Returns at most 10,000 findings with texts of about 32 KiB at most.
+ * @param ignored names of checks to skip.
  */
 export function findCrdChanges(before: unknown, after: unknown, ignored: ReadonlySet<string> = new Set()): CrdFinding[] {
   const [old, now] = [flatVersions(before), flatVersions(after)];
   const findings: CrdFinding[] = [...wholeFindings(before, after), ...removedFields(old, now)].filter(({ check }) => !ignored.has(check));
-  const told = new Set<string>();
+  const compared = new Set<string>();
   for (const { name, schema } of old) {
     const other = now.find((version) => version.name === name);
-    if (!other || told.has(name)) continue;
-    told.add(name);
+    if (!other || compared.has(name)) continue;
+    compared.add(name);
     for (const fault of compareSchemas(schema, other.schema, ignored)) findings.push(finding(name, fault));
   }
   if (hasWebhook(after)) return findings.slice(0, MAX_FINDINGS);
-  const known = new Map(servedPairs(old).map(({ label, older, newer }) => [label, { older, newer }]));
-  for (const { label, older, newer } of servedPairs(now)) {
+  const known = new Map(listServedPairs(old).map(({ label, older, newer }) => [label, { older, newer }]));
+  for (const { label, older, newer } of listServedPairs(now)) {
     if (findings.length >= MAX_FINDINGS) break;
     const faults = compareSchemas(older.schema, newer.schema, ignored);
     const was = faults.length > 0 ? known.get(label) : undefined;
@@ -50,7 +50,7 @@ export function findCrdChanges(before: unknown, after: unknown, ignored: Readonl
   return findings.slice(0, MAX_FINDINGS);
 }
 
-/** The findings of one CRD as the Go operator-controller writes them, a line each. */
+/** Formats the findings of one CRD like the Go operator-controller, one line each. */
 export function formatFindings(name: string, findings: readonly { text: string }[]): string {
   return `validating upgrade for CRD ${goQuote(name)}: ${findings.map(({ text }) => text).join("\n")}`;
 }
@@ -76,8 +76,8 @@ function* removedFields(old: readonly FlatVersion[], now: readonly FlatVersion[]
   }
 }
 
-/** Each two served versions, the older one first. */
-function servedPairs(versions: readonly FlatVersion[]): { label: string; older: FlatVersion; newer: FlatVersion }[] {
+/** Returns each pair of served versions, the older one first. */
+function listServedPairs(versions: readonly FlatVersion[]): { label: string; older: FlatVersion; newer: FlatVersion }[] {
   const served = versions.filter((version) => version.served).sort((a, b) => compareKubeVersions(a.name, b.name));
   return served.flatMap((older, index) =>
     served.slice(index + 1).map((newer) => ({ label: `${older.name} -> ${newer.name}`, older, newer })),

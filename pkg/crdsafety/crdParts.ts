@@ -4,7 +4,7 @@ import { isObject } from "../golang/members.ts";
 import { compareText } from "../text/compare.ts";
 import type { RawObject } from "./schema.ts";
 
-/** A version of a CRD; a schema that is not there is undefined. */
+/** A version of a CRD. `schema` is undefined if the version has none. */
 export interface CrdVersion {
   name: string;
   served: boolean;
@@ -12,48 +12,48 @@ export interface CrdVersion {
   schema: unknown;
 }
 
-/** The versions of a CRD in its order; none where there are none. */
+/** Returns the versions of a CRD in their order, or an empty list. */
 export function readCrdVersions(crd: unknown): CrdVersion[] {
-  const { versions } = specOf(crd);
+  const { versions } = readSpec(crd);
   if (!Array.isArray(versions)) return [];
   return versions.filter(isObject).map(({ name, served, storage, schema }) => ({
-    name: textOf(name),
+    name: readText(name),
     served: served === true,
     storage: storage === true,
     schema: isObject(schema) ? schema["openAPIV3Schema"] : undefined,
   }));
 }
 
-/** Versions that the API server has stored objects in, or may have. */
+/** Returns the versions in which the API server may have stored objects. */
 export function readCrdStoredVersions(crd: unknown): string[] {
   const status = isObject(crd) ? crd["status"] : undefined;
   const stored = isObject(status) ? status["storedVersions"] : undefined;
   return Array.isArray(stored) ? stored.filter((name) => typeof name === "string") : [];
 }
 
-/** "Namespaced" or "Cluster"; empty where a CRD does not say. */
+/** Returns "Namespaced" or "Cluster", or an empty text if the CRD has no scope. */
 export function readCrdScope(crd: unknown): string {
-  return textOf(specOf(crd)["scope"]);
+  return readText(readSpec(crd)["scope"]);
 }
 
-/** Group and kind of the custom resources of a CRD. */
+/** Returns group and kind of the custom resources of a CRD. */
 export function readCrdKind(crd: unknown): { group: string; kind: string } {
-  const { group, names } = specOf(crd);
-  return { group: textOf(group), kind: isObject(names) ? textOf(names["kind"]) : "" };
+  const { group, names } = readSpec(crd);
+  return { group: readText(group), kind: isObject(names) ? readText(names["kind"]) : "" };
 }
 
-/** Whether objects are converted between versions by a webhook, instead of by another apiVersion alone. */
+/** Returns whether a webhook converts objects between versions. */
 export function hasWebhook(crd: unknown): boolean {
-  const { conversion } = specOf(crd);
+  const { conversion } = readSpec(crd);
   return isObject(conversion) && conversion["strategy"] === "Webhook";
 }
 
-function specOf(crd: unknown): RawObject {
+function readSpec(crd: unknown): RawObject {
   const spec = isObject(crd) ? crd["spec"] : undefined;
   return isObject(spec) ? spec : {};
 }
 
-function textOf(value: unknown): string {
+function readText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -61,8 +61,7 @@ const KUBE_VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 const STAGES = ["alpha", "beta", ""];
 
 /**
- * The order of API versions by how far they are: `v1alpha1` < `v1beta1` < `v1beta2` < `v1` < `v2`. Names of another form come first,
- * among themselves backwards.
+ * Compares API versions by maturity: `v1alpha1` < `v1beta1` < `v1beta2` < `v1` < `v2`. Other names come first, in reverse order.
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/version#CompareKubeAwareVersionStrings
  */
 export function compareKubeVersions(a: string, b: string): number {
@@ -84,7 +83,7 @@ function parse(name: string): number[] | undefined {
   return whole === undefined ? undefined : [STAGES.indexOf(stage), Number(major), Number(minor)];
 }
 
-/** The Service that converts the custom resources of a CRD; undefined without a conversion webhook, and for one that is called by URL. */
+/** Returns the Service of the conversion webhook of a CRD. Returns undefined without a webhook, and for a webhook with a URL. */
 export function readConversionService(crd: KubeObject): ObjectRef | undefined {
   if (!hasWebhook(crd)) return undefined;
   const { conversion } = crd["spec"] as { conversion: { webhook?: { clientConfig?: { service?: unknown } } } };
@@ -94,8 +93,8 @@ export function readConversionService(crd: KubeObject): ObjectRef | undefined {
 }
 
 /**
- * Whether custom resources of a CRD stay what they are when their conversion only changes the apiVersion (strategy None): they are stored in one
- * version, and every served version has the schema of that one.
+ * Returns whether conversion of custom resources only has to change the apiVersion (strategy None): they are stored in one version, and each
+ * served version has the schema of that version.
  */
 export function isConvertibleByName(crd: KubeObject): boolean {
   const [stored, ...others] = readCrdStoredVersions(crd);

@@ -26,21 +26,21 @@ const A = { type: "a" };
 const B = { type: "b" };
 
 // Source: S0-045, S2-33.
-describe("existing objects are looked at", () => {
+describe("listObjectChecks", () => {
   const checks = (before: unknown, after: unknown): string[] =>
     listObjectChecks(before, after).map(
       ({ apiVersion, kind, version, schema }) => `${kind} of ${apiVersion} as ${version}: ${(schema as { type: string }).type}`,
     );
 
-  test("in each version that both serve and that changes", () => {
+  test("listObjectChecks checks each changed version that both CRDs serve", () => {
     expect(checks(crd({ v1: A, v2: A, v3: A }), crd({ v1: B, v2: A, v3: { ...B, served: false } }))).toEqual(["K of g.io/v1 as v1: b"]);
   });
 
-  test("not at all where nothing changes", () => {
+  test("listObjectChecks returns no checks if no schema changes", () => {
     expect(checks(crd({ v1: A }), crd({ v1: A, v2: B }))).toEqual([]);
   });
 
-  test("in the version that they will be stored in where no version stays, unless a webhook converts them", () => {
+  test("listObjectChecks checks the new storage version without a common version, unless a webhook converts objects", () => {
     const before = crd({ v1beta1: A, v1: A });
     expect(checks(before, crd({ v2: B, v3: { ...A, storage: true } }))).toEqual(["K of g.io/v1 as v3: a"]);
     expect(checks(before, crd({ v3: { ...B, storage: true } }, { webhook: true }))).toEqual([]);
@@ -48,13 +48,13 @@ describe("existing objects are looked at", () => {
 });
 
 // Source: S0-047.
-test("served versions that go are told; those that are served no longer, or were not, are not", () => {
+test("listRemovedServedVersions returns removed served versions, but not versions that are only no longer served", () => {
   const before = crd({ v1: A, v2: A, v3: { ...A, served: false }, v4: A });
   expect(listRemovedServedVersions(before, crd({ v2: { ...A, served: false }, v4: A }))).toEqual(["v1"]);
 });
 
 // Source: S0-048.
-test("stored versions that go are told apart by whether objects are still written in them", () => {
+test("listDroppedStoredVersions separates the current storage version from other stored versions", () => {
   const before = crd({ v1: A, v2: { ...A, storage: true }, v3: A }, { stored: ["v1", "v2", "v3"] });
   expect(listDroppedStoredVersions(before, crd({ v3: A }))).toEqual({ versions: ["v1"], writtenNow: ["v2"] });
   expect(listDroppedStoredVersions(before, before)).toEqual({ versions: [], writtenNow: [] });

@@ -2,16 +2,16 @@ import { encodeGoJson } from "../golang/json.ts";
 import { compareKubeVersions, hasWebhook, readCrdKind, readCrdStoredVersions, readCrdVersions } from "./crdParts.ts";
 import { findSizeFault } from "./schema.ts";
 
-/** Under which apiVersion existing objects are to be read, and the schema that they have to be valid under afterwards. */
+/** A check of existing objects: the apiVersion to read them with, and the new schema. */
 export interface ObjectCheck {
   apiVersion: string;
   kind: string;
-  /** The version of the new CRD whose schema it is. */
+  /** The version of the new CRD that has the schema. */
   version: string;
   schema: unknown;
 }
 
-/** Versions that the cluster serves and that the new CRD no longer has, in the order of the old one. */
+/** Returns the versions that the cluster serves and the new CRD no longer has, in the order of the old CRD. */
 export function listRemovedServedVersions(before: unknown, after: unknown): string[] {
   const now = new Set(readCrdVersions(after).map(({ name }) => name));
   return readCrdVersions(before)
@@ -20,8 +20,8 @@ export function listRemovedServedVersions(before: unknown, after: unknown): stri
 }
 
 /**
- * Versions that objects may be stored in, that the new CRD has not, and that a clean-up can take from the list: nothing is written in
- * them any more. The version that objects are written in now has to be replaced as such by an upgrade of its own first.
+ * Returns the stored versions that the new CRD no longer has. `versions` are no longer written, so they can be removed from
+ * `storedVersions` after a migration. `writtenNow` is the current storage version: a separate upgrade must change it first.
  */
 export function listDroppedStoredVersions(before: unknown, after: unknown): { versions: string[]; writtenNow: string[] } {
   const now = new Set(readCrdVersions(after).map(({ name }) => name));
@@ -31,8 +31,8 @@ export function listDroppedStoredVersions(before: unknown, after: unknown): { ve
 }
 
 /**
- * How existing objects have to be looked at before `after` replaces `before`: in each version that both serve and whose schema changes.
- * Where they have no such version and objects are not converted by a webhook, in the one that they will be stored in.
+ * Returns the checks of existing objects before `after` replaces `before`: one for each version that both serve if its schema changes.
+ * Without a common served version, and without a conversion webhook, checks against the new storage version.
  */
 export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[] {
   const { group, kind } = readCrdKind(before);
@@ -43,7 +43,7 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
   const common = served.flatMap((version) => now.filter(({ name }) => name === version.name).map((other) => ({ version, other })));
   if (common.length > 0) {
     return common
-      .filter(({ version, other }) => other.served && !sameSchema(version.schema, other.schema))
+      .filter(({ version, other }) => other.served && !isSameSchema(version.schema, other.schema))
       .flatMap(({ version, other }) => check(version.name, version.name, other.schema));
   }
   const [newest] = served.map(({ name }) => name).sort((a, b) => compareKubeVersions(b, a));
@@ -51,6 +51,6 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
   return newest === undefined || !storage || hasWebhook(before) || hasWebhook(after) ? [] : check(newest, storage.name, storage.schema);
 }
 
-function sameSchema(a: unknown, b: unknown): boolean {
+function isSameSchema(a: unknown, b: unknown): boolean {
   return !findSizeFault(a) && !findSizeFault(b) && encodeGoJson(a ?? null) === encodeGoJson(b ?? null);
 }

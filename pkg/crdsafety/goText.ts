@@ -1,11 +1,11 @@
 import { compareText } from "../text/compare.ts";
 import { formatScalar, type GoObject, type GoSchemaStruct, type GoSchemaType, type GoValue, getElements, getField } from "./schema.ts";
 
-/** Exponents below the first and from the second on Go's `%v` writes with an exponent. */
+/** Go's `%v` prints numbers with an exponent below the first and from the second on in exponent notation. */
 const PLAIN_FROM = -4;
 const PLAIN_BELOW = 6;
 
-/** A number as Go's `%v` prints it: an integer by its digits, a float64 as `0.5`, `100` or `4.294967295e+09`. */
+/** Formats a number like Go's `%v`: an integer as digits, a float64 as `0.5`, `100` or `4.294967295e+09`. */
 export function formatGoNumber(value: GoValue, kind: "int" | "float" | "byte"): string {
   if (kind !== "float" || typeof value !== "number") return formatScalar(value);
   const [digits = "0", exponentText = "0"] = value.toExponential().split("e");
@@ -15,8 +15,8 @@ export function formatGoNumber(value: GoValue, kind: "int" | "float" | "byte"): 
 }
 
 /**
- * A pointer to a struct of the CRD API as its String method prints it: all fields, `nil` for what is not set, `*` before what a pointer
- * points to. Structs inside maps print without field names; Go shows addresses for the pointers in them, this their content.
+ * Formats a pointer to a struct of the CRD API like its String method: all fields, `nil` for unset fields, `*` before the target of a pointer.
+ * Structs inside maps have no field names. For pointers in them, Go prints addresses and this function their content.
  * @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps.String
  */
 export function formatGoString({ label, fields }: GoSchemaStruct, value: GoValue): string {
@@ -54,7 +54,7 @@ function structList(label: string, of: GoSchemaStruct, value: GoValue): string {
   return `${name}{${elements.join("")}}`;
 }
 
-/** A value as Go's `%v` prints it. */
+/** Formats a value like Go's `%v`. */
 function plainText(type: GoSchemaType, value: GoValue): string {
   switch (type.kind) {
     case "int":

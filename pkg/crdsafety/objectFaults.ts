@@ -4,26 +4,25 @@ import { formatCount } from "../text/lists.ts";
 import { truncateExcerpt } from "../text/truncate.ts";
 import type { RawObject } from "./schema.ts";
 
-/** Whether a text matches a pattern of a schema; undefined when that cannot be told. */
+/** Returns whether a text matches a pattern of a schema; undefined if the pattern cannot be evaluated. */
 export type PatternMatcher = (pattern: string, text: string) => boolean | undefined;
 
-/** Where it was found and what is wrong there, without the value: `spec.size: is required`. */
+/** The path and the error, without the value: `spec.size: is required`. */
 export type ObjectFault = string;
 
 const MAX_PATH = 200;
-/** So many faults of one object are collected. */
+/** Maximum number of faults of one object. */
 const MAX_FAULTS = 1_000;
 /** Characters of a text that cost one step. */
 const STEP_CHARACTERS = 64;
 
-/** Called with the cost of each part of a check, in steps: about one for a value and a schema that it is compared with. May throw to stop. */
+/** Receives the cost of each part of a check in steps, about one per compared value and schema. Can throw to stop the check. */
 export type Spend = (steps: number) => void;
 
 /**
- * Why an object is not valid under a schema, in the order of the schema. Looked at are type, nullable, enum, bounds, lengths, patterns,
- * required and the members of objects and lists, and combinations of these; not looked at are formats, rules of the Common Expression
- * Language and the uniqueness that list types demand. Members that the schema does not know are no fault, as the API server drops
- * them, nor are missing members that have a default.
+ * Validates an object against a schema and returns the faults in the order of the schema. Checks type, nullable, enum, bounds, lengths,
+ * patterns, required, members of objects and lists, and combinations of these. Does not check formats, rules of the Common Expression
+ * Language and the uniqueness required by list types. Ignores unknown members, which the API server prunes, and missing members with a default.
  * @param schema no larger than `sizeFault` allows.
  * @param spend stops a check that costs too much: alternatives in alternatives multiply.
  * @returns at most a thousand.
@@ -34,11 +33,11 @@ export function findObjectFaults(schema: unknown, object: unknown, matches: Patt
   return faults;
 }
 
-/** What all parts of a check share. */
+/** The shared state of a check. */
 interface CheckContext {
   matches: PatternMatcher;
   spend: Spend;
-  /** The JSON of each allowed value, by the list in the schema. */
+  /** The JSON of the allowed values by list in the schema. */
   enums: Map<unknown, ReadonlySet<string>>;
 }
 
@@ -47,7 +46,7 @@ class Checker {
   readonly #faults: ObjectFault[];
   readonly #most: number;
 
-  /** @param most faults to collect. */
+  /** @param most maximum number of faults. */
   constructor(context: CheckContext, faults: ObjectFault[], most: number) {
     this.#context = context;
     this.#faults = faults;
@@ -58,17 +57,17 @@ class Checker {
     if (!isObject(schema)) return;
     this.#context.spend(1);
     if (value === null || value === undefined) {
-      if (schema["nullable"] !== true && schema["default"] === undefined && typeOf(schema) !== undefined) this.#add(path, "is null");
+      if (schema["nullable"] !== true && schema["default"] === undefined && readType(schema) !== undefined) this.#add(path, "is null");
       return;
     }
-    const wanted = typeOf(schema);
-    if (wanted !== undefined && !isOfType(wanted, value)) {
-      this.#add(path, `is no ${wanted}`);
+    const expected = readType(schema);
+    if (expected !== undefined && !isOfType(expected, value)) {
+      this.#add(path, `is not of type ${expected}`);
       return;
     }
     const { enum: allowed } = schema;
     if (Array.isArray(allowed) && allowed.length > 0 && !this.#isAllowed(allowed, value)) {
-      this.#add(path, "is none of the allowed values");
+      this.#add(path, "is not an allowed value");
     }
     if (typeof value === "number" || typeof value === "bigint") this.#checkNumber(schema, Number(value), path);
     if (typeof value === "string") this.#checkText(schema, value, path);
@@ -95,13 +94,13 @@ class Checker {
       this.#add(path, `is more than ${exclusiveMaximum === true ? "or equal to " : ""}${maximum}`);
     }
     if (typeof multipleOf === "number" && multipleOf > 0 && !Number.isInteger(value / multipleOf)) {
-      this.#add(path, `is no multiple of ${multipleOf}`);
+      this.#add(path, `is not a multiple of ${multipleOf}`);
     }
   }
 
   #checkText(schema: RawObject, value: string, path: string): void {
     this.#context.spend(value.length / STEP_CHARACTERS);
-    const length = codePoints(value);
+    const length = countCodePoints(value);
     const { pattern } = schema;
     this.#checkCount(schema, "Length", length, "character", path);
     if (typeof pattern === "string" && this.#context.matches(pattern, value) === false)
@@ -118,7 +117,7 @@ class Checker {
           return text;
         }),
       );
-      if (texts.size < value.length) this.#add(path, "has an element twice");
+      if (texts.size < value.length) this.#add(path, "has duplicate elements");
     }
     const { items } = schema;
     if (Array.isArray(items)) return;
@@ -128,20 +127,20 @@ class Checker {
   #checkObject(schema: RawObject, value: RawObject, path: string): void {
     const { required, additionalProperties } = schema;
     const properties = isObject(schema["properties"]) ? schema["properties"] : {};
-    const schemaOf = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined);
+    const findProperty = (name: string) => (Object.hasOwn(properties, name) ? properties[name] : undefined);
     const names = Object.keys(value);
     this.#context.spend(names.length);
-    const kept = names.filter((name) => keepsUnknown(schema) || schemaOf(name) !== undefined);
+    const kept = names.filter((name) => preservesUnknown(schema) || findProperty(name) !== undefined);
     this.#checkCount(schema, "Properties", kept.length, "member", path);
     for (const name of Array.isArray(required) ? required : []) {
       if (typeof name !== "string" || Object.hasOwn(value, name)) continue;
-      const property = schemaOf(name);
-      if (!isObject(property) || property["default"] === undefined) this.#add(below(path, name), "is required");
+      const property = findProperty(name);
+      if (!isObject(property) || property["default"] === undefined) this.#add(joinPath(path, name), "is required");
     }
     for (const [name, member] of Object.entries(value)) {
-      const property = schemaOf(name);
-      if (property !== undefined) this.check(property, member, below(path, name));
-      else if (isObject(additionalProperties)) this.check(additionalProperties, member, below(path, name));
+      const property = findProperty(name);
+      if (property !== undefined) this.check(property, member, joinPath(path, name));
+      else if (isObject(additionalProperties)) this.check(additionalProperties, member, joinPath(path, name));
     }
   }
 
@@ -153,16 +152,17 @@ class Checker {
 
   #checkCombinations({ allOf, anyOf, oneOf, not }: RawObject, value: unknown, path: string): void {
     for (const one of Array.isArray(allOf) ? allOf : []) this.check(one, value, path);
-    // Every alternative is looked at, also after a match, so that a matcher sees all texts in its first pass.
-    if (Array.isArray(anyOf) && anyOf.length > 0 && this.#fitting(anyOf, value, path) === 0) this.#add(path, "fits none of anyOf");
+    // Checks each alternative even after a match, so that a matcher receives all texts in its first pass.
+    if (Array.isArray(anyOf) && anyOf.length > 0 && this.#countMatching(anyOf, value, path) === 0)
+      this.#add(path, "matches no schema of anyOf");
     if (Array.isArray(oneOf) && oneOf.length > 0) {
-      const fitting = this.#fitting(oneOf, value, path);
-      if (fitting !== 1) this.#add(path, fitting === 0 ? "fits none of oneOf" : "fits several of oneOf");
+      const matching = this.#countMatching(oneOf, value, path);
+      if (matching !== 1) this.#add(path, matching === 0 ? "matches no schema of oneOf" : "matches several schemas of oneOf");
     }
-    if (isObject(not) && this.#fitting([not], value, path) > 0) this.#add(path, "fits what it must not");
+    if (isObject(not) && this.#countMatching([not], value, path) > 0) this.#add(path, "matches the schema of not");
   }
 
-  #fitting(schemas: readonly unknown[], value: unknown, path: string): number {
+  #countMatching(schemas: readonly unknown[], value: unknown, path: string): number {
     return schemas.filter((schema) => {
       const faults: ObjectFault[] = [];
       new Checker(this.#context, faults, 1).check(schema, value, path);
@@ -177,21 +177,21 @@ class Checker {
   }
 }
 
-/** How many characters a text has as Go counts them. */
-function codePoints(text: string): number {
+/** Counts the characters of a text like Go. */
+function countCodePoints(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) if (!isLowSurrogate(text, at)) count++;
   return count;
 }
 
-/** Whether the second half of a character is at `at`, after its first half. */
+/** Returns whether `at` is the low surrogate of a pair. */
 function isLowSurrogate(text: string, at: number): boolean {
   const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
   return isLow && at > 0 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 }
 
-/** What a value must be; undefined when the schema does not say. */
-function typeOf(schema: RawObject): string | undefined {
+/** Returns the required type of a value; undefined if the schema has none. */
+function readType(schema: RawObject): string | undefined {
   if (schema["x-kubernetes-int-or-string"] === true) return "integer or string";
   return typeof schema["type"] === "string" && schema["type"] !== "" ? schema["type"] : undefined;
 }
@@ -214,10 +214,10 @@ function isOfType(type: string, value: unknown): boolean {
   }
 }
 
-function keepsUnknown({ additionalProperties, ...schema }: RawObject): boolean {
+function preservesUnknown({ additionalProperties, ...schema }: RawObject): boolean {
   return schema["x-kubernetes-preserve-unknown-fields"] === true || isObject(additionalProperties) || additionalProperties === true;
 }
 
-function below(path: string, name: string): string {
+function joinPath(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }

@@ -2,8 +2,8 @@ import { encodeGoJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
 
 /**
- * A Go type as far as the schema of a CRD needs it. Findings show Go values, so checks work on values as Go has them: absent members are
- * zero, a nil list is not an empty one.
+ * A Go type in the schema of a CRD. Findings contain Go values, so checks use Go semantics: absent members are zero, and a nil list differs
+ * from an empty one.
  */
 export type GoSchemaType = GoScalar | GoPointer | GoSlice | GoMap | GoSchemaStruct;
 
@@ -16,14 +16,14 @@ interface GoPointer {
   readonly to: GoSchemaType;
 }
 
-/** `label` is the type as Go prints it. */
+/** A Go slice. `label` is the type as printed by Go. */
 export interface GoSlice {
   readonly kind: "slice";
   readonly label: string;
   readonly of: GoSchemaType;
 }
 
-/** Keys are strings. */
+/** A Go map with string keys. */
 interface GoMap {
   readonly kind: "map";
   readonly label: string;
@@ -33,29 +33,29 @@ interface GoMap {
 export interface GoSchemaStruct {
   readonly kind: "struct";
   readonly label: string;
-  /** In the order of the declaration, which is the order they are printed in. */
+  /** In the order of declaration and printing. */
   readonly fields: readonly GoField[];
 }
 
 interface GoField {
   readonly name: string;
-  /** The member that holds it in JSON; absent for a type with a JSON form of its own. */
+  /** The name in JSON; absent for a type with its own JSON encoding. */
   readonly json?: string;
   readonly type: GoSchemaType;
 }
 
-/** Integers beyond 2^53 are bigint. A list of bytes is the text that they are the UTF-8 of. A nil pointer, list or map is null. */
+/** A Go value. Integers beyond 2^53 are bigint. A list of bytes is a text decoded from UTF-8. A nil pointer, list or map is null. */
 export type GoValue = string | boolean | number | bigint | null | readonly GoValue[] | ReadonlyMap<string, GoValue> | GoObject;
 
-/** A struct: the fields that are not zero, by name. */
+/** A struct: its non-zero fields by name. */
 export interface GoObject {
   readonly [field: string]: GoValue;
 }
 
 const NO_FIELDS: GoObject = {};
 
-/** The zero value of a type. */
-function zeroOf(type: GoSchemaType): GoValue {
+/** Returns the zero value of a type. */
+function getZeroValue(type: GoSchemaType): GoValue {
   switch (type.kind) {
     case "string":
       return "";
@@ -75,24 +75,24 @@ function zeroOf(type: GoSchemaType): GoValue {
   }
 }
 
-/** A string, number or boolean as text; empty for what is nil or absent. */
+/** Formats a string, number or boolean. Returns an empty text for nil or absent values. */
 export function formatScalar(value: GoValue | undefined): string {
   return typeof value === "object" || value === undefined ? "" : String(value);
 }
 
-/** A field of a struct value. */
+/** Returns a field of a struct value. */
 export function getField(value: GoValue, { name, type }: GoField): GoValue {
-  return (value as GoObject)[name] ?? zeroOf(type);
+  return (value as GoObject)[name] ?? getZeroValue(type);
 }
 
-/** The elements of a list value that is not nil. */
+/** Returns the elements of a list value that is not nil. */
 export function getElements({ of }: GoSlice, value: GoValue): readonly GoValue[] {
   if (of.kind === "byte") return [...Buffer.from(formatScalar(value))];
   return value as readonly GoValue[];
 }
 
 /**
- * Whether two values mean the same: a nil list or map equals an empty one.
+ * Returns whether two values are semantically equal: a nil list or map equals an empty one.
  * @see https://pkg.go.dev/k8s.io/apimachinery/pkg/api/equality Semantic.DeepEqual
  */
 export function isSameMeaning(type: GoSchemaType, a: GoValue, b: GoValue): boolean {
@@ -105,7 +105,7 @@ export function isSameMeaning(type: GoSchemaType, a: GoValue, b: GoValue): boole
       return one.length === other.length && one.every((value, index) => isSameMeaning(type.of, value, other[index] ?? null));
     }
     case "map": {
-      const [one, other] = [mapOf(a), mapOf(b)];
+      const [one, other] = [toMap(a), toMap(b)];
       return (
         one.size === other.size && [...one].every(([key, value]) => other.has(key) && isSameMeaning(type.of, value, other.get(key) ?? null))
       );
@@ -122,7 +122,7 @@ export function isSameMeaning(type: GoSchemaType, a: GoValue, b: GoValue): boole
   }
 }
 
-function mapOf(value: GoValue): ReadonlyMap<string, GoValue> {
+function toMap(value: GoValue): ReadonlyMap<string, GoValue> {
   return (value ?? new Map()) as ReadonlyMap<string, GoValue>;
 }
 
@@ -135,7 +135,7 @@ const BOOL_POINTER: GoPointer = { kind: "pointer", to: BOOL };
 const STRINGS: GoSlice = { kind: "slice", label: "[]string", of: STRING };
 const BYTES: GoSlice = { kind: "slice", label: "[]uint8", of: { kind: "byte" } };
 
-/** Any JSON value, kept as its text: sorted members, no spaces. */
+/** Any JSON value as text with sorted members and without spaces. */
 const ANY_JSON: GoSchemaStruct = { kind: "struct", label: "v1.JSON", fields: [{ name: "Raw", type: BYTES }] };
 const ANY_JSON_POINTER: GoPointer = { kind: "pointer", to: ANY_JSON };
 
@@ -161,7 +161,7 @@ const RULE: GoSchemaStruct = {
   ],
 };
 
-/** The schema of one value. It holds itself. @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps */
+/** The recursive schema of one value. @see https://pkg.go.dev/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1#JSONSchemaProps */
 export const SCHEMA: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaProps",
@@ -174,7 +174,7 @@ const SCHEMA_POINTER: GoPointer = { kind: "pointer", to: SCHEMA };
 const SCHEMAS: GoSlice = { kind: "slice", label: "[]v1.JSONSchemaProps", of: SCHEMA };
 const SCHEMA_MAP: GoMap = { kind: "map", label: "map[string]v1.JSONSchemaProps", of: SCHEMA };
 
-/** `items`: one schema, or one for each place of a tuple. */
+/** `items`: one schema, or one for each position of a tuple. */
 const SCHEMA_OR_LIST: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrArray",
@@ -184,7 +184,7 @@ const SCHEMA_OR_LIST: GoSchemaStruct = {
   ],
 };
 
-/** `additionalProperties` and `additionalItems`: a schema, or whether there may be any. */
+/** `additionalProperties` and `additionalItems`: a schema, or whether they are allowed. */
 const SCHEMA_OR_BOOL: GoSchemaStruct = {
   kind: "struct",
   label: "v1.JSONSchemaPropsOrBool",
@@ -257,8 +257,8 @@ const SCHEMA_FIELDS: readonly GoField[] = [
 export type RawObject = Readonly<Record<string, unknown>>;
 
 /**
- * One node of a schema as Go reads it, without the children of which paths of their own exist, `properties` and `items`.
- * Members that Go does not know are left out, as are those of a wrong type: the API server refuses those.
+ * Decodes one node of a schema like Go, without `properties` and `items`, whose children have their own paths. Omits unknown members and
+ * members of a wrong type, which the API server rejects.
  */
 export function decodeNode(raw: RawObject): GoObject {
   const fields: Record<string, GoValue> = {};
@@ -281,7 +281,7 @@ function decode(type: GoSchemaType, raw: unknown): GoValue {
     case "float":
       return typeof raw === "bigint" ? Number(raw) : typeof raw === "number" ? raw : 0;
     case "pointer":
-      return fits(type.to, raw) ? decode(type.to, raw) : null;
+      return isSet(type.to, raw) ? decode(type.to, raw) : null;
     case "slice":
       return Array.isArray(raw) ? raw.map((element) => decode(type.of, element)) : null;
     case "map":
@@ -290,7 +290,7 @@ function decode(type: GoSchemaType, raw: unknown): GoValue {
       return decodeStruct(type, raw);
     case "byte":
     default:
-      return zeroOf(type);
+      return getZeroValue(type);
   }
 }
 
@@ -309,8 +309,8 @@ function decodeStruct(type: Extract<GoSchemaType, { kind: "struct" }>, raw: unkn
   return fields;
 }
 
-/** Whether a pointer to `type` is set by `raw`; null and what is of a wrong type leave it nil. */
-function fits(type: GoSchemaType, raw: unknown): boolean {
+/** Returns whether `raw` sets a pointer to `type`. Null and values of a wrong type leave it nil. */
+function isSet(type: GoSchemaType, raw: unknown): boolean {
   if (raw === null || raw === undefined) return false;
   switch (type.kind) {
     case "string":
@@ -338,16 +338,16 @@ function integer(raw: unknown): number | bigint | undefined {
   return Number.isSafeInteger(raw) ? raw : BigInt(raw);
 }
 
-/** More levels and parts than these no schema has that an API server takes. */
+/** Maximum levels and parts of a schema, more than an API server accepts. */
 const MAX_LEVELS = 400;
 const MAX_PARTS = 500_000;
 
-/** Lists and maps of schemas, and how a path names one of them. */
+/** Visits a schema with its path. */
 type Walk = (schema: unknown, path: string) => void;
 
 /**
- * Every schema in `root` by its path: `^` for the root, then `.name` for a property, `.items` for the elements of a list,
- * `.additionalProperties` for the values of a map, `.allOf[0]` and so on for alternatives. Where two schemas have one path the later counts.
+ * Returns all schemas in `root` by path: `^` for the root, then `.name` for a property, `.items` for the elements of a list,
+ * `.additionalProperties` for the values of a map, `.allOf[0]` and so on for alternatives. The last of several schemas with the same path wins.
  * @param root not larger than `findSizeFault` allows.
  */
 function flatten(root: unknown): Map<string, RawObject> {
@@ -363,27 +363,27 @@ function flatten(root: unknown): Map<string, RawObject> {
       if (Array.isArray(list)) for (const [index, one] of list.entries()) walk(one, `${path}.${holder}[${index}]`);
     }
     walk(not, `${path}.not`);
-    for (const [name, one] of membersOf(schema["properties"])) walk(one, `${path}.${name}`);
+    for (const [name, one] of listMembers(schema["properties"])) walk(one, `${path}.${name}`);
     walk(additionalProperties, `${path}.additionalProperties`);
-    for (const [name, one] of membersOf(schema["patternProperties"])) walk(one, `${path}.patternProperties[${name}]`);
+    for (const [name, one] of listMembers(schema["patternProperties"])) walk(one, `${path}.patternProperties[${name}]`);
     walk(additionalItems, `${path}.additionalItems`);
-    for (const [name, one] of membersOf(schema["definitions"])) walk(one, `${path}.definitions[${name}]`);
-    for (const [name, one] of membersOf(schema["dependencies"])) walk(one, `${path}.dependencies[${name}]`);
+    for (const [name, one] of listMembers(schema["definitions"])) walk(one, `${path}.definitions[${name}]`);
+    for (const [name, one] of listMembers(schema["dependencies"])) walk(one, `${path}.dependencies[${name}]`);
   };
   walk(root, "^");
   return nodes;
 }
 
-/** A schema by paths, or why it is too large for that. */
+/** The nodes of a schema by path, or the reason why it is too large. */
 export type FlatSchema = { readonly nodes: ReadonlyMap<string, RawObject> } | { readonly tooLarge: string };
 
-/** `root` as `flatten` gives it, if it is not too large. */
+/** Flattens `root` unless it is too large. */
 export function flattenSchema(root: unknown): FlatSchema {
   const tooLarge = findSizeFault(root);
   return tooLarge === undefined ? { nodes: flatten(root) } : { tooLarge };
 }
 
-/** Why a schema is too large to be compared; undefined when it is not. A schema that contains itself has no end of levels. */
+/** Returns why a schema is too large to compare, or undefined. A schema that contains itself has infinite levels. */
 export function findSizeFault(root: unknown): string | undefined {
   let parts = 0;
   const level = (value: unknown, depth: number): boolean => {
@@ -397,6 +397,6 @@ export function findSizeFault(root: unknown): string | undefined {
   return parts > MAX_PARTS ? `it has more than ${MAX_PARTS} parts` : `it is nested deeper than ${MAX_LEVELS} levels`;
 }
 
-function membersOf(value: unknown): [string, unknown][] {
+function listMembers(value: unknown): [string, unknown][] {
   return isObject(value) ? Object.entries(value) : [];
 }

@@ -15,45 +15,48 @@ import {
   SCHEMA,
 } from "./schema.ts";
 
-/** A value that two schemas do not share: its path in JSON, such as `x-kubernetes-validations[0].rule`, and both values as texts. */
+/** A different value in two schemas: its path in JSON, such as `x-kubernetes-validations[0].rule`, and both values as texts. */
 interface Difference {
   readonly path: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** What a message shows: differences, and characters of each path and value. */
+/** Limits of a message: differences, and characters of each path and value. */
 const MAX_DIFFERENCES = 10;
 const MAX_LENGTH = 100;
 
 const NONE = "none";
 
-/** How one node of a schema differs from another. */
+/** The differences between two nodes of a schema. */
 export interface SchemaChange {
-  /** `format: none -> "email"; title: "a" -> "b"`: at most ten differences, long values cut. */
+  /** `format: none -> "email"; title: "a" -> "b"`: at most ten differences with truncated values. */
   readonly text: string;
-  /** Every difference, uncut: two changes are the same when these are. */
+  /** All differences, not truncated: equal for equal changes. */
   readonly identity: string;
 }
 
-/** Describes how `after` differs from `before`: the fields in the order of the CRD API, the entries of maps by key. */
+/** Describes the differences between `before` and `after`: fields in the order of the CRD API, map entries by key. */
 export function describeSchemaChange(before: GoObject, after: GoObject): SchemaChange {
   const found: Difference[] = [];
   compareStructs(SCHEMA, before, after, "", found);
   const texts = found
     .slice(0, MAX_DIFFERENCES)
-    .map((difference) => `${cut(escapeControlCharacters(difference.path))}: ${cut(difference.before)} -> ${cut(difference.after)}`);
+    .map(
+      (difference) =>
+        `${truncateValue(escapeControlCharacters(difference.path))}: ${truncateValue(difference.before)} -> ${truncateValue(difference.after)}`,
+    );
   return {
     text: formatList(texts, { max: MAX_DIFFERENCES, separator: "; ", total: found.length }),
     identity: JSON.stringify(found.map(({ path, before: old, after: now }) => [path, old, now])),
   };
 }
 
-function cut(text: string): string {
+function truncateValue(text: string): string {
   return truncateExcerpt(text, { length: MAX_LENGTH });
 }
 
-/** Adds what differs between two values of one type; undefined is a value that its list or map does not have. */
+/** Adds the differences between two values of the same type. Undefined means a value missing from its list or map. */
 function compareValues(
   type: GoSchemaType,
   before: GoValue | undefined,
@@ -67,7 +70,7 @@ function compareValues(
   }
   const known = found.length;
   if (type.kind === "struct") compareStructs(type, before ?? {}, after ?? {}, path, found);
-  else if (type.kind === "map") compareMaps(type.of, mapOf(before), mapOf(after), path, found);
+  else if (type.kind === "map") compareMaps(type.of, toMap(before), toMap(after), path, found);
   else if (type.kind === "slice" && type.of.kind !== "byte") {
     compareLists(type.of, before ? getElements(type, before) : [], after ? getElements(type, after) : [], path, found);
   } else {
@@ -75,18 +78,18 @@ function compareValues(
     if (old !== now) found.push({ path, before: old, after: now });
     return;
   }
-  // A value without members may still be new or gone, such as the schema that allows everything.
+  // A value without members can be added or removed, such as a schema that allows everything.
   if (found.length > known || (before === undefined) === (after === undefined)) return;
   const empty = type.kind === "slice" ? "[]" : "{}";
   found.push({ path, before: before === undefined ? NONE : empty, after: after === undefined ? NONE : empty });
 }
 
-/** A field without a name in JSON is the form that its struct has there, so it adds nothing to the path. */
+/** Compares the fields of structs. A field without a JSON name adds nothing to the path. */
 function compareStructs({ fields }: GoSchemaStruct, before: GoValue, after: GoValue, path: string, found: Difference[]): void {
   for (const field of fields) {
     const [old, now] = [getField(before, field), getField(after, field)];
     const name = field.json === undefined ? path : path === "" ? field.json : `${path}.${field.json}`;
-    // Go cannot tell an empty text from an absent one, unless it has a pointer to it.
+    // Go does not distinguish an empty text from an absent one, except for pointers.
     const present = (value: GoValue) => (field.type.kind === "string" && value === "" ? undefined : (value ?? undefined));
     if (!isSameMeaning(field.type, old, now)) compareValues(field.type, present(old), present(now), name, found);
   }
@@ -115,11 +118,11 @@ function compareMaps(
   for (const key of keys) compareValues(of, before.get(key), after.get(key), `${path}[${key}]`, found);
 }
 
-function mapOf(value: GoValue | undefined): ReadonlyMap<string, GoValue> {
+function toMap(value: GoValue | undefined): ReadonlyMap<string, GoValue> {
   return (value ?? new Map()) as ReadonlyMap<string, GoValue>;
 }
 
-/** Bytes are JSON already. */
+/** Formats a value. Bytes are already JSON. */
 function valueText(type: GoSchemaType, value: GoValue | undefined): string {
   if (value === undefined || value === null) return NONE;
   return type.kind === "string" ? goQuote(formatScalar(value)) : formatScalar(value);

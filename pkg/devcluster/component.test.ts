@@ -69,8 +69,8 @@ describe("buildGuardCommand", () => {
   test("buildGuardCommand ends the command with the process that holds its standard input, even if that is killed", async () => {
     const script = `
       const { spawn } = await import("node:child_process");
-      const { guardCommand } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});
-      const [command, args] = guardCommand("/bin/sh", ["-c", "echo $$; exec sleep 60"]);
+      const { buildGuardCommand } = await import(${JSON.stringify(join(import.meta.dirname, "processes.ts"))});
+      const [command, args] = buildGuardCommand("/bin/sh", ["-c", "echo $$; exec sleep 60"]);
       spawn(command, args, { stdio: ["pipe", "inherit", "inherit"] });`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     const [line] = (await once(parent.stdout, "data")) as [Buffer];

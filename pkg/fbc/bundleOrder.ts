@@ -104,7 +104,7 @@ export function compareNewestFirst(a: Orderable, b: Orderable): number {
 
 /** Returns the bundle with the latest version in the order of `compareNewestFirst`, even if it is deprecated. */
 export function findLatest<T extends Orderable>(bundles: readonly T[]): T | undefined {
-  return firstOf(bundles, compareNewestFirst);
+  return findMinimum(bundles, compareNewestFirst);
 }
 
 /**
@@ -112,10 +112,10 @@ export function findLatest<T extends Orderable>(bundles: readonly T[]): T | unde
  * order of `compareNewestFirst`. Considers all channels.
  */
 export function findDefault<T extends Orderable>(bundles: readonly T[]): T | undefined {
-  return firstOf(bundles, (a, b) => Number(a.deprecated) - Number(b.deprecated) || compareNewestFirst(a, b));
+  return findMinimum(bundles, (a, b) => Number(a.deprecated) - Number(b.deprecated) || compareNewestFirst(a, b));
 }
 
-function firstOf<T>(all: readonly T[], compare: (a: T, b: T) => number): T | undefined {
+function findMinimum<T>(all: readonly T[], compare: (a: T, b: T) => number): T | undefined {
   return all.reduce<T | undefined>((best, next) => (best === undefined || compare(best, next) > 0 ? next : best), undefined);
 }
 

@@ -158,7 +158,7 @@ function packageFrom({ name, blob }: Meta): FbcPackage {
   if (defaultChannel !== undefined) out.defaultChannel = defaultChannel;
   if (description !== undefined) out.description = description;
   if (icon !== undefined && icon !== null) out.icon = object(icon, "icon");
-  if (hasMember(blob, "properties")) out.properties = propertiesOf(blob);
+  if (hasMember(blob, "properties")) out.properties = readProperties(blob);
   return out;
 }
 
@@ -175,13 +175,13 @@ function entryFrom(entry: JsonObject, at: string): ChannelEntry {
   const replaces = string(entry, "replaces", at);
   const skipRange = string(entry, "skipRange", at);
   if (replaces !== undefined) out.replaces = replaces;
-  if (hasMember(entry, "skips")) out.skips = list(entry, "skips", at).map((skip, i) => textOf(skip, `${at}skips[${i}]`) ?? "");
+  if (hasMember(entry, "skips")) out.skips = list(entry, "skips", at).map((skip, i) => readText(skip, `${at}skips[${i}]`) ?? "");
   if (skipRange !== undefined) out.skipRange = skipRange;
   return out;
 }
 
 function bundleFrom({ name, package: packageName, blob }: Meta): FbcBundle {
-  const out: FbcBundle = { name, package: packageName, image: string(blob, "image") ?? "", properties: propertiesOf(blob) };
+  const out: FbcBundle = { name, package: packageName, image: string(blob, "image") ?? "", properties: readProperties(blob) };
   if (!hasMember(blob, "relatedImages")) return out;
   out.relatedImages = list(blob, "relatedImages").map((related, i) => {
     const at = `relatedImages[${i}]`;
@@ -206,7 +206,7 @@ function deprecationFrom(entry: JsonObject, at: string): DeprecationEntry {
   return { reference: name === undefined ? { schema } : { schema, name }, message: string(entry, "message", at) ?? "" };
 }
 
-function propertiesOf(blob: JsonObject): Property[] {
+function readProperties(blob: JsonObject): Property[] {
   return list(blob, "properties").map((property, i) => {
     const at = `properties[${i}]`;
     const members = object(property, at);
@@ -220,10 +220,10 @@ function hasMember(members: JsonObject, key: string): boolean {
 }
 
 function string(members: JsonObject, key: string, at = ""): string | undefined {
-  return textOf(findMember(members, key), `${at}${key}`);
+  return readText(findMember(members, key), `${at}${key}`);
 }
 
-function textOf(value: unknown, where: string): string | undefined {
+function readText(value: unknown, where: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string") throw new Error(`${where}: ${formatWrongKind(value, "a string")}`);
   return value;

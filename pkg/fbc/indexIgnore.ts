@@ -57,7 +57,7 @@ export function compileIndexIgnore(files: readonly IgnoreFile[], limits: IgnoreL
     );
   };
   return (path) => {
-    for (let dir = parentOf(path); ; dir = parentOf(dir)) {
+    for (let dir = getParent(path); ; dir = getParent(dir)) {
       const below = dir === "" ? path : path.slice(dir.length + 1);
       const ofDir = rules.get(dir);
       const names = ofDir ? below.split("/") : [];
@@ -118,6 +118,6 @@ function includesFile(reach: "above" | "itself" | "no", foldersOnly: boolean): b
   return reach === "above" || (reach === "itself" && !foldersOnly);
 }
 
-function parentOf(path: string): string {
+function getParent(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

@@ -181,7 +181,7 @@ function parseSet(chars: readonly string[], from: number): { takes: CharTest; en
     if (char === "\\") char = chars[++at];
     if (char === undefined) return undefined;
     const last = char;
-    tests.push(isRange ? (c) => codeOf(c) >= codeOf(low) && codeOf(c) <= codeOf(last) : (c) => c === last);
+    tests.push(isRange ? (c) => getCode(c) >= getCode(low) && getCode(c) <= getCode(last) : (c) => c === last);
     before = isRange ? undefined : last;
     at++;
   } while (chars[at] !== "]");
@@ -195,6 +195,6 @@ function parseClassName(chars: readonly string[], from: number): { name: string;
   return { name: chars.slice(from, bracket - 1).join(""), end: bracket + 1 };
 }
 
-function codeOf(char: string): number {
+function getCode(char: string): number {
   return char.codePointAt(0) ?? 0;
 }

@@ -172,8 +172,8 @@ function emitHtmlText(text: string, emit: Emit): void {
 }
 
 /** Go's escapes by byte. The last byte of U+2028 and U+2029 represents all three. */
-const ESCAPES: readonly (Uint8Array | undefined)[] = tableOf({ "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" });
-const LINE_ESCAPES: readonly (Uint8Array | undefined)[] = tableOf({ "\xa8": "\\u2028", "\xa9": "\\u2029" });
+const ESCAPES: readonly (Uint8Array | undefined)[] = buildTable({ "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" });
+const LINE_ESCAPES: readonly (Uint8Array | undefined)[] = buildTable({ "\xa8": "\\u2028", "\xa9": "\\u2029" });
 const [LINE_FIRST, LINE_SECOND, LINE_BYTES] = [0xe2, 0x80, 3];
 
 /** Quotes a text as Go does. Replaces bytes, because replacing patterns takes three times as long if most of the text is replaced. */
@@ -203,7 +203,7 @@ function quoteAsGo(text: string, isHtml: boolean): string {
 }
 
 /** @param escapes by the character whose code is the byte */
-function tableOf(escapes: Readonly<Record<string, string>>): (Uint8Array | undefined)[] {
+function buildTable(escapes: Readonly<Record<string, string>>): (Uint8Array | undefined)[] {
   return Array.from({ length: 256 }, (_, byte) => {
     const escape = escapes[String.fromCharCode(byte)];
     return escape === undefined ? undefined : Buffer.from(escape, "latin1");

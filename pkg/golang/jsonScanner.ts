@@ -25,10 +25,10 @@ export class JsonSyntaxError extends SyntaxError {}
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d];
 const [LOWER_U, NEWLINE, FIRST_PRINTABLE] = [0x75, 0x0a, 0x20];
-const SPACES = bytesOf(" \t\r\n");
-const SIMPLE_ESCAPES = bytesOf('"\\/bfnrt');
-const HEX = bytesOf("0123456789abcdefABCDEF");
-const TOKEN = bytesOf("0123456789+-.eEtrufalsn");
+const SPACES = toBytes(" \t\r\n");
+const SIMPLE_ESCAPES = toBytes('"\\/bfnrt');
+const HEX = toBytes("0123456789abcdefABCDEF");
+const TOKEN = toBytes("0123456789+-.eEtrufalsn");
 /** Length of an escape such as `\u00e9`. */
 const ESCAPE_BYTES = 6;
 /** Maximum length of a UTF-8 character. */
@@ -295,7 +295,7 @@ function wholeCharacters(bytes: Uint8Array, from: number, end: number): number {
   return end;
 }
 
-function bytesOf(characters: string): Uint8Array {
+function toBytes(characters: string): Uint8Array {
   const found = new Uint8Array(256);
   for (const character of characters) found[character.charCodeAt(0)] = 1;
   return found;

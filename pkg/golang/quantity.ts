@@ -56,13 +56,13 @@ export function normalizeQuantity(text: string): string {
   const whole = (parts[2] ?? "").replace(/^0+/, "");
   const digits = whole === "" ? "0" : whole;
   const fraction = parts[3] ?? "";
-  const { base, exponent, format } = suffixOf(parts[4] ?? "");
+  const { base, exponent, format } = parseSuffix(parts[4] ?? "");
 
   if (fitsInt64(digits, fraction, base, exponent)) {
     const scale = (base === 10 ? exponent : 0) - fraction.length;
     if (isCanonical(format, digits + fraction, scale)) return trimmed;
   } else if (!/^[+-]?\.?\d/.test(trimmed)) throw new Error("unable to parse numeric part of quantity");
-  const amount = amountOf(digits + fraction, fraction.length, base, exponent);
+  const amount = computeAmount(digits + fraction, fraction.length, base, exponent);
   return formatted(negative, capped(amount, format), format);
 }
 
@@ -79,7 +79,7 @@ function isCanonical(format: Format, shifted: string, scale: number): boolean {
   return scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
 }
 
-function suffixOf(suffix: string): { base: 2 | 10; exponent: number; format: Format } {
+function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: Format } {
   const decimal = DECIMAL.get(suffix);
   if (decimal !== undefined) return { base: 10, exponent: decimal, format: "DecimalSI" };
   const binary = BINARY.get(suffix);
@@ -90,7 +90,7 @@ function suffixOf(suffix: string): { base: 2 | 10; exponent: number; format: For
   return { base: 10, exponent, format: "DecimalExponent" };
 }
 
-function amountOf(digits: string, fractionDigits: number, base: 2 | 10, exponent: number): Amount {
+function computeAmount(digits: string, fractionDigits: number, base: 2 | 10, exponent: number): Amount {
   if (base === 10) return { unscaled: BigInt(digits), scale: fractionDigits - exponent };
   return { unscaled: BigInt(digits) << BigInt(exponent), scale: fractionDigits };
 }

@@ -71,7 +71,7 @@ function kindMismatch(shape: GoScalar, first: string): string | undefined {
 
 /** Formats the type error for a value that begins with `first`. */
 function wantedKind(wanted: string, first: string): string {
-  return `want ${wanted}, found ${kindOf(first)}`;
+  return `want ${wanted}, found ${getKind(first)}`;
 }
 
 /** Decodes a value. @param token the value as JSON, of a type that `kindMismatch` allows @throws Error with the reason if it is invalid */
@@ -131,7 +131,7 @@ function checkTime(text: string): void {
   }
 }
 
-function kindOf(first: string): string {
+function getKind(first: string): string {
   if (first === "{") return "an object";
   if (first === "[") return "a list";
   if (first === '"') return "a string";

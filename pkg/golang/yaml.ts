@@ -41,7 +41,7 @@ export function parseYaml(text: string): unknown {
 export function parseYamlDocuments(text: string): unknown[] {
   const documents: unknown[] = [];
   const parser = newParser(text);
-  for (let node = parser.next(); node; node = parser.next()) documents.push(valueOf(node, parser, text));
+  for (let node = parser.next(); node; node = parser.next()) documents.push(toValue(node, parser, text));
   return documents;
 }
 
@@ -53,7 +53,7 @@ export function parseYamlDocuments(text: string): unknown[] {
 export function parseFirstYamlDocument(text: string, options: ValueOptions = {}): unknown {
   const parser = newParser(text);
   const node = parser.next();
-  return node ? valueOf(node, parser, text, options) : null;
+  return node ? toValue(node, parser, text, options) : null;
 }
 
 function newParser(text: string): Parser {
@@ -61,7 +61,7 @@ function newParser(text: string): Parser {
   return new Parser(text, MAX_DEPTH);
 }
 
-function valueOf(node: YamlNode, parser: Parser, text: string, options: ValueOptions = {}): unknown {
+function toValue(node: YamlNode, parser: Parser, text: string, options: ValueOptions = {}): unknown {
   const fail = (reason: string, position: number): never => YAMLException.throwAt(text, position, reason, "");
   const value = new ValueBuilder(parser.targets, fail, options).document(node);
   if (parser.targets.size > 0) checkAliases(value, { length: text.length, maxDepth: MAX_DEPTH });

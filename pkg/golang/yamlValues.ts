@@ -218,7 +218,7 @@ export class ValueBuilder {
 
   #value(node: YamlNode): unknown {
     const value = this.#build(node);
-    if (typeof value === "number" && !Number.isFinite(value)) this.#notFinite ??= textOf(node);
+    if (typeof value === "number" && !Number.isFinite(value)) this.#notFinite ??= readText(node);
     const max = this.#maxInteger;
     return typeof value === "bigint" && max !== undefined && (value > max || value < -max - 1n) ? Number(value) : value;
   }
@@ -304,7 +304,7 @@ function setMember(members: Record<string, unknown>, key: string, value: unknown
   else members[key] = value;
 }
 
-function textOf(node: YamlNode): { value: string; start: number } {
+function readText(node: YamlNode): { value: string; start: number } {
   const scalar = node.kind === "alias" ? node.target : node;
   return { value: scalar.kind === "scalar" ? scalar.value : "", start: node.start };
 }

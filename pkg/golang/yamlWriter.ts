@@ -190,12 +190,12 @@ function members(object: Readonly<Record<string, unknown>>, indent: number, lead
     if (isList || isMap) out.push(`${name}\n`);
     if (isList) list(value, indent, before, out);
     else if (isMap) members(value, indent + STEP, " ".repeat(indent + STEP), out);
-    else out.push(`${name} ${scalar(value, { column: columnsOf(name) + 1, indent: indent + STEP })}\n`);
+    else out.push(`${name} ${scalar(value, { column: countColumns(name) + 1, indent: indent + STEP })}\n`);
   }
 }
 
 /** Counts characters; those beyond the basic plane count as one. */
-function columnsOf(text: string): number {
+function countColumns(text: string): number {
   return Array.from(text).length;
 }
 

@@ -73,7 +73,7 @@ export async function computeBundlePermissions(
   for (const source of sources) {
     try {
       const bundle = await reader.bundle(source);
-      const rights = rightsOf(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
+      const rights = computePermissions(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
       for (const { apiVersion, kind } of rights.needed.unknownKinds)
         terminal.err(`olmv1: ${source}: unknown kind ${kind} (${apiVersion}): the rules below do not include it\n`);
       found.push(rights);
@@ -102,7 +102,7 @@ export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObje
   return [...distinct.values()];
 }
 
-function rightsOf(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
+function computePermissions(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);

@@ -19,7 +19,7 @@ export function buildClusterCatalog({ name, image, pollInterval, priority, label
   const object: ClusterCatalog = {
     apiVersion: API_VERSION,
     kind: CLUSTER_CATALOG,
-    metadata: { name, ...(labels.length > 0 ? { labels: Object.fromEntries(labels.map(labelOf)) } : {}) },
+    metadata: { name, ...(labels.length > 0 ? { labels: Object.fromEntries(labels.map(parseLabel)) } : {}) },
     spec: {
       source: { type: "Image", image: { ref: image, ...(pollIntervalMinutes === undefined ? {} : { pollIntervalMinutes }) } },
       ...(priority === undefined ? {} : { priority }),
@@ -48,7 +48,7 @@ function parseMinutes(intervalMs: number): number {
 }
 
 /** @throws Error unless the text is written as key=value */
-function labelOf(text: string): [string, string] {
+function parseLabel(text: string): [string, string] {
   const at = text.indexOf("=");
   if (at < 1) throw new Error(`--label ${JSON.stringify(text)} is not written as key=value`);
   return [text.slice(0, at), text.slice(at + 1)];

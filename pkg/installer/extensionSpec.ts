@@ -49,13 +49,13 @@ function sourceFrom(
     packageName,
     ...(version === undefined ? {} : { version }),
     ...(channel.length > 0 ? { channels: channel } : {}),
-    ...(catalog.length > 0 ? { selector: selectorOf(catalog) } : {}),
+    ...(catalog.length > 0 ? { selector: buildSelector(catalog) } : {}),
     ...(upgradeConstraintPolicy === undefined ? {} : { upgradeConstraintPolicy }),
   };
 }
 
 /** Selects catalogs by the label with their own name. */
-function selectorOf(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
+function buildSelector(catalogs: readonly string[]): NonNullable<CatalogSource["selector"]> {
   const [only = ""] = catalogs;
   if (catalogs.length === 1) return { matchLabels: { [LABEL_METADATA_NAME]: only } };
   return { matchExpressions: [{ key: LABEL_METADATA_NAME, operator: "In", values: [...catalogs] }] };

@@ -84,7 +84,7 @@ const PERMITTING = /^--?service-account-fallback[= ]controller$/;
  */
 export async function requireFallback(client: Pick<Client, "get">, systemNamespace: string): Promise<void> {
   const { name, namespace } = getControllerSubject(systemNamespace);
-  const args = await argsOf(client, namespace, name);
+  const args = await readArgs(client, namespace, name);
   if (!args || permits(args)) return;
   throw new Error(
     `operator-controller of this cluster does not install extensions without a ServiceAccount (Deployment ${goQuote(`${namespace}/${name}`)} has no --service-account-fallback=controller): ` +
@@ -97,7 +97,7 @@ function permits(args: readonly string[]): boolean {
   return args.some((arg, i) => PERMITTING.test(arg) || PERMITTING.test(`${arg} ${args[i + 1] ?? ""}`));
 }
 
-async function argsOf(client: Pick<Client, "get">, namespace: string, name: string): Promise<string[] | undefined> {
+async function readArgs(client: Pick<Client, "get">, namespace: string, name: string): Promise<string[] | undefined> {
   try {
     const live = await client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name });
     const spec = live?.["spec"] as { template?: { spec?: { containers?: { args?: string[] }[] } } } | undefined;

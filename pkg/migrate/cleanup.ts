@@ -88,14 +88,14 @@ async function installPlans(
   for (const version of SUBSCRIPTION_VERSIONS) {
     const plans = await listOrNone(client, { apiVersion: `${CLASSIC_GROUP}/${version}`, kind: "InstallPlan" }, { namespace, signal });
     for (const plan of plans ?? []) {
-      if (isPlanOf(plan, component, csv) && !found.has(getObjectKey(plan))) found.set(getObjectKey(plan), plan);
+      if (isPlanFor(plan, component, csv) && !found.has(getObjectKey(plan))) found.set(getObjectKey(plan), plan);
     }
   }
   return [...found.values()];
 }
 
 /** The label names the package, also on plans of other versions; a plan without it is identified by its only ClusterServiceVersion. */
-function isPlanOf({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
+function isPlanFor({ metadata, ...plan }: KubeObject, component: string, csv: string): boolean {
   const components = Object.keys(metadata.labels ?? {}).filter((key) => key.startsWith(`${CLASSIC_GROUP}/`));
   if (components.length > 0) return components.every((key) => key === component);
   const names = getTextsAt(getObjectAt(plan, "spec"), "clusterServiceVersionNames");

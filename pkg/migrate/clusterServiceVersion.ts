@@ -18,7 +18,7 @@ const PROPERTIES = ["operatorframework.io/properties", "olm.properties"];
 const MAX_DEPTH = 16;
 
 /** Returns the dependencies of a ClusterServiceVersion, from its properties and its spec, without duplicates. */
-function dependenciesOf(object: KubeObject): CsvDependency[] {
+function readDependencies(object: KubeObject): CsvDependency[] {
   const spec = getObjectAt(object, "spec");
   const [crds, apis] = [getObjectAt(spec, "customresourcedefinitions"), getObjectAt(spec, "apiservicedefinitions")];
   const required = [
@@ -134,7 +134,7 @@ export function parseInstalledCsv(object: KubeObject): InstalledCsv {
   const spec = getObjectAt(object, "spec");
   const [crds, apis] = [getObjectAt(spec, "customresourcedefinitions"), getObjectAt(spec, "apiservicedefinitions")];
   const owned = getObjectsAt(crds, "owned");
-  const needed = dependenciesOf(object);
+  const needed = readDependencies(object);
   const webhooks = getObjectsAt(spec, "webhookdefinitions");
   const watched = annotations?.[ANNOTATION_TARGETS];
   const strategy = getObjectAt(getObjectAt(spec, "install"), "spec");

@@ -86,21 +86,21 @@ export function getMarkIdentity({ subscription, csv }: Pick<ConversionSource, "s
 export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
   const { client, signal } = settings;
   const csv = getMarkIdentity(source);
-  const rights = settings.createsServiceAccount ? await rightsOf(source, settings) : [];
+  const rights = settings.createsServiceAccount ? await computePermissions(source, settings) : [];
   const pods = new Map<string, PodChange>();
   const plan = await installPlan(source, csv, settings, ({ live, after }) => {
     for (const [key, object] of live) pods.set(key, comparePods(object, after.get(key) ?? object));
   });
-  const podsOf = (ref: ObjectRef): PodChange | undefined => pods.get(getObjectKey(ref));
+  const getPodChange = (ref: ObjectRef): PodChange | undefined => pods.get(getObjectKey(ref));
   const { objects, kept } = keepPodAnnotations(
     plan.objects.map(({ apiVersion, kind, namespace, name, action, changes }) =>
       describeConvertedObject(
         { apiVersion, kind, namespace, name },
         changes,
-        action === "Create" ? undefined : podsOf({ apiVersion, kind, namespace, name }),
+        action === "Create" ? undefined : getPodChange({ apiVersion, kind, namespace, name }),
       ),
     ),
-    podsOf,
+    getPodChange,
   );
   const held = new Set(objects.map(({ ref }) => getObjectKey(ref)));
   const classic = await listOlmV0Objects(client, csv, plan.objects, signal);
@@ -154,7 +154,7 @@ async function installPlan(
 }
 
 /** All objects of the installer get a label, so that a rollback removes nothing else. */
-async function rightsOf(
+async function computePermissions(
   { extension, offer }: ConversionSource,
   { terminal, reader, systemNamespace, webhookCertProvider }: ConversionSettings,
 ): Promise<KubeObject[]> {

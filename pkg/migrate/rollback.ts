@@ -31,7 +31,7 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
       `${CLUSTER_EXTENSION} "${name}" no longer has a backup of Subscription "${from}": after a cleanup, the conversion cannot be rolled back`,
     );
   const [pinned, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
-  const version = backup && versionOf(backup.csv);
+  const version = backup && readCsvVersion(backup.csv);
   if (installed !== undefined && version !== undefined && installed !== version)
     throw new Error(
       `${CLUSTER_EXTENSION} "${name}" was upgraded from ${version} to ${installed}, which OLM v0 cannot take over. Go back to ${version} first: olmv1 rollback`,
@@ -129,7 +129,7 @@ async function removePermissions(client: Client, extension: ClusterExtension, si
   }
 }
 
-function versionOf(csv: KubeObject): string | undefined {
+function readCsvVersion(csv: KubeObject): string | undefined {
   const { version } = (csv["spec"] ?? {}) as { version?: unknown };
   return typeof version === "string" ? version : undefined;
 }

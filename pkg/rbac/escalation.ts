@@ -37,9 +37,9 @@ export interface EscalationOptions {
 export function computeEscalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
   if (getGroup(object.apiVersion) !== RBAC) return [];
   const { strategy, objects, isHeld = () => false } = options;
-  const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || isHeld(namespace, rulesOf(role)));
+  const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || isHeld(namespace, readRules(role)));
   if (isRole(object)) {
-    if (isFree(object) || (rulesOf(object).length === 0 && !isAggregated(object))) return [];
+    if (isFree(object) || (readRules(object).length === 0 && !isAggregated(object))) return [];
     return [{ group: RBAC, resource: getPlural(object.kind), name: object.metadata.name, verb: "escalate" }];
   }
   const ref = readRoleRef(object);
@@ -51,7 +51,7 @@ export function computeEscalationGrants(object: KubeObject, namespace: string, o
 /** Returns the rules that an installer must have with `union` to write `object`, in the object's own scope. */
 export function computeUnionRules(object: KubeObject, strategy: RoleStrategy): PolicyRule[] {
   if (strategy !== "union" || getGroup(object.apiVersion) !== RBAC || !isRole(object) || isAggregated(object)) return [];
-  return rulesOf(object).map(normalizeRule);
+  return readRules(object).map(normalizeRule);
 }
 
 function isRole({ kind, apiVersion }: KubeObject): boolean {
@@ -72,10 +72,10 @@ function isNamedBy(role: KubeObject, ref: RoleRef, binding: KubeObject): boolean
  * Returns the valid rules of a role; the API server rejects the others.
  * @throws TerminalError Blocked if there are too many permissions
  */
-function rulesOf(role: KubeObject): PolicyRule[] {
+function readRules(role: KubeObject): PolicyRule[] {
   const rules: unknown = role["rules"];
   const read = (Array.isArray(rules) ? rules : []).map(ruleFrom);
-  const count = read.reduce((sum, rule) => sum + countOf(rule), 0);
+  const count = read.reduce((sum, rule) => sum + countPermissions(rule), 0);
   if (count <= MAX_RIGHTS) return read;
   throw new TerminalError("Blocked", `${describeObject(role)} grants ${count} single permissions, more than the ${MAX_RIGHTS} allowed`);
 }
@@ -94,7 +94,7 @@ function ruleFrom(rule: unknown): PolicyRule {
   };
 }
 
-function countOf({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule): number {
+function countPermissions({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule): number {
   return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * Math.max(1, resourceNames.length));
 }
 

@@ -97,12 +97,12 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
     const resource = kind === "Secret" ? "secrets" : "configmaps";
     for (const verb of ["get", ...(essentialOnly ? [] : WATCH_VERBS)]) grants.push({ namespace, group: "", resource, name, verb });
   }
-  const rulesOf = (where: string): PolicyRule[] =>
+  const getRules = (where: string): PolicyRule[] =>
     removeCovered([...buildRules(grants.filter(({ namespace }) => namespace === where)), ...(held.get(where) ?? [])]);
   const namespaces = [...new Set(grants.map(({ namespace }) => namespace))].filter((namespace) => namespace !== "").sort();
   return {
-    clusterRules: rulesOf(""),
-    namespaceRules: new Map(namespaces.map((namespace) => [namespace, rulesOf(namespace)])),
+    clusterRules: getRules(""),
+    namespaceRules: new Map(namespaces.map((namespace) => [namespace, getRules(namespace)])),
     unknownKinds: [...unknown.values()],
   };
 }

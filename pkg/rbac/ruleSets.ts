@@ -65,7 +65,7 @@ const NAMES_SHOWN = [Number.POSITIVE_INFINITY, 20, 5, 1];
  */
 export function formatRuleLines({ clusterRules, namespaceRules }: RequiredRules, maxBytes: number): string[] {
   const placed = [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
-    rules.map((rule) => (names: number) => lineOf(namespace, rule, names)),
+    rules.map((rule) => (names: number) => formatLine(namespace, rule, names)),
   );
   let lines: string[] = [];
   for (const names of NAMES_SHOWN) {
@@ -81,7 +81,7 @@ export function formatRuleLines({ clusterRules, namespaceRules }: RequiredRules,
   return [...fitting, more()];
 }
 
-function lineOf(namespace: string, rule: PolicyRule, names: number): string {
+function formatLine(namespace: string, rule: PolicyRule, names: number): string {
   const list = (label: string, values: readonly string[] | undefined, max = Number.POSITIVE_INFINITY): string[] => {
     if (!values || values.length === 0) return [];
     const sorted = values.toSorted();
@@ -148,11 +148,11 @@ export function formatRulesDiff({ added, removed }: RulesDiff): string[] {
 export function widensPermissions(before: KubeObject | undefined, after: KubeObject): boolean {
   const isRole = getGroup(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
   if (!isRole) return false;
-  const had = rulesOf(before);
-  return compactRules(rulesOf(after)).some((rule) => !had.some((held) => covers(held, rule)));
+  const had = readRules(before);
+  return compactRules(readRules(after)).some((rule) => !had.some((held) => covers(held, rule)));
 }
 
-function rulesOf(role: KubeObject | undefined): PolicyRule[] {
+function readRules(role: KubeObject | undefined): PolicyRule[] {
   const rules = role?.["rules"];
   return Array.isArray(rules) ? (rules as PolicyRule[]) : [];
 }

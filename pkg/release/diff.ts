@@ -81,13 +81,13 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
     }
   } else if (Array.isArray(before) && Array.isArray(after)) {
     compareLists(before, after, path, found);
-  } else if (textOf(before) !== textOf(after)) {
+  } else if (toText(before) !== toText(after)) {
     found.push({ path, before, after });
   }
 }
 
 function fieldChange({ before, after }: Difference, path: string, hidden: Redaction | undefined): FieldChange {
-  const [from, to] = [before, after].map((value) => textOf(hidden ? hidden.hideIn(value) : value));
+  const [from, to] = [before, after].map((value) => toText(hidden ? hidden.hideIn(value) : value));
   return {
     path: hidden ? hidden.hide(path) : path,
     ...(from === undefined ? {} : { before: shown(from) }),
@@ -112,20 +112,20 @@ function compareLists(before: readonly unknown[], after: readonly unknown[], pat
 }
 
 function isKeyedBy(list: readonly unknown[], key: string): boolean {
-  const values = list.map((entry) => keyOf(entry, key));
+  const values = list.map((entry) => getMemberKey(entry, key));
   return values.every((value) => value !== undefined) && new Set(values).size === values.length;
 }
 
 function byKey(list: readonly unknown[], key: string): Map<string | number, unknown> {
-  return new Map(list.map((entry) => [keyOf(entry, key) ?? "", entry]));
+  return new Map(list.map((entry) => [getMemberKey(entry, key) ?? "", entry]));
 }
 
-function keyOf(entry: unknown, key: string): string | number | undefined {
+function getMemberKey(entry: unknown, key: string): string | number | undefined {
   const value = isObject(entry) ? entry[key] : undefined;
   return typeof value === "string" || typeof value === "number" ? value : undefined;
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return value === undefined ? undefined : encodeCanonicalJson(value);
 }
 

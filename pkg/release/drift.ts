@@ -145,13 +145,13 @@ export function findFieldDrift(before: KubeObject, after: KubeObject): Differenc
 export function toIndexes(object: unknown, path: readonly PathStep[]): string[] {
   let at = object;
   return path.map((step) => {
-    const member = positionOf(at, step);
+    const member = formatPosition(at, step);
     at = getValueAt(at, [member]);
     return member;
   });
 }
 
-function positionOf(at: unknown, step: PathStep): string {
+function formatPosition(at: unknown, step: PathStep): string {
   if (typeof step === "string") return step;
   if ("index" in step) return String(step.index);
   const { key, value } = step;

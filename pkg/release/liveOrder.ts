@@ -44,10 +44,10 @@ function ordered(value: unknown, live: unknown): unknown {
 }
 
 function orderedList(list: readonly unknown[], live: readonly unknown[], key: string): unknown[] {
-  const keyOf = (item: unknown): unknown => (isObject(item) ? item[key] : undefined);
-  const position = new Map(live.map((item, i) => [keyOf(item), i]));
-  const placeOf = (item: unknown): number => position.get(keyOf(item)) ?? live.length;
-  return list.toSorted((a, b) => placeOf(a) - placeOf(b)).map((item) => ordered(item, live[placeOf(item)]));
+  const getItemKey = (item: unknown): unknown => (isObject(item) ? item[key] : undefined);
+  const position = new Map(live.map((item, i) => [getItemKey(item), i]));
+  const getPosition = (item: unknown): number => position.get(getItemKey(item)) ?? live.length;
+  return list.toSorted((a, b) => getPosition(a) - getPosition(b)).map((item) => ordered(item, live[getPosition(item)]));
 }
 
 function getPodTemplate(object: KubeObject | undefined): JsonObject | undefined {

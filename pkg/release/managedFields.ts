@@ -123,7 +123,7 @@ export function detectsConcurrentChange(before: Pick<ObjectMeta, "managedFields"
 
 /** Reports whether this manager has applied the object and still owns a part of it. */
 export function hasApplied(metadata: Pick<ObjectMeta, "managedFields">, manager: string): boolean {
-  return entriesOf(metadata).some((entry) => entry.manager === manager && entry.operation === "Apply");
+  return readEntries(metadata).some((entry) => entry.manager === manager && entry.operation === "Apply");
 }
 
 /**
@@ -131,7 +131,7 @@ export function hasApplied(metadata: Pick<ObjectMeta, "managedFields">, manager:
  * @param path members and indexes of `object`
  */
 export function findOtherManagers(object: { readonly metadata: Pick<ObjectMeta, "managedFields"> }, path: readonly string[]): string[] {
-  const owners = entriesOf(object.metadata).filter(({ manager, fields }) => manager !== FIELD_MANAGER && owns(fields, object, path));
+  const owners = readEntries(object.metadata).filter(({ manager, fields }) => manager !== FIELD_MANAGER && owns(fields, object, path));
   return [...new Set(owners.map(({ manager }) => manager))];
 }
 
@@ -142,21 +142,21 @@ export function isApplied(object: { readonly metadata: Pick<ObjectMeta, "managed
 }
 
 function appliedEntry(metadata: Pick<ObjectMeta, "managedFields">): ManagedFieldsEntry | undefined {
-  return entriesOf(metadata).find(
+  return readEntries(metadata).find(
     ({ manager, operation, subresource }) => manager === FIELD_MANAGER && operation === "Apply" && subresource === "",
   );
 }
 
-function entriesOf({ managedFields = [] }: Pick<ObjectMeta, "managedFields">): ManagedFieldsEntry[] {
+function readEntries({ managedFields = [] }: Pick<ObjectMeta, "managedFields">): ManagedFieldsEntry[] {
   return managedFields.flatMap(({ manager, operation, subresource, apiVersion, time, fieldsV1 }) =>
     isObject(fieldsV1)
       ? [
           {
             manager: String(manager),
             operation: String(operation),
-            subresource: textOf(subresource),
-            apiVersion: textOf(apiVersion),
-            time: textOf(time),
+            subresource: toText(subresource),
+            apiVersion: toText(apiVersion),
+            time: toText(time),
             fields: fieldsV1,
           },
         ]
@@ -164,7 +164,7 @@ function entriesOf({ managedFields = [] }: Pick<ObjectMeta, "managedFields">): M
   );
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 

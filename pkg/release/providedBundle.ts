@@ -84,7 +84,7 @@ export function readProvidedBundle(release: Pick<ReleaseRecord, "labels" | "anno
   const properties = readProperties(release.properties) ?? readProperties(annotations[ANNOTATION_PROPERTIES]) ?? [];
   const [name = "", packageName = ""] = [labels[LABEL_BUNDLE_NAME], labels[LABEL_PACKAGE_NAME]];
   const stated = toProvider({ name, package: packageName, properties });
-  const version = versionOf(labels[LABEL_BUNDLE_VERSION], labels[LABEL_BUNDLE_RELEASE]);
+  const version = toVersionRelease(labels[LABEL_BUNDLE_VERSION], labels[LABEL_BUNDLE_RELEASE]);
   return { ...stated, name, version, apis: mergeProvidedApis(listServedApis(objects), stated.apis) };
 }
 
@@ -105,7 +105,7 @@ function readProperties(text: string | undefined): Property[] | undefined {
   }
 }
 
-function versionOf(version: string | undefined, release: string | undefined): VersionRelease | undefined {
+function toVersionRelease(version: string | undefined, release: string | undefined): VersionRelease | undefined {
   try {
     return parseVersionRelease(version ?? "", release);
   } catch {

@@ -65,11 +65,11 @@ function mendPorts(desiredValue: unknown, live: unknown, path: FieldPath, found:
 }
 
 function mendPortList(desiredValue: readonly unknown[], live: readonly unknown[], path: FieldPath, found: Found[]): unknown[] {
-  const keys = new Set(desiredValue.map(keyOf));
+  const keys = new Set(desiredValue.map(getPortKey));
   return live.map((port) => {
-    const key = keyOf(port);
+    const key = getPortKey(port);
     const same = keys.has(key) ? undefined : desiredValue.find((other) => haveSameName(other, port));
-    const wantedKey = keyOf(same);
+    const wantedKey = getPortKey(same);
     if (key === undefined || wantedKey === undefined || !isObject(port) || !isObject(same)) return port;
     found.push({ live: [...path, key], wanted: [...path, wantedKey] });
     return { ...port, ...same };
@@ -77,7 +77,7 @@ function mendPortList(desiredValue: readonly unknown[], live: readonly unknown[]
 }
 
 /** Formats the key of a port in managed fields. */
-function keyOf(port: unknown): string | undefined {
+function getPortKey(port: unknown): string | undefined {
   const member = isObject(port) ? NUMBERS.find((name) => name in port) : undefined;
   if (member === undefined || !isObject(port)) return undefined;
   return `k:${JSON.stringify({ [member]: port[member], protocol: port["protocol"] ?? "TCP" })}`;

@@ -52,10 +52,10 @@ function collapsePodSpec(spec: JsonObject): { spec: JsonObject; dropped: Dropped
 /** Removes all but the last entry of each repeated key from one list. */
 function collapseList(list: readonly unknown[], members: ListKey, onDrop: (entry: JsonObject, kept: JsonObject) => void): unknown[] {
   const last = new Map<string, JsonObject>();
-  for (const entry of list) if (isObject(entry)) last.set(keyOf(entry, members), entry);
+  for (const entry of list) if (isObject(entry)) last.set(getEntryKey(entry, members), entry);
   return list.filter((entry) => {
     if (!isObject(entry)) return true;
-    const kept = last.get(keyOf(entry, members));
+    const kept = last.get(getEntryKey(entry, members));
     if (kept === undefined || kept === entry) return true;
     onDrop(entry, kept);
     return false;
@@ -65,7 +65,7 @@ function collapseList(list: readonly unknown[], members: ListKey, onDrop: (entry
 /** Formats a dropped entry, such as `container "manager": env "A" is given more than once, the last one counts`. */
 function describeDrop({ container, list, entry }: DroppedEntry): string {
   const members = CONTAINER_LISTS[list] ?? POD_LISTS[list] ?? [["name", ""]];
-  const key = members.map(([member, absent]) => textOf(entry[member] ?? absent)).join("/");
+  const key = members.map(([member, absent]) => toText(entry[member] ?? absent)).join("/");
   return `${container === "" ? "" : `${container}: `}${list} "${key.slice(0, LISTED_VALUE)}" is given more than once, the last one counts`;
 }
 
@@ -78,11 +78,11 @@ function collapseLists(from: JsonObject, lists: Readonly<Record<string, ListKey>
   return to;
 }
 
-function keyOf(entry: JsonObject, members: ListKey): string {
-  return JSON.stringify(members.map(([member, absent]) => textOf(entry[member] ?? absent)));
+function getEntryKey(entry: JsonObject, members: ListKey): string {
+  return JSON.stringify(members.map(([member, absent]) => toText(entry[member] ?? absent)));
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

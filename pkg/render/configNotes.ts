@@ -81,7 +81,7 @@ export function listConfigNotes(config: unknown, objects: readonly KubeObject[])
   const configs: [path: string, config: SelectedConfig][] = deploymentConfigs.map((each, index) => [`deploymentConfigs.${index}`, each]);
   if (deploymentConfig) configs.unshift(["deploymentConfig", deploymentConfig]);
   const deployments = objects.filter(({ kind }) => kind === "Deployment");
-  const labels = deployments.map(labelsOf);
+  const labels = deployments.map(getLabels);
   const unused = configs.flatMap(([path, { selector }]): string[] => {
     if (selector === undefined || labels.some(compileSelector(selector).matches)) return [];
     return [
@@ -101,14 +101,14 @@ export function listConfigNotes(config: unknown, objects: readonly KubeObject[])
 function formatDeployments(deployments: readonly KubeObject[]): string {
   if (deployments.length === 0) return "none";
   const names = deployments.map((deployment) => {
-    const labels = Object.entries(labelsOf(deployment)).map(([key, value]) => `${key}=${value}`);
+    const labels = Object.entries(getLabels(deployment)).map(([key, value]) => `${key}=${value}`);
     return truncate(`${deployment.metadata.name} (${labels.length > 0 ? labels.sort().join(",") : "no labels"})`, MAX_NAME_LENGTH);
   });
   return formatList(names, { max: MAX_NAMED });
 }
 
 /** Returns the labels without those of release objects. */
-function labelsOf(deployment: KubeObject): Record<string, string> {
+function getLabels(deployment: KubeObject): Record<string, string> {
   const labels = Object.entries(deployment.metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX));
   return buildDeploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });
 }

@@ -24,7 +24,7 @@ interface TextRoom {
  * @param object undefined if it does not exist.
  * @param room remaining size; reduced by the text. A text that exceeds it is not parsed.
  */
-function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | undefined, room: TextRoom): SourceValues {
+function readValues(source: ValuesSource, namespace: string, object: KubeObject | undefined, room: TextRoom): SourceValues {
   const { kind, name, key = VALUES_KEY, optional = false } = source;
   const owner = `${kind} ${namespace}/${name}`;
   const lacking = (what: string): SourceValues =>
@@ -60,13 +60,13 @@ function valuesOf(source: ValuesSource, namespace: string, object: KubeObject | 
 
 /** Returns the value of a key in a ConfigMap or Secret. */
 function bytesAt(object: KubeObject, key: string): Buffer | undefined {
-  const data = memberOf(object["data"], key);
+  const data = getMember(object["data"], key);
   if (data !== undefined) return Buffer.from(data, object.kind === "Secret" ? "base64" : "utf8");
-  const binary = memberOf(object["binaryData"], key);
+  const binary = getMember(object["binaryData"], key);
   return binary === undefined ? undefined : Buffer.from(binary, "base64");
 }
 
-function memberOf(data: unknown, key: string): string | undefined {
+function getMember(data: unknown, key: string): string | undefined {
   const found = isObject(data) && Object.hasOwn(data, key) ? data[key] : undefined;
   return typeof found === "string" ? found : undefined;
 }
@@ -148,7 +148,7 @@ const MAX_TEXTS = 2_000;
  */
 export function mergeConfig(sources: readonly ReadSource[], namespace: string, inline: JsonObject | undefined): MergedConfig {
   const room: TextRoom = { bytes: CONFIG_LIMITS.bytes, separators: CONFIG_LIMITS.separators };
-  const read = sources.map(({ source, object }) => valuesOf(source, namespace, object, room));
+  const read = sources.map(({ source, object }) => readValues(source, namespace, object, room));
   const listTexts = (kind: "missing" | "invalid"): string[] =>
     read.flatMap((values, i) => (values.kind === kind ? [`spec.config.valuesFrom[${i}]: ${values.text}`] : []));
   const values = read.flatMap((one) => (one.kind === "values" ? [one.values] : []));

@@ -72,7 +72,7 @@ export class SchemaChecker {
   }
 
   #check(schema: JsonSchema, value: unknown, path: readonly string[]): SchemaFailure | undefined {
-    const got = typeOf(value);
+    const got = getType(value);
     const { type: want } = schema;
     if (want !== undefined && want !== got && !(want === "integer" && Number.isInteger(value)))
       return leaf({ keyword: "type", got, want }, path);
@@ -172,7 +172,7 @@ function leaf(fault: Fault, path: readonly string[]): SchemaFailure {
   return { fault, path, causes: [] };
 }
 
-function typeOf(value: unknown): JsonType {
+function getType(value: unknown): JsonType {
   if (value === null || value === undefined) return "null";
   if (typeof value === "boolean") return "boolean";
   if (typeof value === "string") return "string";

@@ -63,11 +63,12 @@ function servicePorts(served: readonly ServedPort[]): ServicePort[] {
   const ports = new Map<string, ServicePort>();
   for (const { port, target } of served) ports.set(`${port}/${typeof target}/${target}`, { name: String(port), port, targetPort: target });
   return [...ports.values()].sort(
-    (a, b) => a.port - b.port || numberOf(a.targetPort) - numberOf(b.targetPort) || compareText(String(a.targetPort), String(b.targetPort)),
+    (a, b) =>
+      a.port - b.port || toPortNumber(a.targetPort) - toPortNumber(b.targetPort) || compareText(String(a.targetPort), String(b.targetPort)),
   );
 }
 
-function numberOf(target: number | string): number {
+function toPortNumber(target: number | string): number {
   if (typeof target === "number") return target;
   return /^[+-]?\d+$/.test(target) ? Number(target) : 0;
 }
@@ -76,21 +77,21 @@ const NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name";
 
 /** Generates a ValidatingWebhookConfiguration for each validating webhook of the CSV. */
 export function generateValidatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
-  return webhooksOf(bundle, "ValidatingAdmissionWebhook").map((webhook) =>
+  return listWebhooks(bundle, "ValidatingAdmissionWebhook").map((webhook) =>
     configuration("ValidatingWebhookConfiguration", webhook, options),
   );
 }
 
 /** Generates a MutatingWebhookConfiguration for each mutating webhook of the CSV. */
 export function generateMutatingWebhooks(bundle: RegistryV1Bundle, options: GeneratorOptions): KubeObject[] {
-  return webhooksOf(bundle, "MutatingAdmissionWebhook").map((webhook) => configuration("MutatingWebhookConfiguration", webhook, options));
+  return listWebhooks(bundle, "MutatingAdmissionWebhook").map((webhook) => configuration("MutatingWebhookConfiguration", webhook, options));
 }
 
-function webhooksOf({ csv }: RegistryV1Bundle, type: string): WebhookDescription[] {
+function listWebhooks({ csv }: RegistryV1Bundle, type: string): WebhookDescription[] {
   return (csv.spec.webhookdefinitions ?? []).filter((webhook) => webhook.type === type);
 }
 
-function metadataOf(metadata: object): KubeObject["metadata"] {
+function buildMetadata(metadata: object): KubeObject["metadata"] {
   return MANIFEST_TYPES.convert("meta/v1.ObjectMeta", metadata) as KubeObject["metadata"];
 }
 
@@ -132,7 +133,7 @@ function configuration(
   return {
     kind,
     apiVersion: "admissionregistration.k8s.io/v1",
-    metadata: metadataOf({ name, namespace: installNamespace, annotations }),
+    metadata: buildMetadata({ name, namespace: installNamespace, annotations }),
     webhooks: [present(entry)],
   };
 }

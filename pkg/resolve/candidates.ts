@@ -41,12 +41,12 @@ function createPropertyError(reason: string): Error {
 /** Returns the bundles of a package as candidates, in the same order. */
 export function listCandidates(content: PackageContent, deprecated: ReadonlySet<string>): Candidate[] {
   const channels = content.channels.map(({ name, entries }) => ({ name, entries: entries.map((entry) => entry.name) }));
-  const rankOf = rankChannels(content.package?.defaultChannel, channels);
+  const getRank = rankChannels(content.package?.defaultChannel, channels);
   return content.bundles.map((bundle) => ({
     bundle,
     version: findBundleVersion(bundle),
     deprecated: deprecated.has(bundle.name),
-    rank: () => rankOf(bundle.name),
+    rank: () => getRank(bundle.name),
   }));
 }
 

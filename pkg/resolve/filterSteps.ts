@@ -64,7 +64,7 @@ function suggestForRange({ all, inChannels, content }: FilterResult, query: Reso
       `version ${formatCandidateVersion(elsewhere)} matches, but is in ${names.length > 0 ? `channels ${formatGoList(names)}` : "no channel"}`,
     );
   }
-  const prerelease = highest(inChannels.filter((candidate) => isPrereleaseOf(candidate, query)));
+  const prerelease = highest(inChannels.filter((candidate) => isPrereleaseInRange(candidate, query)));
   if (prerelease)
     near.push(
       `${formatCandidateVersion(prerelease)} is a prerelease: only a range with a prerelease, such as ">=1.0.0-0", contains prereleases`,
@@ -73,7 +73,7 @@ function suggestForRange({ all, inChannels, content }: FilterResult, query: Reso
 }
 
 /** Reports whether the candidate is a prerelease of a version that the range contains. */
-function isPrereleaseOf(candidate: Candidate, query: ResolutionQuery): boolean {
+function isPrereleaseInRange(candidate: Candidate, query: ResolutionQuery): boolean {
   const { version } = candidate;
   if (!version || version.version.prerelease.length === 0) return false;
   return isInRange({ ...candidate, version: { ...version, version: { ...version.version, prerelease: [] } } }, query);

@@ -46,7 +46,7 @@ export function compileSelector(selector: LabelSelector | undefined): CompiledSe
   const requirements = tooLarge === undefined ? describeRequirements(selector) : [];
   const error = tooLarge ?? requirementsError(requirements);
   if (error !== undefined) return { error, requirements: 0, matches: () => false };
-  const tests = requirements.map(matcherOf);
+  const tests = requirements.map(compileMatcher);
   return { error, requirements: tests.length, matches: (labels) => tests.every((test) => test(labels)) };
 }
 
@@ -77,7 +77,7 @@ function describeRequirements(selector: LabelSelector | undefined): LabelSelecto
   return [...labels.map(([key, value]) => ({ key, operator: "In", values: [value] })), ...(selector?.matchExpressions ?? [])];
 }
 
-function matcherOf({ key, operator, values = [] }: LabelSelectorRequirement): CompiledSelector["matches"] {
+function compileMatcher({ key, operator, values = [] }: LabelSelectorRequirement): CompiledSelector["matches"] {
   const wanted = new Set(values);
   return (labels) => {
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;

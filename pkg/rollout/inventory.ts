@@ -84,9 +84,9 @@ async function readChildren(client: TreeClient, workload: KubeObject, now: numbe
       label: describeObject({ ...toObjectRef(object), namespace: undefined }) + formatHealth(object, now),
       children,
     });
-    const podsOf = (owner: KubeObject): TreeNode[] => pods.filter((pod) => isOwnedBy(pod, owner)).map((pod) => node(pod, []));
-    const own = sets.filter((set) => isOwnedBy(set, workload)).map((set) => node({ ...REPLICA_SET, ...set }, podsOf(set)));
-    return [...own.filter(({ children }) => children.length > 0), ...podsOf(workload)];
+    const listPods = (owner: KubeObject): TreeNode[] => pods.filter((pod) => isOwnedBy(pod, owner)).map((pod) => node(pod, []));
+    const own = sets.filter((set) => isOwnedBy(set, workload)).map((set) => node({ ...REPLICA_SET, ...set }, listPods(set)));
+    return [...own.filter(({ children }) => children.length > 0), ...listPods(workload)];
   } catch (err) {
     return [{ label: formatError(err), children: [] }];
   }

@@ -77,18 +77,18 @@ export function listAvailable(names: readonly string[]): string {
 }
 
 function folder(given: string): NamedCatalog {
-  const { name, rest } = partsOf(given);
+  const { name, rest } = splitParts(given);
   return { name: name ?? deriveDefaultName(rest), priority: 0, path: rest };
 }
 
 /** Returns the catalog of an image without a given name; its name is that of its repository. */
 function image(given: string): NamedCatalog {
-  const { name, rest } = partsOf(given);
+  const { name, rest } = splitParts(given);
   const own = parseLayoutPlace(rest) ? deriveCatalogName(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
   return { name: name ?? own, priority: 0, image: rest };
 }
 
-function partsOf(given: string): { name?: string; rest: string } {
+function splitParts(given: string): { name?: string; rest: string } {
   const at = given.indexOf("=");
   return at > 0 ? { name: given.slice(0, at), rest: given.slice(at + 1) } : { rest: given.slice(at + 1) };
 }

@@ -28,14 +28,14 @@ export function formatPrettyLine(line: string, colour: boolean): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
     colour ? styleText(style, text, { validateStream: false }) : text;
   const time = new Date(typeof entry["time"] === "number" ? entry["time"] : Date.parse(String(entry["time"]))).toISOString().slice(11, 23);
-  const textOf = (key: string): string => (typeof entry[key] === "string" ? entry[key] : "");
+  const getText = (key: string): string => (typeof entry[key] === "string" ? entry[key] : "");
   const fields = Object.entries(entry).filter(([key]) => !SHOWN.has(key));
   const err = entry["err"] as { message?: string } | undefined;
   if (err?.message) fields.push(["err", err.message]);
   const rest = fields.map(
     ([key, value]) => paint("gray", `${key}=`) + escapeLines(typeof value === "string" ? value : JSON.stringify(value)),
   );
-  return [time, paint(tint, name.padEnd(5)), paint("cyan", textOf("component")), textOf("msg"), ...rest]
+  return [time, paint(tint, name.padEnd(5)), paint("cyan", getText("component")), getText("msg"), ...rest]
     .filter((part) => part !== "")
     .join(" ");
 }

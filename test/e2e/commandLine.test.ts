@@ -73,7 +73,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const args = ["install", SAMPLE_PACKAGE, "--name", "story", "-n", "story", "--version", "1.0.0", "--create-service-account"];
     const refused = await olmv1(...args);
     expect(refused).toMatchObject({ code: 2, out: "" });
-    expect(refused.err).toContain("ServiceAccount story/story-installer, as which the bundle is installed, may");
+    expect(refused.err).toContain("ServiceAccount story/story-installer gets these permissions to install the bundle");
     expect(refused.err).toContain("manage customresourcedefinitions.apiextensions.k8s.io: greetings.hello.example.com");
     expect(refused.err).toContain("olmv1: not a terminal: use --yes to confirm");
     expect(await made("story")).toEqual([]);
@@ -121,8 +121,8 @@ describeWithPrivateCluster("olmv1", (cluster) => {
       expect((await olmv1("events", "story")).out).toMatch(/Normal +Installed +installed bundle "hello-operator.v1.0.0"/),
     );
     const described = await olmv1("describe", "story");
-    expect(described.out).toMatch(/^Installer: +ServiceAccount story\/story-installer, made by olmv1 install; its rights suffice/m);
-    expect(described.out).toContain("Objects: 9, all of them ready");
+    expect(described.out).toMatch(/^Installer: +ServiceAccount story\/story-installer, created by olmv1 install; it has the permissions/m);
+    expect(described.out).toContain("Objects: 9, all ready");
 
     const { apiVersion, kind, metadata, spec } = JSON.parse((await olmv1("get", "story", "-o", "json")).out) as ClusterExtension;
     spec.source.catalog!.version = "1.1.0";
@@ -132,7 +132,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
 
     expect(await olmv1("upgrade", "story")).toMatchObject({
       code: 0,
-      out: expect.stringContaining('newest that may follow within version "1.0.0"') as string,
+      out: expect.stringContaining('is the newest version that the extension can get with version range "1.0.0"') as string,
     });
     const nowhere = await olmv1("upgrade", "story", "--version", "9.x", "--yes");
     expect(nowhere).toMatchObject({ code: 1, out: "" });
@@ -144,17 +144,17 @@ describeWithPrivateCluster("olmv1", (cluster) => {
 
     expect(await olmv1("catalog", "add", "broken", "localhost:1/no/such:v1")).toMatchObject({ code: 0 });
     const without = await olmv1("upgrade", "story", "--version", "1.2.0", ...WAITING);
-    expect(without).toMatchObject({ code: 0, err: expect.stringContaining("olmv1: catalog broken is left out: ") as string });
+    expect(without).toMatchObject({ code: 0, err: expect.stringContaining("olmv1: skipped catalog broken: ") as string });
     expect(await olmv1("upgrade", "story", ...WAITING)).toMatchObject({
       code: 0,
-      out: expect.stringContaining("newest that may follow") as string,
-      err: expect.stringMatching(/^olmv1: catalog broken is left out: catalog "broken" is not being served/) as string,
+      out: expect.stringContaining("is the newest version that the extension can get") as string,
+      err: expect.stringMatching(/^olmv1: skipped catalog broken: catalog "broken" is not being served/) as string,
     });
     expect(await olmv1("catalog", "remove", "broken")).toMatchObject({ code: 0 });
     const back = await olmv1("rollback", "story", "1");
     expect(back).toMatchObject({ code: 0 });
     // The permissions that only 1.0.0 needs were revoked when 1.2.0 was ready.
-    expect(back.err).toContain("ServiceAccount story/story-installer may from now on");
+    expect(back.err).toContain("ServiceAccount story/story-installer gets these permissions in addition");
     expect(back.out).toMatch(/^clusterrole\.rbac\.authorization\.k8s\.io\/story-\S+ configured$/m);
     expect(back.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
     await sample.world.installed("story", "1.0.0");
@@ -175,7 +175,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     await greeting("story");
     const asked = await olmv1("uninstall", "story");
     expect(asked).toMatchObject({ code: 2, out: "" });
-    expect(asked.err).toContain("These definitions stay, with their custom resources");
+    expect(asked.err).toContain("These CustomResourceDefinitions stay, with their custom resources");
     expect(asked.err).toContain("greetings.hello.example.com (1): story/world");
     const gone = await olmv1("uninstall", "story", ...WAITING);
     expect(gone).toMatchObject({ code: 0 });
@@ -208,7 +208,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     ];
     const waiting = await olmv1(...args, "--approval", "Manual");
     expect(waiting).toMatchObject({ code: 0 });
-    expect(waiting.err).toContain("it goes on once that is approved: olmv1 approve asked");
+    expect(waiting.err).toContain("approve it: olmv1 approve asked");
     expect(await olmv1("approve", "asked")).toMatchObject({ code: 2 });
     expect(await olmv1("approve", "asked", "--digest", "sha256:other")).toMatchObject({ code: 2 });
     const approved = await olmv1("approve", "asked", ...WAITING);
@@ -223,7 +223,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     await greeting("asked");
     const gone = await olmv1("uninstall", "asked", "--crd-policy", "Delete", "--delete-namespace", ...WAITING);
     expect(gone).toMatchObject({ code: 0 });
-    expect(gone.err).toContain("These custom resources would be DELETED");
+    expect(gone.err).toContain("These custom resources will be DELETED");
     expect(gone.err).toMatch(/greetings\.hello\.example\.com \(\d\): asked\/world/);
     expect(await cluster.client.get(DEFINITION)).toBeUndefined();
     await eventually(async () => expect(await made("asked")).toEqual([]));
@@ -233,20 +233,23 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const namespace = await cluster.namespace("poor");
     await serviceAccount(cluster.client, namespace, "poor", []);
     const args = ["install", SAMPLE_PACKAGE, "-n", namespace, "--version", "1.0.0"];
-    expect(await olmv1(...args)).toMatchObject({ code: 2, err: expect.stringContaining("who installs it?") as string });
+    expect(await olmv1(...args)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("no ServiceAccount: use --create-service-account") as string,
+    });
     expect(await olmv1(...args, "--service-account", "nobody")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("does not exist: make it with olmv1 rbac") as string,
+      err: expect.stringContaining("does not exist: use --create-service-account, or create it with olmv1 rbac") as string,
     });
     const name = "poor";
     const misspelt = await olmv1("install", "helo-operator", "--create-service-account");
     expect(misspelt).toMatchObject({
       code: 1,
-      err: expect.stringContaining("\ndid you mean hello-operator?\nnothing was changed\n") as string,
+      err: expect.stringContaining("\ndid you mean hello-operator?\nno changes were made\n") as string,
     });
     const unfit = await olmv1("install", SAMPLE_PACKAGE, "-n", "Not_One", "--create-service-account", "--yes");
     expect(unfit).toMatchObject({ code: 2, err: expect.stringContaining("spec.namespace") as string });
-    expect(unfit.err).not.toContain("may (");
+    expect(unfit.err).not.toContain("gets these permissions");
     const alone = [...args, "--name", "alone", "--no-service-account"];
     const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
     expect((await olmv1(...alone, "--dry-run=client", "-o", `jsonpath=${spec}`)).out).toBe("ClusterExtension ");
@@ -260,7 +263,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(await olmv1(...alone)).toMatchObject({
       code: 2,
       out: "",
-      err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account makes one") as string,
+      err: expect.stringContaining("has no --service-account-fallback=controller): --create-service-account creates one") as string,
     });
     await cluster.client.delete(toObjectRef(controller));
     const taken = await olmv1(...args, "--name", name, "--create-service-account", "--yes", "--dry-run=client");
@@ -277,7 +280,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(half).toMatchObject({ code: 2 });
     expect(half.err).toContain(`apply ClusterRole ${namespace}-half-installer: `);
     expect(half.err).toContain(
-      `; applied before: serviceaccount/half-installer created in namespace ${namespace}; run it again once that is mended, or take it back`,
+      `; applied before: serviceaccount/half-installer created in namespace ${namespace}; fix the problem and run the command again, or undo it`,
     );
     expect(await olmv1("uninstall", "half", "--yes")).toMatchObject({
       code: 0,
@@ -294,11 +297,11 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     });
     expect(await olmv1("install", SAMPLE_PACKAGE, "--create-service-account", "--yes")).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is installed already, by ClusterExtension "poor"') as string,
+      err: expect.stringContaining('ClusterExtension "poor" already installs package') as string,
     });
     expect(await olmv1("install", "other", "--name", name, "--create-service-account")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("give another name with --name") as string,
+      err: expect.stringContaining("choose another name with --name") as string,
     });
     expect(await olmv1("uninstall", name, "--yes", "--delete-namespace")).toMatchObject({ code: 0 });
     expect(await cluster.client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: "poor" })).toBeDefined();

@@ -17,11 +17,11 @@ export function describeExtensionState({ metadata, spec, status }: Pick<ClusterE
   const ready = findCondition(status?.conditions, ConditionType.Ready);
   if (!ready) return { text: "Pending", mood: "faint" };
   if (ready.status === "True") return { text: "Ready", mood: "good" };
-  return { text: causeOf(ready.reason, status), mood: UNDER_WAY.has(ready.reason) ? "warning" : "bad" };
+  return { text: formatCause(ready.reason, status), mood: UNDER_WAY.has(ready.reason) ? "warning" : "bad" };
 }
 
 /** Returns the type of the first Error for a reason that does not name the cause, such as MissingPermissions in place of Retrying. */
-function causeOf(reason: string, status: ClusterExtension["status"]): string {
+function formatCause(reason: string, status: ClusterExtension["status"]): string {
   if (!GENERAL_REASONS.has(reason)) return reason;
   return (status?.problems ?? []).find(({ severity }) => severity === "Error")?.type ?? reason;
 }

@@ -110,7 +110,7 @@ async function answer(options: ClusterUpgradeCheckOptions): Promise<UpgradeCheck
   return await withCluster(options, async (client) => {
     try {
       const cluster = given ?? (await readClusterVersion(client));
-      const target = targetOf(to, cluster);
+      const target = parseTarget(to, cluster);
       return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
     } catch (err) {
       if (!isRefusal(err)) throw err;
@@ -127,7 +127,7 @@ function givenVersion(text: string): ClusterVersion {
   }
 }
 
-function targetOf(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
+function parseTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined && cluster.kind !== "known") {
     const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.because;
     throw new Error(

@@ -207,14 +207,14 @@ function problemLines(screen: Screen, { metadata: { name }, status }: ClusterExt
   const { problems = [], omittedProblems = 0 } = status ?? {};
   if (problems.length === 0) return [];
   const moods = { Error: "bad", Warning: "warning", Info: "good" } as const;
-  const blockOf = ({ type, severity, message, next, details }: (typeof problems)[number]): string[] => [
+  const formatBlock = ({ type, severity, message, next, details }: (typeof problems)[number]): string[] => [
     `  ${formatStyled(screen, { text: severity, mood: moods[severity] })} ${escapeControlCharacters(type)}`,
     ...truncateLines(wrapText(escapeControlCharacters(message), screen.width, "      "), name),
     ...(details?.permissions ? permissionLines(screen, details.permissions, next ?? "") : []),
     // Not wrapped: commands are copied.
     ...(next === undefined ? [] : [`    → ${escapeControlCharacters(next)}`]),
   ];
-  return ["Problems:", ...problems.flatMap(blockOf), ...(omittedProblems > 0 ? [`  … and ${omittedProblems} more`] : [])];
+  return ["Problems:", ...problems.flatMap(formatBlock), ...(omittedProblems > 0 ? [`  … and ${omittedProblems} more`] : [])];
 }
 
 function permissionLines(screen: Screen, permissions: NonNullable<ProblemData["permissions"]>, more: string): string[] {
@@ -240,11 +240,11 @@ function truncateLines(lines: readonly string[], name: string): readonly string[
 function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
   const { keptCRDs = [] } = status ?? {};
   if (keptCRDs.length === 0) return [];
-  const textOf = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
+  const formatText = ({ name, message }: (typeof keptCRDs)[number]): string => escapeControlCharacters(`${name}: ${message}`);
   return [
     "CustomResourceDefinitions kept from earlier bundles:",
     ...keptCRDs.flatMap((one) =>
-      wrapText(textOf(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line)),
+      wrapText(formatText(one), screen.width, "      ").map((line, i) => (i === 0 ? `  ${line.trimStart()}` : line)),
     ),
   ];
 }
@@ -254,7 +254,7 @@ function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[]
   const head = "Failing catalogs:";
   if (typeof catalogs === "string") return [head, `  ${escapeControlCharacters(catalogs)}`];
   if (catalogs.length === 0) return [];
-  const blockOf = (catalog: ClusterCatalog): string[] => {
+  const formatBlock = (catalog: ClusterCatalog): string[] => {
     const { name } = catalog.metadata;
     const because = findCatalogFailure(catalog)?.because ?? "catalogd has reported no error";
     const text = wrapText(escapeControlCharacters(because), screen.width, "      ");
@@ -264,7 +264,7 @@ function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[]
       `      kubectl describe clustercatalog ${escapeControlCharacters(name)}`,
     ];
   };
-  return [head, ...catalogs.flatMap(blockOf)];
+  return [head, ...catalogs.flatMap(formatBlock)];
 }
 
 function objectsHead(count: number, notReady: number): string {

@@ -73,7 +73,7 @@ export interface EventsOptions extends ClusterOptions {
 /** Runs `olmv1 events`. */
 export async function runEvents(terminal: Terminal, name: string, { watch = false, output, ...options }: EventsOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const subject = await subjectOf(client, name);
+    const subject = await findSubject(client, name);
     const { events: found, resourceVersion } = await readEvents(client, subject);
     // Events outlive their extension: those of a deleted one show how its uninstall ended.
     if (found.length === 0 && !watch) {
@@ -87,7 +87,7 @@ export async function runEvents(terminal: Terminal, name: string, { watch = fals
 }
 
 /** Returns the extension of that name, or the name if the extension does not exist or you may not read it. */
-async function subjectOf(client: Client, name: string): Promise<EventSubject> {
+async function findSubject(client: Client, name: string): Promise<EventSubject> {
   try {
     return (await client.get(buildExtensionRef(name), { metadataOnly: true }))?.metadata ?? { name };
   } catch (err) {

@@ -33,9 +33,9 @@ export async function runGraph(terminal: Terminal, name: string, options: GraphO
     const { found } = findFirst(all, (one) => (meant === undefined ? undefined : findBundleByText(one, meant)));
     const others = all.filter((one) => one !== found);
     const installed = await installedNames(found, options, listInstalledExtensions(client, signal));
-    const source = sourceOf(found, options, installed);
+    const source = readSource(found, options, installed);
     try {
-      terminal.out(textOf(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
+      terminal.out(formatGraph(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
     } catch (err) {
       if (err instanceof GraphTooLargeError) throw new Error(`${err.message}; select one with --channel`, { cause: err });
       throw err;
@@ -61,7 +61,7 @@ async function installedNames(
   return names;
 }
 
-function sourceOf(
+function readSource(
   { name, content, facts }: PackageInCatalog,
   { channel }: GraphOptions,
   installed: ReadonlyMap<string, readonly string[]>,
@@ -95,7 +95,7 @@ function from(source: GraphSource, found: PackageInCatalog, version: string): Gr
   return onwards;
 }
 
-function textOf(terminal: Terminal, source: GraphSource, form: GraphForm): string {
+function formatGraph(terminal: Terminal, source: GraphSource, form: GraphForm): string {
   if (form === "mermaid") return renderMermaid([source], { marks: true });
   const drawn = buildUpdateGraph(source);
   switch (form) {

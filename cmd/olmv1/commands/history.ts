@@ -101,7 +101,7 @@ export function findCause(record: ReleaseRecord, before: ReleaseRecord | undefin
   return isDeepStrictEqual(proxy, before.proxy) ? "values or controller change" : "cluster proxy change";
 }
 
-function moodOf(status: string): { mood?: "good" | "bad" } {
+function getMood(status: string): { mood?: "good" | "bad" } {
   if (status === "deployed") return { mood: "good" };
   return status === "failed" || status === "unreadable" ? { mood: "bad" } : {};
 }
@@ -114,7 +114,7 @@ export function formatReleases(terminal: Pick<Terminal, "width" | "colour">, row
   const isRoomy = terminal.width >= ROOMY_WIDTH;
   const cells = rows.map(({ revision, status, bundle, version, deployed, description, pinned, current, cause }): Cell[] => [
     revision === 0 ? "-" : `${revision}${formatMarks(current, pinned)}`,
-    { text: status, ...moodOf(status) },
+    { text: status, ...getMood(status) },
     version,
     ...(isRoomy ? [bundle] : []),
     formatAge(deployed, now),

@@ -33,7 +33,7 @@ const PARALLEL = 8;
  * Returns the APIs that the extensions provide, with the permitted verbs by SelfSubjectAccessReview.
  * @param namespace to check; default: all namespaces.
  */
-async function apisOf(
+async function readApis(
   client: Pick<Client, "resourceFor" | "raw">,
   extensions: readonly ClusterExtension[],
   namespace: string | undefined,
@@ -110,16 +110,16 @@ export function listText(
   const unused = extensions.some((one) => findHolds(one).length > 0) ? [] : [HOLD];
   if (isWide) {
     const columns = narrowed(
-      extensions.map((one) => rowOf(one, now)),
+      extensions.map((one) => formatRow(one, now)),
       unused,
     );
     return formatTable(
       { ...terminal, width: Math.max(terminal.width, WIDE_WIDTH) },
       [...columns.head, ...WIDE],
-      columns.cells.map((cells, i) => [...cells, ...wideOf(extensions[i]!)]),
+      columns.cells.map((cells, i) => [...cells, ...formatWideCells(extensions[i]!)]),
     );
   }
-  const rows = extensions.map((one) => rowOf(one, now));
+  const rows = extensions.map((one) => formatRow(one, now));
   const texts = OPTIONAL.map((_, i) => narrowed(rows, [...unused, ...OPTIONAL.slice(0, i)]));
   const fits = ({ head, cells }: Columns): boolean => {
     const lines = formatTable({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
@@ -139,7 +139,7 @@ function narrowed(rows: readonly (readonly Cell[])[], without: readonly string[]
   return { head: HEAD.filter(isShown), cells: rows.map((row) => row.filter(isShown)) };
 }
 
-function rowOf(extension: ClusterExtension, now: number): Cell[] {
+function formatRow(extension: ClusterExtension, now: number): Cell[] {
   const { metadata, spec, status } = extension;
   return [
     metadata.name,
@@ -154,7 +154,7 @@ function rowOf(extension: ClusterExtension, now: number): Cell[] {
   ];
 }
 
-function wideOf(extension: ClusterExtension): Cell[] {
+function formatWideCells(extension: ClusterExtension): Cell[] {
   const { spec, status } = extension;
   const { channels = [], version = "" } = spec.source.catalog ?? {};
   return [
@@ -188,7 +188,7 @@ export async function listExtensions(terminal: Terminal, options: ListExtensions
     const all = await listClusterExtensions(client);
     const extensions = options.outdated ? all.filter(isOutdated) : all;
     if (options.apis) {
-      const apis = await apisOf(client, extensions, options.namespace);
+      const apis = await readApis(client, extensions, options.namespace);
       const names = (): string[] => apis.map(({ kind, group }) => `${kind}.${group}`);
       return print(terminal, options.output, { data: apis, text: () => formatApis(terminal, apis, options.namespace), names });
     }

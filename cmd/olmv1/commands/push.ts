@@ -18,12 +18,7 @@ export const NEXT_COMMANDS = {
 } as const;
 
 /** Prints a pushed image by digest. */
-export async function printImage(
-  terminal: Terminal,
-  output: Output,
-  report: ImageReport,
-  kind: keyof typeof NEXT_COMMANDS,
-): Promise<void> {
+export async function printImage(terminal: Terminal, output: Output, report: ImageReport, kind: keyof typeof NEXT_COMMANDS): Promise<void> {
   if (report.present) terminal.err(`${escapeControlCharacters(report.reference)} already exists\n`);
   await print(terminal, output, { data: report, text: () => `${escapeControlCharacters(report.image)}\n`, names: () => [report.image] });
   if (output === "text") suggestNext(terminal, NEXT_COMMANDS[kind]);

@@ -58,7 +58,7 @@ export async function withQuestion<T>(
 }
 
 async function question(named: Named, options: ResolutionOptions, sources: Asked): Promise<Question> {
-  const extension = await extensionOf(named, options, sources);
+  const extension = await readExtensionFor(named, options, sources);
   const packageName = extension?.spec.source.catalog?.packageName ?? named.package ?? named.either;
   if (packageName === undefined) throw new Error("name a package, or an extension with spec.source.catalog");
   if (named.package !== undefined && packageName !== named.package)
@@ -70,7 +70,7 @@ async function question(named: Named, options: ResolutionOptions, sources: Asked
     catalogs: contents.toSorted((a, b) => compareText(a.name, b.name)),
     installed: installedBundle(packageName, contents, extension, options),
     ...(options.installed === undefined ? { installedFrom: extension?.status?.install?.catalog } : {}),
-    cluster: await clusterOf(options, sources.client),
+    cluster: await readCluster(options, sources.client),
   };
   const whole = new WholeCatalogs(sources.reader);
   const asked = extensionAsked(source, extension, options);
@@ -102,7 +102,11 @@ function extensionAsked(
   };
 }
 
-async function extensionOf(named: Named, options: ResolutionOptions, { client, terminal }: Asked): Promise<ClusterExtension | undefined> {
+async function readExtensionFor(
+  named: Named,
+  options: ResolutionOptions,
+  { client, terminal }: Asked,
+): Promise<ClusterExtension | undefined> {
   if (options.filename !== undefined) {
     const given = await readExtensionFile(options.filename, terminal);
     const existing = await read(given.metadata.name, client);
@@ -151,7 +155,7 @@ function installedBundle(
   return { name: `${packageName}.v${installed}`, version: installed };
 }
 
-async function clusterOf({ clusterVersion }: ResolutionOptions, client: Client | undefined): Promise<ClusterVersion> {
+async function readCluster({ clusterVersion }: ResolutionOptions, client: Client | undefined): Promise<ClusterVersion> {
   if (clusterVersion !== undefined) return parseClusterVersion(clusterVersion);
   if (!client) return { kind: "none" };
   try {

@@ -104,7 +104,7 @@ function searchTable(
     ...(installed && items.some((one) => isInstalled(one, installed)) ? [installedColumn(installed)] : []),
     ["DESCRIPTION", descriptionCell],
   ];
-  return tableOf(terminal, columns, items);
+  return formatMatches(terminal, columns, items);
 }
 
 function wideTable(terminal: Terminal, items: readonly PackageMatch[], installed: readonly InstalledExtension[] | undefined): string {
@@ -122,12 +122,12 @@ function wideTable(terminal: Terminal, items: readonly PackageMatch[], installed
     ["KINDS", ({ kinds }) => kinds.join(",")],
     ["DESCRIPTION", descriptionCell],
   ];
-  return tableOf({ colour: terminal.colour, width: Math.max(terminal.width, WIDE) }, columns, items);
+  return formatMatches({ colour: terminal.colour, width: Math.max(terminal.width, WIDE) }, columns, items);
 }
 
 type Column = readonly [head: string, cell: (found: PackageMatch) => Cell];
 
-function tableOf(terminal: Pick<Terminal, "width" | "colour">, columns: readonly Column[], items: readonly PackageMatch[]): string {
+function formatMatches(terminal: Pick<Terminal, "width" | "colour">, columns: readonly Column[], items: readonly PackageMatch[]): string {
   return formatTable(
     terminal,
     columns.map(([head]) => head),

@@ -33,7 +33,7 @@ const MAX_NAMES = 12;
 function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
   const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
   return [
-    `${formatStyled(terminal, { text: escapeControlCharacters(titleOf(view)), mood: "strong" })}\n`,
+    `${formatStyled(terminal, { text: escapeControlCharacters(formatTitle(view)), mood: "strong" })}\n`,
     proseText(text, terminal.width),
     formatDetails(terminal, [...versionDetails(view, telling), ...apiDetails(view, telling), ...aboutDetails(view, telling)]),
     channelTable(terminal, view),
@@ -42,7 +42,7 @@ function packageText(terminal: Terminal, view: PackageView, telling: Telling): s
     .join("\n");
 }
 
-function titleOf({ package: name, displayName, provider }: PackageView): string {
+function formatTitle({ package: name, displayName, provider }: PackageView): string {
   const shown = displayName === undefined || displayName === name ? name : `${name}: ${displayName}`;
   return provider === undefined ? shown : `${shown}, by ${provider}`;
 }
@@ -181,7 +181,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     const { found, asked: bundle } = findFirst(all, (one) => findRequestedBundle(one, { version, channel: options.channel }));
     if (options.examples !== undefined) {
-      const examples = examplesOf(found, bundle.name, options.examples === true ? undefined : options.examples);
+      const examples = findExamples(found, bundle.name, options.examples === true ? undefined : options.examples);
       await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
       return;
     }
@@ -209,7 +209,7 @@ function packageAndVersion(text: string): { name: string; version?: string } {
 }
 
 /** @throws Error if there is no example to print. */
-function examplesOf({ metas, name, catalog }: PackageInCatalog, bundle: string, kind: string | undefined): readonly object[] {
+function findExamples({ metas, name, catalog }: PackageInCatalog, bundle: string, kind: string | undefined): readonly object[] {
   const meta = metas.find((one) => one.schema === "olm.bundle" && one.name === bundle);
   const examples = meta && readBundleDetails(meta, { examples: true }).examples;
   if (examples === undefined)

@@ -32,10 +32,10 @@ export async function runVersions(terminal: Terminal, name: string, options: Ver
   const { channel, installed, output } = options;
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
     checkChannels(name, all, channel);
-    const starts = installed === undefined ? await startsOf(name, listInstalledExtensions(client, signal)) : [startNamed(all, installed)];
+    const starts = installed === undefined ? await findStarts(name, listInstalledExtensions(client, signal)) : [startNamed(all, installed)];
     const rows = listVersionRows(all, channel, starts);
     const isCut = options.all !== true && rows.length > MAX_ROWS;
-    const shown = isCut ? shownOf(rows) : rows;
+    const shown = isCut ? selectRows(rows) : rows;
     await print(terminal, output, {
       data: { package: name, versions: rows },
       text: () => versionTable(terminal, shown, starts.length > 0, false),
@@ -48,7 +48,7 @@ export async function runVersions(terminal: Terminal, name: string, options: Ver
 }
 
 /** Selects the newest versions, and installed ones. */
-function shownOf(rows: readonly VersionRow[]): VersionRow[] {
+function selectRows(rows: readonly VersionRow[]): VersionRow[] {
   return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
 }
 
@@ -58,7 +58,7 @@ function checkChannels(name: string, all: readonly PackageInCatalog[], wanted: r
   if (unknown !== undefined) throw new Error(formatMissingChannel(name, unknown, names));
 }
 
-async function startsOf(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<InstalledStart[]> {
+async function findStarts(name: string, reading: ReturnType<typeof listInstalledExtensions>): Promise<InstalledStart[]> {
   return ((await reading) ?? [])
     .filter((one) => one.package === name)
     .map(({ extension, bundle, version, release }) => {
@@ -90,7 +90,7 @@ function versionTable(terminal: Terminal, rows: readonly VersionRow[], hasStart:
       versionCell(row),
       ...(hasCatalogs ? [row.catalog] : []),
       channelsText(row),
-      dayOf(row.createdAt),
+      formatDay(row.createdAt),
       ...(hasStart ? [upgradeCell(row)] : []),
       ...(isWide ? [row.bundle] : []),
       noteCell(row),
@@ -109,7 +109,7 @@ function channelsText({ channels, headOf }: VersionRow): string {
 }
 
 /** Returns the day of a timestamp; other texts unchanged. */
-function dayOf(createdAt = ""): string {
+function formatDay(createdAt = ""): string {
   return /^\d{4}-\d{2}-\d{2}/.exec(createdAt)?.[0] ?? createdAt;
 }
 

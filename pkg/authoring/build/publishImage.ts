@@ -33,13 +33,13 @@ function reportImage(place: ImagePlace, image: { digest: string; mediaType: stri
 export async function publishImage(stores: ImageStores, place: ImagePlace, parts: ImageParts, signal: AbortSignal): Promise<ImageReport> {
   const scratch = await stores.scratch();
   const { manifest } = await buildImage(scratch, "", parts, signal);
-  const tag = tagOf(place);
+  const tag = getTag(place);
   const { fate } = await stores.writing(place, signal, (writer) => copyImage(scratch, manifest, writer, { tag, signal }));
   return reportImage(place, manifest, fate === "present");
 }
 
 /** Returns the tag of an image at a place; "" for an untagged image in a layout. */
-function tagOf(place: ImagePlace): string {
+function getTag(place: ImagePlace): string {
   return place.kind === "registry" ? (place.ref.tag ?? "latest") : place.tag;
 }
 
@@ -66,7 +66,7 @@ export async function pushInto(
     throw new Error(
       `${formatImagePlace(from)} is not a ${expected.what}: it has no label ${expected.label}. To push it anyway, use --force.`,
     );
-  const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: tagOf(to), signal }));
+  const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: getTag(to), signal }));
   return reportImage(to, copied, copied.fate === "present");
 }
 

@@ -103,7 +103,7 @@ async function sourcesIn(given: string, terminal: { readonly stdin: () => Promis
       isObject(one) && one["kind"] === "List" && Array.isArray(one["items"]) ? one["items"] : [one],
     );
     if (objects.length === 0) throw new Error("contains no ConfigMap or Secret");
-    return objects.map((object) => sourceOf(object, key));
+    return objects.map((object) => readSource(object, key));
   } catch (err) {
     throw wrapError(`--values-from ${path === "-" ? "standard input" : path}: `, err);
   }
@@ -117,7 +117,7 @@ function documentsIn(text: string): unknown[] {
   }
 }
 
-function sourceOf(object: unknown, key: string | undefined): ReadSource {
+function readSource(object: unknown, key: string | undefined): ReadSource {
   const { kind, metadata } = isObject(object) ? object : {};
   const name = isObject(metadata) ? metadata["name"] : undefined;
   const source = ValuesSource.safeParse({ kind, name, ...(key === undefined ? {} : { key }) });

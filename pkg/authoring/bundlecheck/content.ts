@@ -166,7 +166,7 @@ export class BundleContent {
   }
 
   #linesOf(file: string): YamlLines {
-    const lines = this.#lines.get(file) ?? new YamlLines(textOf(this.files.get(file)));
+    const lines = this.#lines.get(file) ?? new YamlLines(decodeText(this.files.get(file)));
     this.#lines.set(file, lines);
     return lines;
   }
@@ -204,7 +204,7 @@ function tryLoad(files: BundleFiles): RegistryV1Bundle | Error {
 
 function readAnnotations(files: BundleFiles): JsonObject {
   try {
-    const document = parseYamlDocument(textOf(files.get(ANNOTATIONS_FILE)));
+    const document = parseYamlDocument(decodeText(files.get(ANNOTATIONS_FILE)));
     return isObject(document) ? { ...getObjectAt(document, "annotations") } : {};
   } catch {
     return {}; // rule "unreadable" reports the error
@@ -220,6 +220,6 @@ function statedFolders(files: BundleFiles): BundleFolders {
   }
 }
 
-function textOf(content: Uint8Array | undefined): string {
+function decodeText(content: Uint8Array | undefined): string {
   return new TextDecoder().decode(content ?? new Uint8Array());
 }

@@ -52,12 +52,12 @@ export const CONTROLLER_RULES: RuleTable = {
 function fromValidator(rule: string, validator: Validator, code: string): BundleRule {
   return defineErrorRule(rule, Source.controller, (content) => {
     if (content.loaded instanceof Error) return [];
-    return validator(content.loaded).map((message, i) => ({ message, at: placeOf(code, content, i) }));
+    return validator(content.loaded).map((message, i) => ({ message, at: toPlace(code, content, i) }));
   });
 }
 
 /** Returns the location of a breach: a part of the CSV, unless the rule is about other manifests. */
-function placeOf(code: string, content: BundleContent, i: number): Place {
+function toPlace(code: string, content: BundleContent, i: number): Place {
   if (code === "package-name-missing")
     return { file: ANNOTATIONS_FILE, path: ["annotations", "operators.operatorframework.io.bundle.package.v1"] };
   if (code === "kind-unsupported")

@@ -107,17 +107,17 @@ function inEach(find: (manifest: CrdManifest, content: BundleContent) => readonl
       .filter(({ object }) => object.apiVersion === "apiextensions.k8s.io/v1")
       .flatMap((manifest) =>
         find(manifest, content).map(({ message, path }) => ({
-          message: `CRD ${goQuote(nameOf(manifest))}: ${message}`,
+          message: `CRD ${goQuote(getName(manifest))}: ${message}`,
           at: { manifest, path },
         })),
       );
 }
 
-function nameOf({ crd }: CrdManifest): string {
+function getName({ crd }: CrdManifest): string {
   return crd.metadata.name ?? "";
 }
 
-function specOf({ crd }: CrdManifest): JsonObject {
+function getSpec({ crd }: CrdManifest): JsonObject {
   return isObject(crd.spec) ? crd.spec : {};
 }
 
@@ -127,14 +127,14 @@ function textAt(object: Readonly<Record<string, unknown>>, key: string): string 
 }
 
 function name(manifest: CrdManifest): CrdBreach[] {
-  const spec = specOf(manifest);
+  const spec = getSpec(manifest);
   const expected = `${textAt(getObjectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
-  if (nameOf(manifest) === expected || expected.startsWith(".") || expected.endsWith(".")) return [];
+  if (getName(manifest) === expected || expected.startsWith(".") || expected.endsWith(".")) return [];
   return [{ message: `its name must be ${goQuote(expected)} (spec.names.plural and spec.group)`, path: ["metadata", "name"] }];
 }
 
 function names(manifest: CrdManifest): CrdBreach[] {
-  const spec = specOf(manifest);
+  const spec = getSpec(manifest);
   const { plural, kind } = getObjectAt(spec, "names");
   const lacking = Object.entries({ "spec.group": spec["group"], "spec.names.plural": plural, "spec.names.kind": kind })
     .filter(([, value]) => typeof value !== "string" || value === "")
@@ -159,7 +159,7 @@ function versions(manifest: CrdManifest): CrdBreach[] {
 }
 
 function schemas(manifest: CrdManifest): CrdBreach[] {
-  const isPreserving = specOf(manifest)["preserveUnknownFields"] === true;
+  const isPreserving = getSpec(manifest)["preserveUnknownFields"] === true;
   const kept = isPreserving
     ? [
         {
@@ -182,7 +182,7 @@ function schemas(manifest: CrdManifest): CrdBreach[] {
 }
 
 function approved(manifest: CrdManifest): CrdBreach[] {
-  if (!PROTECTED.test(textAt(specOf(manifest), "group"))) return [];
+  if (!PROTECTED.test(textAt(getSpec(manifest), "group"))) return [];
   const stated = manifest.crd.metadata.annotations?.[APPROVED] ?? "";
   if (/^https?:\/\/./.test(stated) || stated.startsWith("unapproved")) return [];
   return [
@@ -203,9 +203,9 @@ function validation(manifest: CrdManifest): CrdBreach[] {
 }
 
 function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] {
-  const isConverted = textAt(getObjectAt(specOf(manifest), "conversion"), "strategy") === "Webhook";
+  const isConverted = textAt(getObjectAt(getSpec(manifest), "conversion"), "strategy") === "Webhook";
   const webhooks = (csv?.spec.webhookdefinitions ?? []).filter(({ type }) => type === "ConversionWebhook");
-  if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(nameOf(manifest)))) return [];
+  if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(getName(manifest)))) return [];
   return [{ message: "its conversion strategy is Webhook, but no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];
 }
 

@@ -27,7 +27,7 @@ export const CSV_RULES: RuleTable = {
   replaces: defineWarningRule("The CSV does not replace or skip itself.", Source.packaging, replaces),
 };
 
-function nameOf({ csv }: BundleContent): string {
+function getName({ csv }: BundleContent): string {
   return csv?.metadata.name ?? "";
 }
 
@@ -38,18 +38,18 @@ function writtenVersion({ csvManifest }: BundleContent): string {
 }
 
 function nameMissing(content: BundleContent): Breach[] {
-  if (!content.csv || nameOf(content) !== "") return [];
+  if (!content.csv || getName(content) !== "") return [];
   return [{ message: "the CSV has no metadata.name: give it one such as my-operator.v1.0.0", at: content.inCsv("metadata") }];
 }
 
 function nameInvalid(content: BundleContent): Breach[] {
-  const name = nameOf(content);
+  const name = getName(content);
   const faults = name === "" ? [] : validateSubdomain(name).sort();
   return faults.map((fault) => ({ message: `CSV name ${goQuote(name)}: ${fault}`, at: content.inCsv("metadata", "name") }));
 }
 
 function nameVersion(content: BundleContent): Breach[] {
-  const [name, version] = [nameOf(content), writtenVersion(content)];
+  const [name, version] = [getName(content), writtenVersion(content)];
   // Characters that names cannot contain are often replaced.
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "-");
   if (name === "" || version === "" || plain(name).endsWith(plain(version))) return [];
@@ -128,7 +128,7 @@ function skipRange(content: BundleContent): Breach[] {
 
 function replaces(content: BundleContent): Breach[] {
   const spec: unknown = content.csv?.spec;
-  const name = nameOf(content);
+  const name = getName(content);
   if (!isObject(spec) || name === "") return [];
   const skips = Array.isArray(spec["skips"]) ? spec["skips"] : [];
   return [
@@ -172,7 +172,7 @@ export const DESCRIPTION_RULES: RuleTable = {
   platform: defineWarningRule("Labels of architectures and operating systems have the value supported.", Source.packaging, platforms),
 };
 
-function specOf({ csv }: BundleContent): JsonObject | undefined {
+function getSpec({ csv }: BundleContent): JsonObject | undefined {
   return csv && { ...csv.spec };
 }
 
@@ -183,7 +183,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 function requireField(content: BundleContent, field: string, what: string): Breach[] {
-  const spec = specOf(content);
+  const spec = getSpec(content);
   if (!spec || !isEmpty(spec[field])) return [];
   return [{ message: `spec.${field} is missing: ${what}`, at: content.inCsv("spec", field) }];
 }
@@ -191,7 +191,7 @@ function requireField(content: BundleContent, field: string, what: string): Brea
 function maintainers(content: BundleContent): Breach[] {
   const missing = requireField(content, "maintainers", "add the name and email address of each maintainer");
   if (missing.length > 0) return missing;
-  return getObjectsAt(specOf(content) ?? {}, "maintainers").flatMap(({ name, email }, i) => {
+  return getObjectsAt(getSpec(content) ?? {}, "maintainers").flatMap(({ name, email }, i) => {
     const lacks = [isEmpty(name) ? "no name" : "", isEmpty(email) ? "no email address" : ""].filter((text) => text !== "");
     if (typeof email === "string" && email.trim() !== "" && !EMAIL.test(email.trim()))
       lacks.push(`invalid email address ${goQuote(email)}`);
@@ -202,7 +202,7 @@ function maintainers(content: BundleContent): Breach[] {
 }
 
 function provider(content: BundleContent): Breach[] {
-  const spec = specOf(content);
+  const spec = getSpec(content);
   if (!spec || !isEmpty(getObjectAt(spec, "provider")["name"])) return [];
   return [{ message: "spec.provider.name is missing: add the name of the provider", at: content.inCsv("spec", "provider") }];
 }
@@ -210,7 +210,7 @@ function provider(content: BundleContent): Breach[] {
 function icon(content: BundleContent): Breach[] {
   const missing = requireField(content, "icon", "add an image with base64data and mediatype");
   if (missing.length > 0) return missing;
-  return getObjectsAt(specOf(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
+  return getObjectsAt(getSpec(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
     const at = content.inCsv("spec", "icon", i);
     if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
       return [

@@ -49,7 +49,7 @@ function readExamples(content: BundleContent): Examples {
   return { objects: breaches.length > 0 ? [] : list.filter(isObject).map((object) => ({ object, at })), breaches };
 }
 
-function definitionOf({ crds }: BundleContent, { apiVersion, kind }: JsonObject): CrdManifest | undefined {
+function findDefinition({ crds }: BundleContent, { apiVersion, kind }: JsonObject): CrdManifest | undefined {
   return crds.find(({ crd }) => {
     const of = readCrdKind(crd);
     return of.kind === kind && of.group === getGroup(String(apiVersion));
@@ -77,7 +77,7 @@ function isDescribed({ csv }: BundleContent, { apiVersion, kind }: JsonObject): 
 
 function kinds(content: BundleContent): Breach[] {
   return readExamples(content).objects.flatMap(({ object, at }) => {
-    const definition = definitionOf(content, object);
+    const definition = findDefinition(content, object);
     if (!definition)
       return isDescribed(content, object)
         ? []
@@ -92,7 +92,7 @@ function kinds(content: BundleContent): Breach[] {
 
 function valid(content: BundleContent): Breach[] {
   return readExamples(content).objects.flatMap(({ object, at }) => {
-    const definition = definitionOf(content, object);
+    const definition = findDefinition(content, object);
     const version = definition && readCrdVersions(definition.crd).find(({ name }) => name === getVersion(String(object["apiVersion"])));
     if (!isObject(version?.schema) || findSizeFault(version.schema) !== undefined) return [];
     // The API server ignores the status of a new object.
@@ -110,7 +110,7 @@ function missing(content: BundleContent): Breach[] {
     const definition = content.crds.find(({ crd }) => crd.metadata.name === name);
     if (!definition || (content.csvAnnotations["operators.operatorframework.io/internal-objects"] ?? "").includes(JSON.stringify(name)))
       return [];
-    if (objects.some(({ object }) => definitionOf(content, object) === definition)) return [];
+    if (objects.some(({ object }) => findDefinition(content, object) === definition)) return [];
     return [
       {
         message: `owned CRD ${goQuote(name)} has no example in annotation ${EXAMPLES}`,

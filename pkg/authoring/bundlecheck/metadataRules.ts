@@ -31,7 +31,7 @@ export const ANNOTATION_RULES: RuleTable = {
   ),
 };
 
-function textOf({ annotations }: BundleContent, key: string): string {
+function getAnnotation({ annotations }: BundleContent, key: string): string {
   const value = findMember(annotations, key);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value).trim() : "";
 }
@@ -45,15 +45,15 @@ function hasAnnotations({ annotations }: BundleContent): boolean {
   return Object.keys(annotations).length > 0;
 }
 
-function channelsOf(content: BundleContent): string[] {
-  return textOf(content, CHANNELS)
+function listChannels(content: BundleContent): string[] {
+  return getAnnotation(content, CHANNELS)
     .split(",")
     .map((channel) => channel.trim())
     .filter((channel) => channel !== "");
 }
 
 function mediaTypeMissing(content: BundleContent): Breach[] {
-  return hasAnnotations(content) && textOf(content, MEDIA_TYPE_KEY) === ""
+  return hasAnnotations(content) && getAnnotation(content, MEDIA_TYPE_KEY) === ""
     ? [breach(MEDIA_TYPE_KEY, `annotation ${MEDIA_TYPE_KEY} is missing: set it to registry+v1`)]
     : [];
 }
@@ -66,19 +66,19 @@ function folders({ loaded }: BundleContent): Breach[] {
 }
 
 function packageName(content: BundleContent): Breach[] {
-  const name = textOf(content, PACKAGE);
+  const name = getAnnotation(content, PACKAGE);
   return name === "" || isLabel(name) ? [] : [breach(PACKAGE, `package name ${goQuote(name)} is not a DNS-1123 label: catalogs reject it`)];
 }
 
 function channels(content: BundleContent): Breach[] {
-  return hasAnnotations(content) && channelsOf(content).length === 0
+  return hasAnnotations(content) && listChannels(content).length === 0
     ? [breach(CHANNELS, `annotation ${CHANNELS} names no channel: tools that generate catalogs add the bundle to the channels in it`)]
     : [];
 }
 
 function defaultChannel(content: BundleContent): Breach[] {
-  const name = textOf(content, DEFAULT_CHANNEL);
-  const named = channelsOf(content);
+  const name = getAnnotation(content, DEFAULT_CHANNEL);
+  const named = listChannels(content);
   if (name === "" || named.length === 0 || named.includes(name)) return [];
   return [
     breach(

@@ -29,7 +29,7 @@ interface PlacedRule {
 }
 
 /** Returns the rules of the CSV, followed by the rules of Roles and ClusterRoles among the manifests. */
-function rulesOf(content: BundleContent): PlacedRule[] {
+function listRules(content: BundleContent): PlacedRule[] {
   const install = content.csv?.spec.install.spec;
   const ofCsv = (["permissions", "clusterPermissions"] as const).flatMap((member) =>
     (install?.[member] ?? []).flatMap(({ serviceAccountName, rules }, i) =>
@@ -61,7 +61,7 @@ function readList(rule: PlacedRule["rule"], member: string): unknown[] {
 }
 
 function findIncompleteRules(content: BundleContent): Breach[] {
-  return rulesOf(content).flatMap(({ of, rule, isNamespaced, at }) => {
+  return listRules(content).flatMap(({ of, rule, isNamespaced, at }) => {
     const [verbs, groups, resources, paths] = MEMBERS.map((member) => readList(rule, member).length > 0);
     const faults = [
       ...(verbs ? [] : ["no verbs"]),
@@ -77,7 +77,7 @@ function findIncompleteRules(content: BundleContent): Breach[] {
 /** Returns one breach for each role and combination of wildcards, at the first rule that has it. */
 function wildcards(content: BundleContent): Breach[] {
   const found = new Map<string, { count: number; at: Place }>();
-  for (const { of, rule, at } of rulesOf(content)) {
+  for (const { of, rule, at } of listRules(content)) {
     const all = MEMBERS.filter((member) => readList(rule, member).includes("*"));
     const text = `of ${of} allow all ${all.join(" and all ")}`;
     if (all.length > 0) found.set(text, { at, ...found.get(text), count: (found.get(text)?.count ?? 0) + 1 });

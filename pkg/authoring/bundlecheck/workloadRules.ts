@@ -15,7 +15,7 @@ interface PlacedContainer {
 }
 
 /** Returns the containers of all deployments. In each deployment, init containers are last. */
-function containersOf({ csv }: BundleContent): PlacedContainer[] {
+function listContainers({ csv }: BundleContent): PlacedContainer[] {
   return (csv?.spec.install.spec.deployments ?? []).flatMap(({ name: deployment, spec }, i) => {
     const pod: JsonObject = { ...spec.template.spec };
     return ["containers", "initContainers"].flatMap((list) => {
@@ -67,17 +67,17 @@ export const DEPLOYMENT_RULES: RuleTable = {
   privileged: defineWarningRule("Containers are not privileged, and pods do not share host namespaces.", Source.security, privileged),
 };
 
-function deploymentsOf({ csv }: BundleContent) {
+function listDeployments({ csv }: BundleContent) {
   return csv?.spec.install.spec.deployments ?? [];
 }
 
 function noDeployment(content: BundleContent): Breach[] {
-  if (!content.csv || deploymentsOf(content).length > 0) return [];
+  if (!content.csv || listDeployments(content).length > 0) return [];
   return [{ message: "the install strategy has no deployment: nothing runs", at: content.inCsv("spec", "install") }];
 }
 
 function selectors(content: BundleContent): Breach[] {
-  return deploymentsOf(content).flatMap(({ name, spec }, i) => {
+  return listDeployments(content).flatMap(({ name, spec }, i) => {
     const at = content.inCsv("spec", "install", "spec", "deployments", i, "spec", "selector");
     const selector = { ...spec.selector };
     const expressions = selector["matchExpressions"];
@@ -94,13 +94,13 @@ function selectors(content: BundleContent): Breach[] {
 }
 
 function containers(content: BundleContent): Breach[] {
-  const empty = deploymentsOf(content).flatMap(({ name, spec }, i) =>
+  const empty = listDeployments(content).flatMap(({ name, spec }, i) =>
     (spec.template.spec.containers ?? []).length > 0
       ? []
       : [{ message: `deployment ${goQuote(name)} has no container`, at: content.inCsv(...podPath(i)) }],
   );
   const seen = new Set<string>();
-  const lacking = containersOf(content).flatMap((one): Breach[] => {
+  const lacking = listContainers(content).flatMap((one): Breach[] => {
     const key = `${one.deployment}\0${one.name}`;
     const isRepeated = seen.has(key);
     seen.add(key);
@@ -133,7 +133,7 @@ function volumes(content: BundleContent): Breach[] {
 }
 
 function probeTimeouts(content: BundleContent): Breach[] {
-  return containersOf(content).flatMap((one) =>
+  return listContainers(content).flatMap((one) =>
     PROBES.flatMap((kind): Breach[] => {
       const probe: unknown = one.container[kind];
       if (!isObject(probe)) return [];
@@ -150,13 +150,13 @@ function seconds(probe: JsonObject, member: keyof typeof PROBE_DEFAULTS): number
 }
 
 function privileged(content: BundleContent): Breach[] {
-  const ofPods = deploymentsOf(content).flatMap(({ name, spec }, i) =>
+  const ofPods = listDeployments(content).flatMap(({ name, spec }, i) =>
     HOST_ACCESS.filter((member) => spec.template.spec[member] === true).map((member) => ({
       message: `deployment ${goQuote(name)} has ${member}: its pods share this with their node`,
       at: content.inCsv(...podPath(i), member),
     })),
   );
-  const ofContainers = containersOf(content)
+  const ofContainers = listContainers(content)
     .filter(({ container }) => getObjectAt(container, "securityContext")["privileged"] === true)
     .map((one) => ({ message: `${formatContainer(one)} is privileged`, at: inContainer(content, one, "securityContext", "privileged") }));
   return [...ofPods, ...ofContainers];
@@ -190,7 +190,7 @@ function usedImages(content: BundleContent): Used[] {
   const note = (image: unknown, at: Place): void => {
     if (typeof image === "string" && image !== "" && !used.has(image)) used.set(image, { image, at });
   };
-  for (const one of containersOf(content)) {
+  for (const one of listContainers(content)) {
     note(one.container["image"], inContainer(content, one, "image"));
     for (const [i, { name, value }] of getObjectsAt(one.container, "env").entries())
       if (typeof name === "string" && RELATED_IMAGE.test(name)) note(value, inContainer(content, one, "env", i, "value"));

@@ -69,7 +69,7 @@ export class ComparedPackage {
 
   /** Entries of each channel with descriptions of their edges. */
   get channels(): ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>> {
-    return new Map([...this.#entries].map(([name, entries]) => [name, new Map(entries.map((entry) => [entry.name, edgesOf(entry)]))]));
+    return new Map([...this.#entries].map(([name, entries]) => [name, new Map(entries.map((entry) => [entry.name, listEdges(entry)]))]));
   }
 
   /** Reports whether no entry of the channel replaces or skips this one. */
@@ -92,7 +92,7 @@ export class ComparedPackage {
   }
 }
 
-function edgesOf({ replaces, skips, skipRange }: Entry): ReadonlySet<string> {
+function listEdges({ replaces, skips, skipRange }: Entry): ReadonlySet<string> {
   return new Set([
     ...(replaces ? [`replaces ${goQuote(replaces)}`] : []),
     ...skips.map((skip) => `skips ${goQuote(skip)}`),

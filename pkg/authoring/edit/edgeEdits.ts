@@ -141,8 +141,8 @@ export function computeZstreamEntries(entries: readonly EditedEntry[], versions:
   const newest = newestByMinor(names, versions);
   const edges = new Map(newest.map((name, i) => [name, { replaces: newest[i - 1], skips: [] as string[], skipRange: undefined }]));
   const skippedBy = (name: string): string | undefined => {
-    const minor = minorOf(name, versions);
-    return newest.find((one) => minorOf(one, versions) === minor) ?? newest.find((one) => compareByVersion(one, name, versions) > 0);
+    const minor = getMinor(name, versions);
+    return newest.find((one) => getMinor(one, versions) === minor) ?? newest.find((one) => compareByVersion(one, name, versions) > 0);
   };
   for (const name of [...names, ...absent].toSorted((a, b) => compareByVersion(a, b, versions) || compareText(a, b))) {
     const by = skippedBy(name);
@@ -155,7 +155,7 @@ export function computeZstreamEntries(entries: readonly EditedEntry[], versions:
 function newestByMinor(names: readonly string[], versions: Versions): string[] {
   const newest = new Map<string, string>();
   for (const name of names) {
-    const minor = minorOf(name, versions);
+    const minor = getMinor(name, versions);
     if (minor === undefined) throw new EditError(`the version of ${goQuote(name)} is unknown`);
     const other = newest.get(minor);
     if (other === undefined || compareByVersion(name, other, versions) > 0) newest.set(minor, name);
@@ -163,7 +163,7 @@ function newestByMinor(names: readonly string[], versions: Versions): string[] {
   return [...newest.values()].sort((a, b) => compareByVersion(a, b, versions));
 }
 
-function minorOf(name: string, versions: Versions): string | undefined {
+function getMinor(name: string, versions: Versions): string | undefined {
   const version = findVersion(name, versions)?.parsed?.version;
   return version && `${version.major}.${version.minor}`;
 }

@@ -217,8 +217,8 @@ export function applyEdit(files: CatalogFiles, result: EditResult): Map<string, 
 }
 
 function requireValid(files: CatalogFiles, packageName: string, result: EditResult): void {
-  const before = new Set(findErrors(files, packageName).map(keyOf));
-  const added = findErrors(applyEdit(files, result), packageName).filter((finding) => !before.has(keyOf(finding)));
+  const before = new Set(findErrors(files, packageName).map(getFindingKey));
+  const added = findErrors(applyEdit(files, result), packageName).filter((finding) => !before.has(getFindingKey(finding)));
   if (added.length === 0) return;
   const lines = added.map((finding) => `${formatFinding(finding)} [${finding.rule}]`);
   const list = formatList(lines, { max: MAX_ERRORS, separator: "\n  " });
@@ -238,6 +238,6 @@ function findErrors(files: CatalogFiles, packageName: string): Finding[] {
 }
 
 /** Identifies a finding without its location, which an edit can change. */
-function keyOf({ rule, schema, package: packageName, name, message, path }: Finding): string {
+function getFindingKey({ rule, schema, package: packageName, name, message, path }: Finding): string {
   return JSON.stringify([rule, schema, packageName, name, message, path]);
 }

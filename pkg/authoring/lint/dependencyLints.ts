@@ -49,12 +49,12 @@ function perBundle(find: (bundle: LintedBundle) => LintBreach[]): (catalog: Lint
   return ({ packages }) => [...packages.values()].flatMap(({ bundles }) => [...bundles.values()].flatMap(find));
 }
 
-function requirementsOf({ properties }: LintedBundle): Requirement[] {
+function listRequirements({ properties }: LintedBundle): Requirement[] {
   return properties.flatMap(({ index, type, value }) => {
     const path = ["properties", index, "value"];
     if (!isObject(value)) return [];
     if (type === "olm.gvk.required") return [{ path, property: type, api: apiText(value) }];
-    if (type === "olm.package.required") return [{ path, property: type, package: packageOf(value) }];
+    if (type === "olm.package.required") return [{ path, property: type, package: readPackage(value) }];
     return type === "olm.constraint" ? within(value, path, 0) : [];
   });
 }
@@ -65,7 +65,7 @@ function within(constraint: Record<string, unknown>, path: YamlPath, depth: numb
   const gvk = getObjectMember(constraint, "gvk");
   const needed = getObjectMember(constraint, "package");
   if (gvk) found.push({ path: [...path, "gvk"], property: "olm.constraint", api: apiText(gvk) });
-  if (needed) found.push({ path: [...path, "package"], property: "olm.constraint", package: packageOf(needed) });
+  if (needed) found.push({ path: [...path, "package"], property: "olm.constraint", package: readPackage(needed) });
   for (const compound of ["all", "any"]) {
     const inner = getObjectMember(constraint, compound);
     for (const [i, one] of (inner ? getListMember(inner, "constraints") : []).entries())
@@ -78,7 +78,7 @@ function apiText(value: Record<string, unknown>): string {
   return ["group", "version", "kind"].map((member) => getTextMember(value, member)).join("/");
 }
 
-function packageOf(value: Record<string, unknown>): { name: string; range: string } {
+function readPackage(value: Record<string, unknown>): { name: string; range: string } {
   return { name: getTextMember(value, "packageName"), range: getTextMember(value, "versionRange") };
 }
 
@@ -91,7 +91,7 @@ function topLevelNot(bundle: LintedBundle): LintBreach[] {
 }
 
 function undeclared(bundle: LintedBundle): LintBreach[] {
-  const requirements = requirementsOf(bundle);
+  const requirements = listRequirements(bundle);
   if (requirements.some((one) => one.package)) return [];
   const declared = new Set(requirements.map(({ api }) => api));
   return bundle.requiredApis
@@ -109,7 +109,7 @@ function withoutPackage({ packages }: LintedCatalog): LintBreach[] {
     for (const { providedApis } of bundles.values()) for (const api of providedApis) if (!providers.has(api)) providers.set(api, name);
   return [...packages.values()].flatMap(({ bundles }) =>
     [...bundles.values()].flatMap((bundle) => {
-      const requirements = requirementsOf(bundle);
+      const requirements = listRequirements(bundle);
       if (requirements.some((one) => one.package)) return [];
       return requirements.flatMap(({ api = "", path }) => {
         const provider = providers.get(api);
@@ -127,7 +127,7 @@ function withoutPackage({ packages }: LintedCatalog): LintBreach[] {
 }
 
 function mixed(bundle: LintedBundle): LintBreach[] {
-  const requirements = requirementsOf(bundle).filter(({ property }) => property !== "olm.constraint");
+  const requirements = listRequirements(bundle).filter(({ property }) => property !== "olm.constraint");
   const needed = requirements.find((one) => one.package);
   const api = requirements.find((one) => one.api !== undefined);
   if (!needed || !api) return [];
@@ -136,7 +136,7 @@ function mixed(bundle: LintedBundle): LintBreach[] {
 }
 
 function narrow(bundle: LintedBundle): LintBreach[] {
-  return requirementsOf(bundle).flatMap(({ path, package: needed }) => {
+  return listRequirements(bundle).flatMap(({ path, package: needed }) => {
     if (!needed || !isNarrow(needed.range)) return [];
     const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster`;
     return [{ subject: bundle, path: [...path, "versionRange"], message }];

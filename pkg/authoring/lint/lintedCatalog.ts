@@ -64,13 +64,13 @@ function canonical(members: ReadonlyMap<string, Shape>): string[] {
 
 function nearest(key: string, known: readonly string[]): string | undefined {
   const [best] = known
-    .map((name) => ({ name, distance: distanceOf(foldKey(key), foldKey(name)) }))
+    .map((name) => ({ name, distance: computeDistance(foldKey(key), foldKey(name)) }))
     .toSorted((a, b) => a.distance - b.distance);
   return best && best.distance <= MAX_DISTANCE && best.distance < best.name.length / 2 ? best.name : undefined;
 }
 
 /** Computes the edit distance of two names. Texts of more than 64 characters are similar to nothing. */
-function distanceOf(a: string, b: string): number {
+function computeDistance(a: string, b: string): number {
   if (a.length > 64) return a.length;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -163,7 +163,7 @@ export class LintedCatalog {
     const faults = fieldFaults(schema, blob);
     if (faults.length > 0) this.fields.push({ ...subject, faults });
     if (schema === Schema.package) this.#package(name).package ??= { ...subject, defaultChannel: getTextMember(blob, "defaultChannel") };
-    else if (schema === Schema.channel) this.#package(packageName).channels.push({ ...subject, entries: entriesOf(blob) });
+    else if (schema === Schema.channel) this.#package(packageName).channels.push({ ...subject, entries: readEntries(blob) });
     else if (schema === Schema.bundle) this.#addBundle(subject, blob);
     else if (schema === Schema.deprecations) addDeprecations(this.#package(packageName).deprecated, blob);
   }
@@ -218,7 +218,7 @@ export class LintedCatalog {
   }
 }
 
-function entriesOf(blob: JsonObject): LintedEntry[] {
+function readEntries(blob: JsonObject): LintedEntry[] {
   return getObjectMembers(blob, "entries").map((entry, index) => ({
     index,
     name: getTextMember(entry, "name"),

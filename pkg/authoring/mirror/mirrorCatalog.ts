@@ -187,7 +187,8 @@ async function buildCatalog(
   signal: AbortSignal,
 ): Promise<MirrorOutcome> {
   const destination = formatDestination(catalog);
-  const parts = content.text === undefined ? buildCatalogParts(dir, { labels: {}, annotations: {} }) : partsOf(Buffer.from(content.text));
+  const parts =
+    content.text === undefined ? buildCatalogParts(dir, { labels: {}, annotations: {} }) : parseParts(Buffer.from(content.text));
   const { digest, present } = await publishImage(
     stores,
     to ? { kind: "oci", path: to.dir, tag: destination } : parsePlace(destination),
@@ -198,7 +199,7 @@ async function buildCatalog(
 }
 
 /** @param text of the catalog, JSON Lines */
-function partsOf(text: Uint8Array) {
+function parseParts(text: Uint8Array) {
   const open = async function* (): AsyncGenerator<Uint8Array> {
     yield await Promise.resolve(text);
   };

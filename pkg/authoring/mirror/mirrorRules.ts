@@ -30,7 +30,7 @@ const NEVER = { mirrorSourcePolicy: "NeverContactSource" };
 export function renderRegistriesConf(images: readonly MirroredImage[], { blockSources, insecure }: MirrorRuleOptions): string {
   const hosts = new Set(images.map(({ repository }) => repository.slice(0, repository.indexOf("/"))));
   const own = insecure ? [...hosts].map((host) => `[[registry]]\nprefix = "${host}"\nlocation = "${host}"\ninsecure = true\n`) : [];
-  const rules = rulesOf(images).map(({ source, mirror, byTag }) =>
+  const rules = buildRules(images).map(({ source, mirror, byTag }) =>
     [
       "[[registry]]",
       `prefix = "${source}"`,
@@ -49,7 +49,7 @@ export function renderRegistriesConf(images: readonly MirroredImage[], { blockSo
 
 /** Formats an ImageContentSourcePolicy for OpenShift before 4.13. It does not support images by tag. */
 export function renderContentSourcePolicy(images: readonly MirroredImage[], { name }: MirrorRuleOptions): string {
-  const repositoryDigestMirrors = rulesOf(images)
+  const repositoryDigestMirrors = buildRules(images)
     .filter(({ byDigest }) => byDigest)
     .map(({ source, mirror }) => ({ mirrors: [mirror], source }));
   return toYaml({
@@ -62,13 +62,13 @@ export function renderContentSourcePolicy(images: readonly MirroredImage[], { na
 
 /** Formats an ImageDigestMirrorSet. */
 export function renderDigestMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
-  const rules = rulesOf(images).filter(({ byDigest }) => byDigest);
+  const rules = buildRules(images).filter(({ byDigest }) => byDigest);
   return mirrorSet("ImageDigestMirrorSet", "imageDigestMirrors", rules, options);
 }
 
 /** Formats an ImageTagMirrorSet; empty if no image is referenced by tag. */
 export function renderTagMirrorSet(images: readonly MirroredImage[], options: MirrorRuleOptions): string {
-  const rules = rulesOf(images).filter(({ byTag }) => byTag);
+  const rules = buildRules(images).filter(({ byTag }) => byTag);
   return rules.length === 0 ? "" : mirrorSet("ImageTagMirrorSet", "imageTagMirrors", rules, options);
 }
 
@@ -89,7 +89,7 @@ function mirrorSet(kind: string, member: string, rules: readonly Rule[], { name,
 }
 
 /** Returns a rule for each repository, sorted. Tags and digests are the same in the mirror. */
-function rulesOf(images: readonly MirroredImage[]): Rule[] {
+function buildRules(images: readonly MirroredImage[]): Rule[] {
   const grouped = Map.groupBy(images, ({ sourceRepository }) => sourceRepository);
   return [...grouped]
     .map(([source, [first, ...rest]]) => ({

@@ -69,9 +69,9 @@ export function migrateMeta(meta: Meta, level: MigrationLevel): Meta {
   if (meta.schema !== Schema.bundle) return meta;
   const blob = { ...meta.blob };
   const properties = findMember(blob, "properties");
-  if (Array.isArray(properties)) blob[keyOf(blob, "properties")] = objectsLast(migratedProperties(blob, level));
+  if (Array.isArray(properties)) blob[findKey(blob, "properties")] = objectsLast(migratedProperties(blob, level));
   const images = findMember(blob, "relatedImages");
-  if (Array.isArray(images) && images.every(hasImage)) blob[keyOf(blob, "relatedImages")] = sortByImage(images);
+  if (Array.isArray(images) && images.every(hasImage)) blob[findKey(blob, "relatedImages")] = sortByImage(images);
   return { ...meta, blob };
 }
 
@@ -83,11 +83,11 @@ function migratedProperties(blob: JsonObject, level: MigrationLevel): JsonObject
   if (csv === undefined) return properties;
   return [
     ...properties.filter((property) => getTextMember(property, "type") !== OBJECT),
-    { ...metadataOf(csv, getTextMember(blob, "name")) },
+    { ...buildMetadata(csv, getTextMember(blob, "name")) },
   ];
 }
 
-function metadataOf(csv: JsonObject, bundle: string): Property {
+function buildMetadata(csv: JsonObject, bundle: string): Property {
   try {
     return csvMetadata(csv);
   } catch (err) {
@@ -116,6 +116,6 @@ function hasImage(item: unknown): item is { image: string } {
   return isObject(item) && typeof item["image"] === "string";
 }
 
-function keyOf(blob: JsonObject, key: string): string {
+function findKey(blob: JsonObject, key: string): string {
   return Object.keys(blob).find((name) => blob[name] === findMember(blob, key)) ?? key;
 }

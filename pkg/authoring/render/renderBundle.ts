@@ -113,7 +113,7 @@ export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: Bund
   const provided = providedApis(objects, csv);
   naming(`error checking provided apis in bundle ${truncateExcerpt(name)}: `, () => checkOwnedApis(provided, csv));
   const metadata = readBundleMetadata(files, findBundleFolders(files).metadata);
-  const annotated = naming("failed to derive properties: ", () => annotationsOf(csv));
+  const annotated = naming("failed to derive properties: ", () => readAnnotations(csv));
   const stated = [...metadata.properties, ...annotated.properties];
   const own = ownProperty(stated, metadata.packageName, name, csv);
   const version = textAt(own.value as JsonObject, "version");
@@ -143,7 +143,7 @@ function withoutEmpty(blob: JsonObject): JsonObject {
   );
 }
 
-function annotationsOf(csv: JsonObject): { properties: Property[]; warnings: string[] } {
+function readAnnotations(csv: JsonObject): { properties: Property[]; warnings: string[] } {
   const text = findMember(getObjectAt(getObjectAt(csv, "metadata"), "annotations"), "olm.properties");
   return typeof text === "string" ? parseAnnotatedProperties(text) : { properties: [], warnings: [] };
 }
@@ -179,14 +179,14 @@ function statedApi({ type, value }: Property): ApiKey[] {
 
 function requiredProperties(required: readonly Property[], csv: JsonObject): Property[] {
   const fromCsv = naming("get required apis: ", () => apiProperties("olm.gvk.required", requiredApis(csv)));
-  const known = new Set(required.filter(({ type }) => type === "olm.gvk.required").map(keyOf));
-  return [...required, ...fromCsv.filter((property) => !known.has(keyOf(property)))];
+  const known = new Set(required.filter(({ type }) => type === "olm.gvk.required").map(getSortKey));
+  return [...required, ...fromCsv.filter((property) => !known.has(getSortKey(property)))];
 }
 
 /** Returns a property for each distinct API. */
 function apiProperties(type: string, apis: readonly ApiKey[]): Property[] {
   const properties = apis.map(({ group, kind, version }): Property => ({ type, value: { group, kind, version } }));
-  return [...new Map(properties.map((property) => [keyOf(property), property])).values()];
+  return [...new Map(properties.map((property) => [getSortKey(property), property])).values()];
 }
 
 function objectProperties({ objects }: BundleObjects): Property[] {
@@ -195,7 +195,7 @@ function objectProperties({ objects }: BundleObjects): Property[] {
 
 /** Sorts distinct properties by type, then by the bytes of the value. */
 function sortProperties(properties: readonly Property[]): Property[] {
-  const keyed = properties.map((property) => ({ property, key: Buffer.from(keyOf(property)) }));
+  const keyed = properties.map((property) => ({ property, key: Buffer.from(getSortKey(property)) }));
   const distinct = [...new Map(keyed.map((item) => [`${item.property.type} ${item.key.toString()}`, item])).values()];
   const compared = distinct.sort(
     (a, b) => Buffer.compare(Buffer.from(a.property.type), Buffer.from(b.property.type)) || Buffer.compare(a.key, b.key),
@@ -203,7 +203,7 @@ function sortProperties(properties: readonly Property[]): Property[] {
   return compared.map(({ property }) => property);
 }
 
-function keyOf({ value }: Property): string {
+function getSortKey({ value }: Property): string {
   return encodeGoJson(value, { sortKeys: false, escapeHtml: false });
 }
 
@@ -238,13 +238,13 @@ const FIELDS: ReadonlyMap<string, keyof BundleIdentity> = new Map([
  * @throws Error for other expressions in braces.
  */
 export function parseImageTemplate(template: string): (identity: BundleIdentity) => string {
-  for (const [, action = ""] of template.matchAll(ACTION)) fieldOf(action);
+  for (const [, action = ""] of template.matchAll(ACTION)) parseField(action);
   if (/\{\{|\}\}/.test(template.replaceAll(ACTION, "")))
     throw new Error(`image reference template ${goQuote(template)}: unbalanced braces`);
-  return (identity) => template.replaceAll(ACTION, (_, action: string) => identity[fieldOf(action)]);
+  return (identity) => template.replaceAll(ACTION, (_, action: string) => identity[parseField(action)]);
 }
 
-function fieldOf(action: string): keyof BundleIdentity {
+function parseField(action: string): keyof BundleIdentity {
   const field = FIELDS.get(action.trim());
   if (field !== undefined) return field;
   throw new Error(`image reference template: ${goQuote(action.trim())} is not one of ${[...FIELDS.keys()].join(", ")}`);

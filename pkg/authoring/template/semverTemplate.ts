@@ -52,18 +52,18 @@ export function readSemverTemplate(text: string): SemverTemplate {
     const document = parseStrictYaml(text, SHAPE);
     if (getTextMember(document, "schema") !== SEMVER_SCHEMA)
       throw new Error(`readFile: input file has unknown schema, should be ${goQuote(SEMVER_SCHEMA)}`);
-    const images = Object.fromEntries(ARCHETYPES.map((archetype) => [archetype, imagesOf(document, archetype)]));
-    return { kinds: kindsOf(document), images: images as Record<Archetype, string[]> };
+    const images = Object.fromEntries(ARCHETYPES.map((archetype) => [archetype, listImages(document, archetype)]));
+    return { kinds: readKinds(document), images: images as Record<Archetype, string[]> };
   } catch (err) {
     throw new Error(`render: unable to read file: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
-function imagesOf(document: JsonObject, archetype: Archetype): string[] {
+function listImages(document: JsonObject, archetype: Archetype): string[] {
   return getObjectMembers(getObjectMember(document, archetype) ?? {}, "bundles").map((bundle) => getTextMember(bundle, "image"));
 }
 
-function kindsOf(document: JsonObject): ChannelKinds {
+function readKinds(document: JsonObject): ChannelKinds {
   const major = findMember(document, "generateMajorChannels") === true;
   const minor = findMember(document, "generateMinorChannels") === true || !major;
   const preference = getTextMember(document, "defaultChannelTypePreference");
@@ -118,9 +118,9 @@ export function generateChannels(bundles: ReadonlyMap<Archetype, readonly Versio
   for (const [rank, archetype] of ARCHETYPES.entries()) {
     const rising = (bundles.get(archetype) ?? []).toSorted((a, b) => compareVersions(a.version, b.version));
     for (const kind of KINDS.filter((one) => kinds[one])) {
-      const edges = edgesOf(rising);
+      const edges = computeEdges(rising);
       for (const { name, version } of rising) {
-        const channelName = nameOf(archetype, kind, version);
+        const channelName = formatChannelName(archetype, kind, version);
         let channel = channels.get(channelName);
         if (!channel) {
           channels.set(channelName, (channel = { name: channelName, entries: [] }));
@@ -134,12 +134,12 @@ export function generateChannels(bundles: ReadonlyMap<Archetype, readonly Versio
   return { channels: [...channels.values()].sort((a, b) => compareText(a.name, b.name)), defaultChannel: best.name };
 }
 
-function nameOf(archetype: Archetype, kind: ChannelKind, { major, minor }: Version): string {
+function formatChannelName(archetype: Archetype, kind: ChannelKind, { major, minor }: Version): string {
   return kind === "major" ? `${archetype}-v${major}` : `${archetype}-v${major}.${minor}`;
 }
 
 /** Returns the edges of bundles that have any. @param rising in ascending order of version. */
-function edgesOf(rising: readonly VersionedBundle[]): Map<string, Omit<ChannelEntry, "name">> {
+function computeEdges(rising: readonly VersionedBundle[]): Map<string, Omit<ChannelEntry, "name">> {
   const edges = new Map<string, Omit<ChannelEntry, "name">>();
   let earlier = new Set<string>();
   let replaced: string | undefined;
@@ -193,7 +193,7 @@ export function renderSemver(template: SemverTemplate, bundles: ReadonlyMap<stri
   const generated = generateChannels(versions, template.kinds);
   return [
     packageMeta(packageName, generated, bundles),
-    ...generated.channels.map(({ name, entries }) => metaOf({ schema: "olm.channel", name, package: packageName, entries })),
+    ...generated.channels.map(({ name, entries }) => toChannelMeta({ schema: "olm.channel", name, package: packageName, entries })),
     ...[...bundles.values()].map(({ meta }) => meta),
   ];
 }
@@ -264,7 +264,7 @@ function refuseSameVersions(bundles: readonly VersionedBundle[]): void {
 function packageMeta(name: string, { channels, defaultChannel }: SemverChannels, bundles: ReadonlyMap<string, TemplateBundle>): Meta {
   const head = channels.find((channel) => channel.name === defaultChannel)?.entries.at(-1)?.name;
   const newest = [...bundles.values()].find(({ meta }) => meta.name === head);
-  return metaOf({ schema: "olm.package", name, defaultChannel, ...(newest ? readPackageDescription(newest.csv) : {}) });
+  return toChannelMeta({ schema: "olm.package", name, defaultChannel, ...(newest ? readPackageDescription(newest.csv) : {}) });
 }
 
 /** Returns the fields `icon` and `description` of an olm.package from a ClusterServiceVersion, if set. */
@@ -279,6 +279,6 @@ export function readPackageDescription(csv: JsonObject): JsonObject {
   };
 }
 
-function metaOf(blob: { schema: string; name: string; package?: string; [member: string]: unknown }): Meta {
+function toChannelMeta(blob: { schema: string; name: string; package?: string; [member: string]: unknown }): Meta {
   return { schema: blob.schema, package: blob.package ?? "", name: blob.name, blob };
 }

@@ -166,27 +166,27 @@ function checkNames({ name, base }: Substitution): void {
 }
 
 function checkOrder({ name, base }: Substitution, bundle: Meta, catalog: readonly Meta[]): void {
-  const substitute = naming(`failed to get VersionRelease for substitute bundle ${goQuote(name)}: `, () => versionOf(bundle));
+  const substitute = naming(`failed to get VersionRelease for substitute bundle ${goQuote(name)}: `, () => readVersion(bundle));
   const replaced = catalog.find((meta) => meta.schema === Schema.bundle && meta.name === base);
   if (!replaced) throw new Error(`base bundle ${goQuote(base)} does not exist in catalog`);
-  const version = naming(`failed to get VersionRelease for base bundle ${goQuote(base)}: `, () => versionOf(replaced));
+  const version = naming(`failed to get VersionRelease for base bundle ${goQuote(base)}: `, () => readVersion(replaced));
   if (compareVersionRelease(version, substitute) >= 0)
     throw new Error(`base bundle ${goQuote(base)} is not less than substitute bundle ${goQuote(bundle.name)}`);
 }
 
 /** Reads the version of a bundle. Build metadata counts as release only if the bundle has annotation olm.substitutesFor. */
-function versionOf({ blob }: Meta): VersionRelease {
+function readVersion({ blob }: Meta): VersionRelease {
   const properties = getObjectMembers(blob, "properties");
   const own = properties.filter((property) => getTextMember(property, "type") === "olm.package");
   const value = own[0]?.["value"];
   if (own.length !== 1 || !isObject(value)) throw new Error('must be exactly one property of type "olm.package"');
   const release = findMember(value, "release");
   const given = typeof release === "string" ? release : "";
-  const isRelease = given === "" && getTextMember(annotationsOf(properties), "olm.substitutesFor") !== "";
+  const isRelease = given === "" && getTextMember(readAnnotations(properties), "olm.substitutesFor") !== "";
   return parseVersionRelease(getTextMember(value, "version"), isRelease ? undefined : given);
 }
 
-function annotationsOf(properties: readonly JsonObject[]): JsonObject {
+function readAnnotations(properties: readonly JsonObject[]): JsonObject {
   const metadata = properties.find((property) => getTextMember(property, "type") === CSV_METADATA);
   if (metadata) return getObjectAt(getObjectAt(metadata, "value"), "annotations");
   return getObjectAt(getObjectAt(findCsv(properties) ?? {}, "metadata"), "annotations");

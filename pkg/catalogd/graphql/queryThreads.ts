@@ -329,7 +329,7 @@ export function toQueriedCatalog(content: CatalogContent, keys: ContentKeys): No
   const { index, file } = content.catalog;
   /** Aliases request the same lines repeatedly. */
   const found = new Map<string, Uint32Array>();
-  const linesOf = ({ schema, name, package: packageName }: PageQuery): Uint32Array => {
+  const findLines = ({ schema, name, package: packageName }: PageQuery): Uint32Array => {
     const key = JSON.stringify([schema, name, packageName]);
     const lines = found.get(key) ?? index.find({ schema, name, package: packageName });
     found.set(key, lines);
@@ -340,6 +340,6 @@ export function toQueriedCatalog(content: CatalogContent, keys: ContentKeys): No
     metas: file.handle.fd,
     schemas: { fd: artifact.file.handle.fd, bytes: artifact.index.bytes },
     find: (query) =>
-      [...linesOf(query).subarray(query.offset, query.offset + query.limit)].flatMap((line): LineRange[] => index.slices([line])),
+      [...findLines(query).subarray(query.offset, query.offset + query.limit)].flatMap((line): LineRange[] => index.slices([line])),
   };
 }

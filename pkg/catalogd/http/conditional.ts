@@ -44,9 +44,9 @@ export function chooseEncoding(header: string | undefined, available: readonly E
   const weights = parseWeights(header);
   const gzip = weights.get("x-gzip");
   if (gzip !== undefined) weights.set("gzip", gzip);
-  const weightOf = (encoding: Encoding): number => weights.get(encoding) ?? weights.get("*") ?? 0;
+  const getWeight = (encoding: Encoding): number => weights.get(encoding) ?? weights.get("*") ?? 0;
   let best: Encoding | undefined;
-  for (const encoding of available) if (weightOf(encoding) > (best === undefined ? 0 : weightOf(best))) best = encoding;
+  for (const encoding of available) if (getWeight(encoding) > (best === undefined ? 0 : getWeight(best))) best = encoding;
   return best;
 }
 
@@ -56,9 +56,9 @@ export function chooseEncoding(header: string | undefined, available: readonly E
  */
 export function choosePreferredType(header: string | undefined, available: readonly string[]): string | undefined {
   const weights = parseWeights(header || "*/*");
-  const weightOf = (type: string): number => weights.get(type) ?? weights.get(`${type.split("/", 1)[0]}/*`) ?? weights.get("*/*") ?? 0;
+  const getWeight = (type: string): number => weights.get(type) ?? weights.get(`${type.split("/", 1)[0]}/*`) ?? weights.get("*/*") ?? 0;
   return available.reduce<string | undefined>(
-    (best, type) => (weightOf(type) > (best === undefined ? 0 : weightOf(best)) ? type : best),
+    (best, type) => (getWeight(type) > (best === undefined ? 0 : getWeight(best)) ? type : best),
     undefined,
   );
 }

@@ -47,16 +47,16 @@ function postLoadMessage(message: LoadMessage): void {
 function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   const current = new CurrentFile(at);
   const writers = new Map<ArtifactName, ArtifactWriter>();
-  const writerOf = (artifact: ArtifactName): ArtifactWriter => {
+  const getWriter = (artifact: ArtifactName): ArtifactWriter => {
     const writer = new ArtifactWriter(join(staging, getArtifactFile(artifact)), limits.documentBytes);
     writers.set(artifact, writer);
     return writer;
   };
-  const catalog = writerOf("catalog");
+  const catalog = getWriter("catalog");
   const findings = new FindingsArtifact(validation);
   const derived = (Object.entries({ findings, ...createArtifactMakers() }) as [DerivedArtifact, ArtifactMaker][]).map(
     ([artifact, maker]): DerivedWriter => {
-      const writer = writerOf(artifact);
+      const writer = getWriter(artifact);
       return { maker, emit: (line) => void writer.add(line, line.value) };
     },
   );

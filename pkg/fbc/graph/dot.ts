@@ -10,7 +10,7 @@ const EDGES: Readonly<Record<EdgeType, string>> = {
 export function renderDot(graph: UpdateGraph): string {
   const lines = [
     `digraph ${quoted(graph.package)} {`,
-    `  label=${quoted(titleOf(graph.package, graph.deprecated))};`,
+    `  label=${quoted(formatTitle(graph.package, graph.deprecated))};`,
     "  labelloc=t;",
     "  rankdir=LR;",
     '  node [shape=box style="rounded,filled" fillcolor=white fontname=monospace fontsize=10];',
@@ -22,19 +22,19 @@ export function renderDot(graph: UpdateGraph): string {
 
 function channelLines(channel: ChannelGraph, at: number, defaultChannel: string | undefined): string[] {
   const { name, deprecated, nodes, edges } = channel;
-  const title = titleOf(name === defaultChannel ? `${name} (default)` : name, deprecated);
+  const title = formatTitle(name === defaultChannel ? `${name} (default)` : name, deprecated);
   const skipped = new Set(edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
   return [
     `  subgraph cluster_${at} {`,
     `    label=${quoted(title)};`,
-    ...nodes.map((node) => `    ${idOf(name, node.name)} [${nodeAttributes(node, skipped)}];`),
-    ...Array.from(listUpdates(channel), (edge) => `    ${idOf(name, edge.from)} -> ${idOf(name, edge.to)}${edgeAttributes(edge)};`),
+    ...nodes.map((node) => `    ${formatId(name, node.name)} [${nodeAttributes(node, skipped)}];`),
+    ...Array.from(listUpdates(channel), (edge) => `    ${formatId(name, edge.from)} -> ${formatId(name, edge.to)}${edgeAttributes(edge)};`),
     "  }",
   ];
 }
 
 /** Returns the id of a node. A bundle has a different node in each channel. */
-function idOf(channel: string, name: string): string {
+function formatId(channel: string, name: string): string {
   return quoted(`${channel}/${name}`);
 }
 
@@ -61,7 +61,7 @@ function edgeAttributes({ type, range }: Update): string {
   return attributes.length === 0 ? "" : ` [${attributes.join(" ")}]`;
 }
 
-function titleOf(name: string, deprecated: string | undefined): string {
+function formatTitle(name: string, deprecated: string | undefined): string {
   return deprecated === undefined ? name : `${name} (deprecated)`;
 }
 

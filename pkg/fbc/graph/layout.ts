@@ -57,10 +57,10 @@ export const LINE_OFFSET = 6;
  */
 export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
   const skipped = new Set(channel.edges.flatMap(({ type, from }) => (type === "skips" ? [from] : [])));
-  const labels = channel.nodes.map((node) => labelOf(node, skipped.has(node.name)));
+  const labels = channel.nodes.map((node) => formatLabel(node, skipped.has(node.name)));
   const width = Math.ceil(labels.reduce((most, label) => Math.max(most, stringWidth(label)), 8) * LETTER_WIDTH + 2 * PADDING);
-  const rowOf = new Map(channel.nodes.map(({ name }, row) => [name, row]));
-  const groups = groupsOf(channel, rowOf);
+  const rows = new Map(channel.nodes.map(({ name }, row) => [name, row]));
+  const groups = groupEdges(channel, rows);
   const left = assignLanes(groups.filter(({ type }) => type === "replaces"));
   const right = assignLanes(groups.filter(({ type }) => type !== "replaces"));
   const x = MARGIN + (left.count > 0 ? left.count * LANE_WIDTH + LANE_GAP : 0);
@@ -68,7 +68,7 @@ export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
     const y = top + TITLE_HEIGHT + row * ROW_HEIGHT + (ROW_HEIGHT - BOX_HEIGHT) / 2;
     return { node, label: labels[row] ?? "", x, y, width, height: BOX_HEIGHT };
   });
-  const laneOf = (side: Lane["side"]) => {
+  const assignLane = (side: Lane["side"]) => {
     return ({ group, index }: { group: Group; index: number }): Lane[] => {
       const to = boxes[group.to];
       const from = group.from.flatMap((row) => boxes[row] ?? []);
@@ -79,7 +79,7 @@ export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
   return {
     channel,
     boxes,
-    lanes: [...left.lanes.flatMap(laneOf("left")), ...right.lanes.flatMap(laneOf("right"))],
+    lanes: [...left.lanes.flatMap(assignLane("left")), ...right.lanes.flatMap(assignLane("right"))],
     x: MARGIN,
     y: top,
     width: x + width + (right.count > 0 ? LANE_GAP + right.count * LANE_WIDTH : 0) + MARGIN,
@@ -95,11 +95,11 @@ interface Group {
   readonly from: number[];
 }
 
-function groupsOf(channel: ChannelGraph, rowOf: ReadonlyMap<string, number>): Group[] {
+function groupEdges(channel: ChannelGraph, rows: ReadonlyMap<string, number>): Group[] {
   const groups = new Map<string, Group>();
   for (const { from, to, type, range } of listUpdates(channel)) {
-    const target = rowOf.get(to);
-    const source = rowOf.get(from);
+    const target = rows.get(to);
+    const source = rows.get(from);
     if (target === undefined || source === undefined) continue;
     const key = `${type} ${target}`;
     const group = groups.get(key);
@@ -112,7 +112,9 @@ function groupsOf(channel: ChannelGraph, rowOf: ReadonlyMap<string, number>): Gr
 /** Assigns each group to the nearest lane without overlap, short groups first. */
 function assignLanes(groups: readonly Group[]): { count: number; lanes: { group: Group; index: number }[] } {
   const taken: { top: number; bottom: number }[][] = [];
-  const spans = groups.map((group) => ({ group, ...spanOf(group) })).sort((a, b) => a.bottom - a.top - (b.bottom - b.top) || a.top - b.top);
+  const spans = groups
+    .map((group) => ({ group, ...computeSpan(group) }))
+    .sort((a, b) => a.bottom - a.top - (b.bottom - b.top) || a.top - b.top);
   const lanes = spans.map(({ group, top, bottom }) => {
     const free = taken.findIndex((lane) => lane.every((other) => other.bottom < top || other.top > bottom));
     const index = free < 0 ? taken.length : free;
@@ -123,7 +125,7 @@ function assignLanes(groups: readonly Group[]): { count: number; lanes: { group:
 }
 
 /** Computes the extent of a group in half rows. A line starts in the upper half of its row and ends in the lower half. */
-function spanOf({ to, from }: Group): { top: number; bottom: number } {
+function computeSpan({ to, from }: Group): { top: number; bottom: number } {
   let top = to * 2 + 1;
   let bottom = top;
   for (const row of from) {
@@ -133,7 +135,7 @@ function spanOf({ to, from }: Group): { top: number; bottom: number } {
   return { top, bottom };
 }
 
-function labelOf({ name, version, head, deprecated, absent, installed }: GraphNode, isSkipped: boolean): string {
+function formatLabel({ name, version, head, deprecated, absent, installed }: GraphNode, isSkipped: boolean): string {
   const versionText = version === undefined || name.includes(version) ? "" : ` (${version})`;
   const marks = [
     head && "head",

@@ -63,7 +63,7 @@ export function renderMermaid(sources: readonly GraphSource[], options: MermaidO
     add(`  %% package ${goQuote(source.package)}`);
     add(`  subgraph ${goQuote(source.package)}`);
     const deprecated = deprecatedIn(source);
-    if (deprecated.has(getReferenceKey("olm.package"))) drawing.styles.push(`style ${idOf(source.package)} fill:#989695`);
+    if (deprecated.has(getReferenceKey("olm.package"))) drawing.styles.push(`style ${formatId(source.package)} fill:#989695`);
     for (const channel of channels) addChannel(channel, source, deprecated, drawing, { ...options, limits });
     add("  end");
   }
@@ -85,8 +85,8 @@ function addChannel(
   drawing: Drawing,
   { limits, ...options }: MermaidOptions & { limits: GraphLimits },
 ): void {
-  const id = idOf(`${source.package}-${channel.name}`);
-  const node = (name: string): string => `${id}-${idOf(name)}[${goQuote(name)}]`;
+  const id = formatId(`${source.package}-${channel.name}`);
+  const node = (name: string): string => `${id}-${formatId(name)}[${goQuote(name)}]`;
   const add = (line: string): void => drawing.out.add(`${line}\n`);
   add(`    %% channel ${goQuote(channel.name)}`);
   add(`    subgraph ${id}[${goQuote(channel.name)}]`);
@@ -126,7 +126,7 @@ function mark({ entries }: FbcChannel, { installed }: GraphSource, id: string, {
   const heads = new Set(findChannelHeads(entries.map(({ skips = [], ...entry }) => ({ ...entry, skips }))));
   for (const { name } of entries) {
     const kind = installed?.has(name) ? "installed" : heads.has(name) ? "head" : undefined;
-    if (kind !== undefined) classes.set(kind, (classes.get(kind) ?? new Set()).add(`${id}-${idOf(name)}`));
+    if (kind !== undefined) classes.set(kind, (classes.get(kind) ?? new Set()).add(`${id}-${formatId(name)}`));
   }
 }
 
@@ -142,7 +142,7 @@ function decorate(
     const kind = `${deprecated.has(getReferenceKey("olm.bundle", name)) ? "deprecated" : ""}${drawn.skipped.has(name) ? "skipped" : ""}`;
     if (kind === "") continue;
     const ids = drawing.classes.get(kind) ?? new Set();
-    drawing.classes.set(kind, ids.add(`${drawn.id}-${idOf(name)}`));
+    drawing.classes.set(kind, ids.add(`${drawn.id}-${formatId(name)}`));
   }
 }
 
@@ -151,7 +151,7 @@ function deprecatedIn({ deprecations }: GraphSource): ReadonlySet<string> {
   return new Set(deprecations.flatMap(({ entries }) => entries.map(({ reference: { schema, name } }) => getReferenceKey(schema, name))));
 }
 
-function idOf(name: string): string {
+function formatId(name: string): string {
   return name.replace(/[^\w.+-]/g, "_");
 }
 

@@ -22,7 +22,7 @@ export function selectAboveMinimum(sources: readonly GraphSource[], minimum: str
     ({ channels, versions }) => versions.has(minimum) && channels.some(({ entries }) => entries.some(({ name }) => name === minimum)),
   );
   if (!owner) throw new UnknownMinimumError(`unknown minimum edge name: ${goQuote(minimum)}`);
-  const floor = { name: minimum, version: versionOf(owner, minimum) };
+  const floor = { name: minimum, version: getVersion(owner, minimum) };
   const channels = owner.channels.map((channel) => aboveFloor(channel, owner, floor)).filter(({ entries }) => entries.length > 0);
   return [{ ...owner, channels }];
 }
@@ -33,13 +33,13 @@ interface Floor {
   readonly version: Version;
 }
 
-function versionOf({ versions }: GraphSource, name: string): Version {
+function getVersion({ versions }: GraphSource, name: string): Version {
   return versions.get(name)?.parsed?.version ?? ZERO;
 }
 
 /** Removes entries and references below the floor from a channel. Removes an entry that loses all its references. */
 function aboveFloor(channel: FbcChannel, source: GraphSource, floor: Floor): FbcChannel {
-  const isAbove = (name: string): boolean => compareVersions(versionOf(source, name), floor.version) >= 0;
+  const isAbove = (name: string): boolean => compareVersions(getVersion(source, name), floor.version) >= 0;
   const entries = channel.entries.flatMap(({ name, replaces, skips = [], skipRange }): ChannelEntry[] => {
     if (name === floor.name) return [{ name }];
     const kept: ChannelEntry = { name };

@@ -85,14 +85,14 @@ function boxPicture({ node, label, x, y, width, height }: Box): string {
 /** Draws the line from its source bundles to the bundle that they upgrade to. */
 function lanePicture({ type, range, to, from, side, x }: Lane): string {
   const edge = (box: Box): number => (side === "left" ? box.x : box.x + box.width);
-  const startOf = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
+  const computeStart = (box: Box): number => box.y + box.height / 2 - LINE_OFFSET;
   const end = to.y + to.height / 2 + LINE_OFFSET;
-  const starts = from.map(startOf);
+  const starts = from.map(computeStart);
   const spine = `M${x} ${Math.min(end, ...starts)}V${Math.max(end, ...starts)}`;
-  const branches = from.map((box) => `M${edge(box)} ${startOf(box)}H${x}`).join("");
-  const hint = `${type}${range === undefined ? "" : ` ${range}`}: to ${to.node.name} from ${namesOf(from)}`;
+  const branches = from.map((box) => `M${edge(box)} ${computeStart(box)}H${x}`).join("");
+  const hint = `${type}${range === undefined ? "" : ` ${range}`}: to ${to.node.name} from ${formatNames(from)}`;
   const dots = from.map(
-    (box) => `<circle class="dot ${type}" cx="${x}" cy="${startOf(box)}" r="2.5" data-from="${escaped(box.node.name)}"/>`,
+    (box) => `<circle class="dot ${type}" cx="${x}" cy="${computeStart(box)}" r="2.5" data-from="${escaped(box.node.name)}"/>`,
   );
   return (
     `<g data-type="${type}" data-to="${escaped(to.node.name)}"><title>${escaped(hint)}</title>` +
@@ -101,7 +101,7 @@ function lanePicture({ type, range, to, from, side, x }: Lane): string {
   );
 }
 
-function namesOf(boxes: readonly Box[]): string {
+function formatNames(boxes: readonly Box[]): string {
   return formatList(
     boxes.map(({ node }) => node.name),
     { max: MAX_NAMES },

@@ -112,7 +112,7 @@ export class GraphTooLargeError extends Error {
  */
 export function buildUpdateGraph(source: GraphSource, limits: GraphLimits = GRAPH_LIMITS): UpdateGraph {
   const budget = { edges: limits.edges, comparisons: limits.comparisons };
-  const deprecated = messagesOf(source.deprecations);
+  const deprecated = collectMessages(source.deprecations);
   const channels = source.channels
     .toSorted((a, b) => compareText(a.name, b.name))
     .map((channel) => channelGraph(channel, source, deprecated, limits, budget));
@@ -217,7 +217,7 @@ export function chargeComparisons(range: string, entries: number, budget: { comp
 }
 
 /** Returns deprecation messages by `getReferenceKey`. The first message counts. */
-function messagesOf(deprecations: readonly FbcDeprecations[]): Map<string, string> {
+function collectMessages(deprecations: readonly FbcDeprecations[]): Map<string, string> {
   const messages = new Map<string, string>();
   for (const { entries } of deprecations) {
     for (const { reference, message } of entries) {

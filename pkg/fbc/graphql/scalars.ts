@@ -13,12 +13,12 @@ export function convertToScalar(value: unknown, scalar: Scalar): string | number
   if (value === null || value === undefined) return null;
   if (scalar === "String") return typeof value === "string" ? value : encodeGoJson(value);
   if (scalar === "Boolean") return typeof value === "object" ? null : value !== "" && value !== "false" && value !== 0 && value !== false;
-  const number = numberOf(value);
+  const number = toNumber(value);
   if (number === undefined || scalar === "Float") return number ?? null;
   return number >= -INT_BOUND && number < INT_BOUND ? Math.trunc(number) : null;
 }
 
-function numberOf(value: unknown): number | undefined {
+function toNumber(value: unknown): number | undefined {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "string" && value.trim() !== value) return undefined;
   const number = typeof value === "number" ? value : typeof value === "string" && value !== "" ? Number(value) : Number.NaN;
@@ -40,7 +40,7 @@ export interface ValueType {
  * @see operator-controller df2c201d internal/catalogd/graphql/graphql.go, analyzeJSONObject
  */
 export function inferType(value: unknown): ValueType {
-  if (!Array.isArray(value)) return { scalar: scalarOf(value), list: false };
+  if (!Array.isArray(value)) return { scalar: toScalar(value), list: false };
   const sample = value.slice(0, SAMPLED_ELEMENTS);
   const objects = sample.filter(isPlainObject);
   if (objects.length > 0) return { scalar: "String", list: true, objects };
@@ -49,22 +49,22 @@ export function inferType(value: unknown): ValueType {
 
 /** Infers the type of a value in an element of a list. The first element determines the type of a list. Objects become text. */
 export function inferNestedType(value: unknown): ValueType {
-  return Array.isArray(value) ? { scalar: scalarOf(value[0]), list: true } : { scalar: scalarOf(value), list: false };
+  return Array.isArray(value) ? { scalar: toScalar(value[0]), list: true } : { scalar: toScalar(value), list: false };
 }
 
 /** Reports whether a value or one of its elements is a number that a GraphQL Int cannot represent. */
 export function needsFloat(value: unknown): boolean {
-  return Array.isArray(value) ? value.some(needsFloat) : scalarOf(value) === "Float";
+  return Array.isArray(value) ? value.some(needsFloat) : toScalar(value) === "Float";
 }
 
 function commonScalar(sample: readonly unknown[]): Scalar {
-  const scalars = new Set(sample.filter((element) => element !== null).map(scalarOf));
+  const scalars = new Set(sample.filter((element) => element !== null).map(toScalar));
   if (scalars.size === 2 && scalars.has("Int") && scalars.has("Float")) return "Float";
   const [only = "String"] = scalars;
   return scalars.size === 1 ? only : "String";
 }
 
-function scalarOf(value: unknown): Scalar {
+function toScalar(value: unknown): Scalar {
   if (typeof value === "boolean") return "Boolean";
   if (typeof value === "number" || typeof value === "bigint") return numberScalar(Number(value));
   const token = isObject(value) ? getNumberToken(value) : undefined;

@@ -150,8 +150,8 @@ export function summarizeCatalogBundle(meta: Meta): CatalogBundleSummary {
   return {
     name: meta.name,
     ...readStatedVersion(properties),
-    description: descriptionOf(csv),
-    support: supportOf(properties, csv),
+    description: readDescription(csv),
+    support: readSupport(properties, csv),
     apis: collectApis(properties, csv),
     containerImage: readBoundedText(annotations, "containerImage"),
     createdAt: readBoundedText(annotations, "createdAt", 64),
@@ -184,7 +184,7 @@ export function readStatedVersion(properties: readonly Readonly<Record<string, u
   }
 }
 
-function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
+function readDescription(csv: CsvMetadata | undefined): BundleDescription {
   if (!csv) return {};
   const { annotations, spec } = csv;
   const certified = readBoundedText(annotations, "certified");
@@ -201,7 +201,7 @@ function descriptionOf(csv: CsvMetadata | undefined): BundleDescription {
   };
 }
 
-function supportOf(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleSupport {
+function readSupport(properties: readonly Readonly<Record<string, unknown>>[], csv: CsvMetadata | undefined): BundleSupport {
   const annotations = csv?.annotations ?? {};
   const spec = csv?.spec ?? {};
   const modes = getObjectsAt(spec, "installModes").filter((mode) => findMember(mode, "supported") === true);

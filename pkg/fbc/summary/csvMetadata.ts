@@ -129,7 +129,7 @@ function collectSorted(gvks: Readonly<Record<string, unknown>>[], csv: CsvMetada
   const crds = csv ? getObjectsAt(csv.crds, key) : [];
   const found = new Set<string>();
   for (const gvk of [...gvks, ...services]) add(found, readBoundedText(gvk, "group", 253) ?? "", gvk);
-  for (const crd of crds) add(found, groupOf(readBoundedText(crd, "name", 253)), crd);
+  for (const crd of crds) add(found, getCrdGroup(readBoundedText(crd, "name", 253)), crd);
   return [...found].sort().slice(0, MAX_APIS);
 }
 
@@ -140,7 +140,7 @@ function add(found: Set<string>, group: string, api: Readonly<Record<string, unk
 }
 
 /** Returns the group in the name of a CustomResourceDefinition, `plural.group`. */
-function groupOf(name = ""): string {
+function getCrdGroup(name = ""): string {
   const dot = name.indexOf(".");
   return dot < 0 ? "" : name.slice(dot + 1);
 }

@@ -104,7 +104,7 @@ export function summarizePackage(data: PackageData): PackageSummary {
         : deprecatedBundles.slice(0, MAX_DEPRECATED).map(({ name, message }) => ({ bundle: name, message })),
     head: head && headSummary(data, head),
     latest: latest && named(latest.name, latest),
-    anyVersion: anyVersionOf(data),
+    anyVersion: summarizeVersions(data),
     incomplete: data.incomplete || cut ? true : undefined,
   };
 }
@@ -133,13 +133,13 @@ function orderable(
   data: PackageData,
 ): { bundle: BundleData; version: VersionRelease | undefined; deprecated: boolean; rank: () => number }[] {
   const { bundles, stated, channels, deprecations } = data;
-  const rankOf = rankChannels(stated.defaultChannel, channels);
+  const getRank = rankChannels(stated.defaultChannel, channels);
   const deprecated = new Set(deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
   return bundles.map((bundle) => ({
     bundle,
     version: parseStatedVersion(bundle),
     deprecated: deprecated.has(bundle.name),
-    rank: () => rankOf(bundle.name),
+    rank: () => getRank(bundle.name),
   }));
 }
 
@@ -167,7 +167,7 @@ function named(bundle: string, stated: StatedVersion | undefined): NamedVersion 
   return { bundle, version: stated?.version, release: stated?.release };
 }
 
-function anyVersionOf({ supports }: PackageData): AnyVersion {
+function summarizeVersions({ supports }: PackageData): AnyVersion {
   const union = (of: (support: BundleSupport) => readonly string[]): string[] => [...new Set(supports.values.flatMap(of))].sort();
   return {
     capabilities: union(({ capability }) => (capability === undefined ? [] : [capability])),

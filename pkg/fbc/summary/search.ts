@@ -50,7 +50,7 @@ export interface SearchRecord {
 /** Returns the search record of a package. */
 export function createSearchRecord(data: PackageData): SearchRecord {
   const bundles = sortBundlesByVersion(data.bundles);
-  const channelsOf = channelIndexes(data);
+  const getChannels = channelIndexes(data);
   const deprecated = new Set(data.deprecations.flatMap(({ schema, name }) => (schema === "olm.bundle" ? [name] : [])));
   const apis = [...new Set(bundles.flatMap(({ provided }) => data.apis.at(provided)))];
   const indexes = new Map(apis.map((api, index) => [api, index]));
@@ -88,7 +88,7 @@ export function createSearchRecord(data: PackageData): SearchRecord {
       bundle.support,
       bundle.provided,
       deprecated.has(bundle.name) ? 1 : 0,
-      channelsOf.get(bundle.name) ?? [],
+      getChannels.get(bundle.name) ?? [],
     ]),
   };
 }

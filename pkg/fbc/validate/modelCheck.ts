@@ -104,7 +104,7 @@ type Model = ReadonlyMap<string, PackageModel>;
 
 /** Checks the relations between the objects of a catalog. @see operator-registry v1.73.0 alpha/declcfg/declcfg_to_model.go, ConvertToModel */
 export function checkModel(facts: ModelOutline, log: FindingLog): void {
-  const model = modelOf(facts.packages, log);
+  const model = buildModel(facts.packages, log);
   addChannels(model, facts.channels, log);
   addBundles(model, facts.bundles, log);
   for (const channel of facts.channels) checkEntriesHaveBundles(model, channel, log);
@@ -112,7 +112,7 @@ export function checkModel(facts: ModelOutline, log: FindingLog): void {
   for (const one of model.values()) checkPackageModel(one, log);
 }
 
-function modelOf(packages: readonly PackageOutline[], log: FindingLog): Model {
+function buildModel(packages: readonly PackageOutline[], log: FindingLog): Model {
   const model = new Map<string, PackageModel>();
   for (const facts of packages) {
     const { name } = facts;

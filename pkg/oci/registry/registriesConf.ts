@@ -88,7 +88,7 @@ export async function loadRegistriesConf(paths: RegistriesConfPaths): Promise<Re
  * @throws Error with the text of containers/image; TOML errors include the line.
  */
 export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEntry[] {
-  const parsed = ConfFile.safeParse(tomlOf(text));
+  const parsed = ConfFile.safeParse(parseTomlText(text));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new Error(`${issue?.path.join(".") ?? ""}: ${issue?.message ?? "invalid"}`);
@@ -115,7 +115,7 @@ export function parseRegistriesConf(text: string, allowV1: boolean): RegistryEnt
 }
 
 /** Parses a file. Shortens the parser's message to its first line and adds the position. */
-function tomlOf(text: string): unknown {
+function parseTomlText(text: string): unknown {
   try {
     return parseToml(text);
   } catch (err) {

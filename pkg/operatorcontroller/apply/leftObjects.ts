@@ -98,9 +98,9 @@ function isRecheckDue(left: readonly LeftObject[], context: ApplyContext): boole
 }
 
 function areSame(before: readonly LeftObject[], after: readonly LeftObject[]): boolean {
-  const keyOf = (one: LeftObject): string => JSON.stringify([getObjectKey(one), one.kept]);
-  const keys = new Set(before.map(keyOf));
-  return keys.size === after.length && after.every((one) => keys.has(keyOf(one)));
+  const getLeftKey = (one: LeftObject): string => JSON.stringify([getObjectKey(one), one.kept]);
+  const keys = new Set(before.map(getLeftKey));
+  return keys.size === after.length && after.every((one) => keys.has(getLeftKey(one)));
 }
 
 function isWanted(object: KubeObject, { deps, owner }: ApplyContext): boolean {

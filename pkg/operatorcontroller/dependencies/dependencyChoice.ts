@@ -310,8 +310,8 @@ export class CatalogIndexReader {
     const reached = await constraints.inTurns(findReachablePackages(unmet, catalogs, constraints.read, settled), signal);
     const packages = new Set([...reached.packages].filter(canBeNamed));
     const contents = await this.#contents(clusterCatalogs, [...packages], catalogs, signal);
-    const packageOf = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
-    return { index: { catalogs, packageOf, read: constraints.read }, packages, isComplete: reached.isComplete, unavailable };
+    const getPackage = (catalog: string, packageName: string): PackageContent | undefined => contents.get(`${catalog}/${packageName}`);
+    return { index: { catalogs, packageOf: getPackage, read: constraints.read }, packages, isComplete: reached.isComplete, unavailable };
   }
 
   async #contents(

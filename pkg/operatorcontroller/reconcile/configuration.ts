@@ -140,7 +140,7 @@ function listObjects(extension: Readonly<ClusterExtension>, { read }: Sources): 
 }
 
 function checkChangedSince(client: Pick<Client, "get">, extension: Readonly<ClusterExtension>, before: Sources): IsOver {
-  const versionsOf = (sources: Sources): string =>
+  const formatVersions = (sources: Sources): string =>
     JSON.stringify(listObjects(extension, sources).map(({ resourceVersion }) => resourceVersion ?? null));
-  return async (signal) => versionsOf(await readSources(client, extension, signal)) !== versionsOf(before);
+  return async (signal) => formatVersions(await readSources(client, extension, signal)) !== formatVersions(before);
 }

@@ -116,12 +116,12 @@ export function joinChunks(
   }
   const isBegun = isPending(labelled) && annotations?.[ANNOTATION_INCOMPLETE] !== undefined;
   try {
-    const parts = [dataOf(index, "chunk") ?? missing(`index secret ${goQuote(secret)} missing chunk 1 data`)];
+    const parts = [readData(index, "chunk") ?? missing(`index secret ${goQuote(secret)} missing chunk 1 data`)];
     for (const [i, name] of names.entries()) {
       const chunk = chunks.find(({ metadata }) => metadata.name === name);
       if (!chunk && isBegun) return { kind: "unfinished" };
       if (!chunk) return markUnreadable(secret, `failed to get chunk ${i + 2} secret ${goQuote(name)}: it does not exist`);
-      parts.push(dataOf(chunk, "chunk") ?? missing(`chunk ${i + 2} secret ${goQuote(name)} missing chunk data`));
+      parts.push(readData(chunk, "chunk") ?? missing(`chunk ${i + 2} secret ${goQuote(name)} missing chunk data`));
     }
     return { kind: "compressed", index: labelled, data: Buffer.concat(parts), labels: bundleLabels(index) };
   } catch (err) {
@@ -132,7 +132,7 @@ export function joinChunks(
 /** Returns the names of the chunk Secrets that an index Secret lists, in order; empty if the release fits into the index. */
 export function parseExtraChunks(index: KubeObject): string[] | UnreadableRelease {
   const { name } = index.metadata;
-  const data = dataOf(index, "extraChunks");
+  const data = readData(index, "extraChunks");
   if (!data) return markUnreadable(name, `index secret ${goQuote(name)} missing chunks data`);
   let names: unknown;
   try {
@@ -181,7 +181,7 @@ export function createPayloadLimitError({ index: { key } }: CompressedRelease): 
   return new Error(`${formatDecodeFailure(key)}: it contains more than the ${PAYLOAD_LIMITS.bytes} bytes allowed`);
 }
 
-function dataOf(secret: KubeObject, key: string): Buffer | undefined {
+function readData(secret: KubeObject, key: string): Buffer | undefined {
   const data = secret["data"];
   const value = typeof data === "object" && data !== null ? (data as JsonObject)[key] : undefined;
   return typeof value === "string" ? Buffer.from(value, "base64") : undefined;

@@ -232,7 +232,7 @@ export function* encodePayload(record: ReleaseRecord): Generator<Buffer> {
 export function buildReleaseSecrets(record: ReleaseRecord, compressed: Buffer, { systemNamespace, owner }: EncodeOptions): KubeObject[] {
   const key = getReleaseKey(record.name, record.version);
   compressed[9] = 0xff; // "unknown" instead of the operating system of this build, as Go writes it
-  const [first = Buffer.alloc(0), ...rest] = chunksOf(compressed);
+  const [first = Buffer.alloc(0), ...rest] = splitChunks(compressed);
   if (rest.length + 1 > MAX_CHUNKS) {
     const text = `release too large: ${goQuote(record.name)} requires ${rest.length + 1} chunks, which exceeds the maximum of ${MAX_CHUNKS}`;
     throw new TerminalError("Blocked", text);
@@ -286,7 +286,7 @@ function chunkSecret(key: string, data: Buffer, namespace: string): KubeObject {
   };
 }
 
-function chunksOf(data: Buffer): Buffer[] {
+function splitChunks(data: Buffer): Buffer[] {
   const chunks: Buffer[] = [];
   for (let start = 0; start < data.byteLength; start += CHUNK_BYTES) chunks.push(data.subarray(start, start + CHUNK_BYTES));
   return chunks;

@@ -252,14 +252,14 @@ function metered(func: CelFunc, cost: Cost, meter: Meter): CelFunc {
  */
 function createConcatenation(meter: Meter): (left: CelList, right: CelList) => CelList {
   const arrays = new WeakMap<CelList, readonly CelValue[]>();
-  const arrayOf = (list: CelList): readonly CelValue[] => {
+  const toArray = (list: CelList): readonly CelValue[] => {
     let array = arrays.get(list);
     if (!array) arrays.set(list, (array = [...list]));
     return array;
   };
   return (left, right) => {
     meter.spend((left.size + right.size) / COPY_STEP);
-    const array = arrayOf(left).concat(arrayOf(right));
+    const array = toArray(left).concat(toArray(right));
     const list = celList(array);
     arrays.set(list, array);
     return list;

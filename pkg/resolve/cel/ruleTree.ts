@@ -37,7 +37,7 @@ export class RuleTree {
    */
   prepare(root: Expr): number {
     const weight = this.#weigh(root, new Set(["properties", ...TYPES]), 0, 0);
-    if (kindOf(root, new Map()) === "other") throw new Error("the rule does not return a bool");
+    if (inferKind(root, new Map()) === "other") throw new Error("the rule does not return a bool");
     return weight;
   }
 
@@ -137,7 +137,7 @@ function chainLength(expr: Expr | undefined): number {
 }
 
 /** Returns the type of `expr`, if it is known without the properties. @param variables types of the loop accumulators */
-function kindOf(expr: Expr | undefined, variables: ReadonlyMap<string, Kind>): Kind {
+function inferKind(expr: Expr | undefined, variables: ReadonlyMap<string, Kind>): Kind {
   const kind = expr?.exprKind;
   switch (kind?.case) {
     case "constExpr":
@@ -147,7 +147,7 @@ function kindOf(expr: Expr | undefined, variables: ReadonlyMap<string, Kind>): K
     case "identExpr":
       return variables.get(kind.value.name) ?? (kind.value.name === "properties" || TYPES.includes(kind.value.name) ? "other" : "dyn");
     case "comprehensionExpr":
-      return kindOf(kind.value.result, new Map([...variables, [kind.value.accuVar, kindOf(kind.value.accuInit, variables)]]));
+      return inferKind(kind.value.result, new Map([...variables, [kind.value.accuVar, inferKind(kind.value.accuInit, variables)]]));
     case "callExpr":
       return kindOfCall(kind.value, variables);
     case "listExpr":
@@ -159,7 +159,7 @@ function kindOf(expr: Expr | undefined, variables: ReadonlyMap<string, Kind>): K
 }
 
 function kindOfCall({ function: name, args }: Call, variables: ReadonlyMap<string, Kind>): Kind {
-  if (name === "_?_:_" && args.slice(1).some((branch) => kindOf(branch, variables) === "other")) return "other";
+  if (name === "_?_:_" && args.slice(1).some((branch) => inferKind(branch, variables) === "other")) return "other";
   if (BOOLEAN.test(name)) return "bool";
   return DYNAMIC.test(name) ? "dyn" : "other";
 }

@@ -87,7 +87,7 @@ function membersAt(value: unknown, path: string, known?: readonly string[]): Mem
 }
 
 /** Returns a string member; undefined if it does not exist. @throws ReadFault if it is not a string */
-function textOf(members: Members, key: string, path: string): string | undefined {
+function readText(members: Members, key: string, path: string): string | undefined {
   const value = members.get(foldKey(key));
   if (value === undefined || typeof value === "string") return value;
   throw new ReadFault(below(path, key), formatWrongKind(value, "a string"));
@@ -101,7 +101,7 @@ const GVK_KEYS = ["group", "version", "kind"];
  * @throws ReadFault if one is missing or malformed, because no such API can be served
  */
 function gvkFrom(members: Members, path: string): Gvk {
-  const [group = "", version = "", kind = ""] = GVK_KEYS.map((key) => textOf(members, key, path));
+  const [group = "", version = "", kind = ""] = GVK_KEYS.map((key) => readText(members, key, path));
   const faults = findGvkFaults({ group, version, kind });
   if (faults.length > 0) throw new ReadFault(path, faults.join("; "));
   return { group, version, kind };
@@ -131,7 +131,7 @@ function packageFrom(members: Members, path: string): Omit<PackageConstraint, "f
 }
 
 function spelt(members: Members, path: string, key: string, other: string): string {
-  const [text, otherText] = [textOf(members, key, path), textOf(members, other, path)];
+  const [text, otherText] = [readText(members, key, path), readText(members, other, path)];
   if (text !== undefined && otherText !== undefined && text !== otherText)
     throw new ReadFault(
       path,
@@ -188,7 +188,7 @@ class ConstraintReader {
     const [kind, key] = kindFrom(members, path);
     const at = below(path, key);
     if (kind === "not" && parent !== "all" && parent !== "any") throw new ReadFault(at, NOT_ALONE);
-    const message = textOf(members, "failureMessage", path);
+    const message = readText(members, "failureMessage", path);
     const stated = message === undefined ? {} : { failureMessage: onOneLine(message) };
     const content = members.get(key);
     if (kind === "gvk") return { kind, gvk: gvkFrom(membersAt(content, at, GVK_KEYS), at), ...stated };
@@ -207,7 +207,7 @@ class ConstraintReader {
 
   #rule(members: Members, path: string): BundleConstraint {
     const at = below(path, "rule");
-    const rule = textOf(members, "rule", path) ?? "";
+    const rule = readText(members, "rule", path) ?? "";
     if (rule.trim() === "") throw new ReadFault(at, "must be set");
     if (++this.#rules > MAX_RULES) throw new ReadFault(at, `the bundle declares more than ${MAX_RULES} rules of CEL`);
     try {

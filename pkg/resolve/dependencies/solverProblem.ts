@@ -69,14 +69,14 @@ export function toSolverBundles(
   { packageOf, read }: Pick<CatalogIndex, "packageOf" | "read">,
 ): SolverBundle[] {
   const content = packageOf(catalog, packageName);
-  const channelsOf = channelsByBundle(content);
+  const getChannels = channelsByBundle(content);
   const deprecated = listDeprecatedBundles(content?.deprecations[0]);
   const defaultChannel = content?.package?.defaultChannel;
   return bundles.flatMap((bundle) => {
     const { constraints, faults } = read(bundle);
     const provider = toProvider(bundle);
     if (faults.length > 0 || provider.version === undefined) return [];
-    const channels = channelsOf.get(bundle.name) ?? [];
+    const channels = getChannels.get(bundle.name) ?? [];
     const inDefaultChannel = defaultChannel !== undefined && channels.includes(defaultChannel);
     return [
       {

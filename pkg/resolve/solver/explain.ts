@@ -56,11 +56,11 @@ function findConflictingFacts(
     search.addClause([negate(never)]);
     offer.spend = (steps) => search.spend(steps);
     const concerned = new Set(bundles);
-    const labelOf = (fact: Fact): Literal => {
+    const getLabel = (fact: Fact): Literal => {
       const isKnown = fact.kind !== "requirement" || concerned.has(fact.bundle);
       return (isKnown ? labels.get(getSentenceKey(fact)) : undefined) ?? never;
     };
-    new ClauseEncoding(offer, search, labelOf).requireUnits(problem.units);
+    new ClauseEncoding(offer, search, getLabel).requireUnits(problem.units);
     left = narrowLabels(left, search) ?? left;
     for (const key of [...left.keys()].reverse()) {
       if (!left.has(key)) continue;

@@ -21,11 +21,11 @@ export interface AddBundleOptions extends EditOptions, EdgeOptions, ReaderOption
 /** `olmv1 catalog add-bundle`. */
 export async function runAddBundle(terminal: Terminal, root: string, source: string, options: AddBundleOptions): Promise<void> {
   const { image } = options;
-  const imageOf = image === undefined ? undefined : parseImageTemplate(image);
+  const formatImage = image === undefined ? undefined : parseImageTemplate(image);
   const rendered = await withReader(options, (reader) => {
     const renderer = new ReferenceRenderer(reader, {
       level: parseLevelOptions(options),
-      imageOf,
+      imageOf: formatImage,
       allowed: ["bundle folder", "bundle image"],
     });
     return withProgress(terminal, `rendering ${source}`, () => renderer.render(source));

@@ -80,9 +80,9 @@ async function migrateSource(
   const isFolder = !(await findLayoutPlace(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
   const packages = isFolder ? await findPackageFolders(source) : new Map<string, never>();
   if (packages.size === 0) return readCatalogSource(source, level, options, signal);
-  const imageOf = options.bundleImageTemplate === undefined ? (): string => "" : parseImageTemplate(options.bundleImageTemplate);
+  const formatImage = options.bundleImageTemplate === undefined ? (): string => "" : parseImageTemplate(options.bundleImageTemplate);
   const results = [...packages].map(([path, folder]) => {
-    const result = migratePackage(folder, { imageOf, level });
+    const result = migratePackage(folder, { imageOf: formatImage, level });
     return packages.size === 1 ? result : withPathPrefix(path, result);
   });
   const warnings = results.flatMap((result) => result.warnings);

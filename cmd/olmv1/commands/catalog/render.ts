@@ -18,10 +18,10 @@ export interface RenderCommandOptions extends ReaderOptions {
 /** Runs `olmv1 catalog render`. @throws Error for the first reference that cannot be rendered. */
 export async function printRenderedCatalog(terminal: Terminal, refs: readonly string[], options: RenderCommandOptions): Promise<void> {
   const level = parseLevelOptions(options);
-  const imageOf = options.alphaImageRefTemplate === undefined ? undefined : parseImageTemplate(options.alphaImageRefTemplate);
+  const formatImage = options.alphaImageRefTemplate === undefined ? undefined : parseImageTemplate(options.alphaImageRefTemplate);
   const rendered = await withReader(
     options,
-    (reader) => renderAll(terminal, refs, new ReferenceRenderer(reader, { level, imageOf })),
+    (reader) => renderAll(terminal, refs, new ReferenceRenderer(reader, { level, imageOf: formatImage })),
     terminal.signal,
   );
   terminal.out(formatCatalog(sortMetas(rendered.flatMap(({ metas }) => metas)), options.output));
