@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { build } from "esbuild";
 import { CommandTerminal } from "../cmd/olmv1/cli/terminal.ts";
-import { manPages } from "../cmd/olmv1/manPages.ts";
+import { renderManPages } from "../cmd/olmv1/manPages.ts";
 import { olmv1 } from "../cmd/olmv1/program.ts";
 import { billOfMaterials } from "./sbom.mjs";
 
@@ -154,7 +154,7 @@ const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"))
 await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);
 await mkdir(join(dist, "man", "man1"), { recursive: true });
 const nobody = new CommandTerminal({ out: () => undefined, err: () => undefined });
-for (const [name, page] of manPages(olmv1(nobody))) await writeFile(join(dist, "man", "man1", name), page);
+for (const [name, page] of renderManPages(olmv1(nobody))) await writeFile(join(dist, "man", "man1", name), page);
 for (const name of Object.keys(entryPoints)) {
   const at = (await readFile(join(dist, `${name}.js`), "utf8")).search(/[^\0-\x7f]/);
   if (at >= 0) throw new Error(`${name}.js: a character at ${at} is not ASCII, so V8 would keep two bytes for each letter of the program`);

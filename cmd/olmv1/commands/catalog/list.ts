@@ -13,7 +13,7 @@ import { type Cell, formatDetails, formatTable } from "../../cli/table.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 
 /** Minimum width of -o wide. */
-const WIDE = 250;
+const WIDE = 320;
 
 type Screen = Pick<Terminal, "width" | "colour">;
 
