@@ -60,19 +60,19 @@ function breadth({ verbs, resources = [], resourceNames = [] }: PolicyRule): num
 }
 
 function ruleLines(screen: Pick<Terminal, "width">, rule: PolicyRule): string[] {
-  const text = `${verbsText(rule)} ${whatText(rule)}`;
+  const text = `${formatVerbs(rule)} ${formatTarget(rule)}`;
   return wrapText(escapeControlCharacters(text), screen.width, "        ").map((line, i) =>
     i === 0 ? line.replace(/^ {8}/, "    ") : line,
   );
 }
 
-function verbsText({ verbs }: PolicyRule): string {
+function formatVerbs({ verbs }: PolicyRule): string {
   if (verbs.includes("*")) return "all verbs on";
   const isManaging = MANAGE.every((verb) => verbs.includes(verb));
   return (isManaging ? ["manage", ...verbs.filter((verb) => !MANAGE.includes(verb))] : verbs).join(", ");
 }
 
-function whatText({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
+function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule): string {
   if (nonResourceURLs.length > 0) return nonResourceURLs.join(", ");
   const what = apiGroups.flatMap((group) => resources.map((resource) => (group === "" ? resource : `${resource}.${group}`))).join(", ");
   const names = formatList(resourceNames, { max: NAMES_SHOWN, rest: (more) => `… and ${more} more` });
@@ -108,7 +108,7 @@ export async function computeInstallerPermissions(
 }
 
 /** The permissions that an upgrade needs. */
-export interface NewRights {
+export interface NewPermissions {
   readonly installer: Installer;
   /** `olmv1 install` created the ServiceAccount, so the command may grant permissions to it. */
   readonly isOurs: boolean;
@@ -132,7 +132,7 @@ export async function computeNewPermissions(
   extension: ClusterExtension,
   image: string,
   options: RegistryOptions & { systemNamespace: string },
-): Promise<NewRights | undefined> {
+): Promise<NewPermissions | undefined> {
   const { metadata, spec } = extension;
   const name = spec.serviceAccount?.name;
   if (name === undefined) return undefined;
@@ -170,29 +170,33 @@ async function orNone(terminal: Terminal, read: () => Promise<BundlePermissions[
 }
 
 /** Whether the upgrade needs new permissions. */
-export function addsPermissions({ diff }: NewRights): boolean {
+export function addsPermissions({ diff }: NewPermissions): boolean {
   return !isEmptyRules(diff.installer.added) || !isEmptyRules(diff.operator.added);
 }
 
 /** Formats the permissions that an upgrade needs, for the user who must agree to them. */
-export function formatNewPermissions(terminal: Pick<Terminal, "width">, rights: NewRights, account: AccountPermissions): string {
-  const { isOurs, diff, command } = rights;
-  const parts = [isOurs ? grantedText(terminal, rights) : lackingText(terminal, rights, account)];
+export function formatNewPermissions(terminal: Pick<Terminal, "width">, permissions: NewPermissions, account: AccountPermissions): string {
+  const { isOurs, diff, command } = permissions;
+  const parts = [isOurs ? formatGranted(terminal, permissions) : formatMissing(terminal, permissions, account)];
   if (!isEmptyRules(diff.operator.added))
     parts.push("The roles of the bundle give its own ServiceAccounts in addition:\n", formatGrants(terminal, diff.operator.added, command));
   return `${parts.join("")}\n`;
 }
 
 /** Formats the new permissions of a ServiceAccount that `olmv1 install` created. */
-function grantedText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights): string {
-  if (isEmptyRules(diff.installer.added)) return `${accountText(installer)} needs no new permissions\n`;
-  const head = `${accountText(installer)} gets these permissions in addition ("manage" is create, get, list, watch, patch and delete):\n`;
+function formatGranted(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewPermissions): string {
+  if (isEmptyRules(diff.installer.added)) return `${formatAccount(installer)} needs no new permissions\n`;
+  const head = `${formatAccount(installer)} gets these permissions in addition ("manage" is create, get, list, watch, patch and delete):\n`;
   return `${head}${formatGrants(terminal, diff.installer.added, command)}`;
 }
 
 /** Formats the missing permissions of a ServiceAccount that the user created. */
-function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewRights, account: AccountPermissions): string {
-  const who = accountText(installer);
+function formatMissing(
+  terminal: Pick<Terminal, "width">,
+  { installer, diff, command }: NewPermissions,
+  account: AccountPermissions,
+): string {
+  const who = formatAccount(installer);
   const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
   if ("unknown" in account) {
     if (isEmptyRules(diff.installer.added)) return `${who} needs no new permissions\n`;
@@ -205,6 +209,6 @@ function lackingText(terminal: Pick<Terminal, "width">, { installer, diff, comma
   return `${head}${formatGrants(terminal, lacking.missing, command)}${howTo}`;
 }
 
-function accountText({ namespace, name }: Installer): string {
+function formatAccount({ namespace, name }: Installer): string {
   return `ServiceAccount ${namespace}/${name}`;
 }

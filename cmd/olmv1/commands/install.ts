@@ -38,7 +38,7 @@ interface BundleFound {
 }
 
 /** Resolves like operator-controller, with the catalogs of the cluster. */
-async function bundleToInstall(
+async function resolveBundle(
   terminal: Terminal,
   named: Named,
   options: Omit<ResolutionOptions, "catalogDir" | "installedPackage">,
@@ -56,7 +56,7 @@ interface Preparation {
   readonly extension: ClusterExtension;
   readonly objects: readonly KubeObject[];
   /** The permissions to grant; undefined if there are none. */
-  readonly rights: BundlePermissions | undefined;
+  readonly permissions: BundlePermissions | undefined;
   readonly image: string;
   readonly bundle: string;
 }
@@ -67,14 +67,14 @@ export async function install(terminal: Terminal, packageName: string, options: 
   await withCluster(options, async (client) => {
     const name = options.name ?? packageName;
     const existing = await client.get<ClusterExtension>(buildExtensionRef(name));
-    await refuseOthers(client, name, packageName, existing);
+    await rejectConflicts(client, name, packageName, existing);
     if (!existing && !options.createServiceAccount && options.serviceAccount === undefined)
       throw new Error(
         "no ServiceAccount: use --create-service-account to create one with exactly the permissions that the bundle needs, --service-account NAME to use an existing one, or --no-service-account if operator-controller may install with its own permissions",
       );
     if (!existing && options.serviceAccount === false) await requireFallback(client, options.systemNamespace);
     const found = await withProgress(terminal, `resolving package ${packageName}`, () =>
-      bundleToInstall(terminal, existing ? { extension: name } : { package: packageName }, { ...options, output: "text" }),
+      resolveBundle(terminal, existing ? { extension: name } : { package: packageName }, { ...options, output: "text" }),
     );
     if (!found.resolved) {
       terminal.err(`${found.text}no changes were made\n`);
@@ -82,26 +82,26 @@ export async function install(terminal: Terminal, packageName: string, options: 
     }
     const { image, name: bundle } = found.resolved.bundle;
     if (options.output === "text") terminal.err(found.text);
-    const said: ExtensionOptions = {
+    const extensionOptions: ExtensionOptions = {
       ...options,
       packageName,
       namespace: options.namespace ?? existing?.spec.namespace,
-      serviceAccount: accountSaid(name, options, existing),
+      serviceAccount: findServiceAccount(name, options, existing),
       config,
     };
-    const request = { ...buildDesiredExtension(name, said, existing?.spec).spec, namespace: said.namespace };
-    const [rights] = await computeInstallerPermissions(
+    const request = { ...buildDesiredExtension(name, extensionOptions, existing?.spec).spec, namespace: extensionOptions.namespace };
+    const [permissions] = await computeInstallerPermissions(
       terminal,
       [image],
-      { ...request, serviceAccount: said.serviceAccount ?? "" },
+      { ...request, serviceAccount: extensionOptions.serviceAccount ?? "" },
       options,
     );
-    if (!rights) throw new Error(`cannot read bundle image ${goQuote(image)}`);
-    const extension = buildDesiredExtension(name, { ...said, namespace: rights.installer.namespace }, existing?.spec);
-    if (existing) refuseChanges(existing, extension);
+    if (!permissions) throw new Error(`cannot read bundle image ${goQuote(image)}`);
+    const extension = buildDesiredExtension(name, { ...extensionOptions, namespace: permissions.installer.namespace }, existing?.spec);
+    if (existing) rejectChanges(existing, extension);
     // Reports a rejection by the API server before the user is asked, and before the command creates objects.
     else if (options.dryRun !== "client") await applyObjects(client, [extension], { dryRun: true });
-    const prepared = await prepare(terminal, client, { extension, rights, image, bundle, options, existing });
+    const prepared = await prepare(terminal, client, { extension, permissions, image, bundle, options, existing });
     return run(terminal, client, prepared, options, existing);
   });
 }
@@ -113,11 +113,11 @@ async function run(
   options: InstallOptions,
   existing: ClusterExtension | undefined,
 ): Promise<void> {
-  const { extension, objects, rights, image, bundle } = prepared;
+  const { extension, objects, permissions, image, bundle } = prepared;
   const { name } = extension.metadata;
   const { dryRun, output } = options;
   const isText = output === "text";
-  if (rights) terminal.err(grantText(terminal, rights, image));
+  if (permissions) terminal.err(formatGrant(terminal, permissions, image));
   if (dryRun !== undefined) {
     const applied =
       dryRun === "server"
@@ -128,10 +128,10 @@ async function run(
     return print(terminal, output, { data, text, names: () => [formatResourceName(extension)] });
   }
   if (
-    rights &&
+    permissions &&
     !(await confirm(
       terminal,
-      `Grant these permissions to ServiceAccount ${goQuote(`${rights.installer.namespace}/${rights.installer.name}`)} and install ${bundle}?`,
+      `Grant these permissions to ServiceAccount ${goQuote(`${permissions.installer.namespace}/${permissions.installer.name}`)} and install ${bundle}?`,
       options.yes,
     ))
   ) {
@@ -163,7 +163,7 @@ async function run(
 }
 
 /** @throws Error if an extension of another package has the name, or another extension installs the package. */
-async function refuseOthers(client: Client, name: string, packageName: string, existing: ClusterExtension | undefined): Promise<void> {
+async function rejectConflicts(client: Client, name: string, packageName: string, existing: ClusterExtension | undefined): Promise<void> {
   if (existing) {
     const other = existing.spec.source.catalog?.packageName;
     if (other !== packageName)
@@ -182,7 +182,7 @@ async function refuseOthers(client: Client, name: string, packageName: string, e
 }
 
 /** @throws Error with the fields that the command would change: it never changes an existing extension. */
-function refuseChanges(existing: ClusterExtension, wanted: ClusterExtension): void {
+function rejectChanges(existing: ClusterExtension, wanted: ClusterExtension): void {
   const changed = findChangedPaths(existing.spec, wanted.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
   const { name } = existing.metadata;
@@ -192,7 +192,7 @@ function refuseChanges(existing: ClusterExtension, wanted: ClusterExtension): vo
 }
 
 /** Returns the requested ServiceAccount, or null for none. An existing extension keeps its ServiceAccount unless an option names another. */
-function accountSaid(
+function findServiceAccount(
   name: string,
   { serviceAccount, createServiceAccount }: InstallOptions,
   existing: ClusterExtension | undefined,
@@ -222,21 +222,21 @@ async function prepare(
   client: Client,
   request: {
     extension: ClusterExtension;
-    rights: BundlePermissions;
+    permissions: BundlePermissions;
     image: string;
     bundle: string;
     options: InstallOptions;
     existing: ClusterExtension | undefined;
   },
 ): Promise<Preparation> {
-  const { extension, rights, image, bundle, options, existing } = request;
+  const { extension, permissions, image, bundle, options, existing } = request;
   const { name } = extension.metadata;
-  const { namespace, name: account } = rights.installer;
+  const { namespace, name: account } = permissions.installer;
   const place = (await client.get({ apiVersion: "v1", kind: "Namespace", name: namespace }))
     ? []
     : [createNamespaceObject(name, namespace)];
   if (extension.spec.serviceAccount === undefined)
-    return { extension, objects: [...place, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
+    return { extension, objects: [...place, ...(existing ? [] : [extension])], permissions: undefined, image, bundle };
   const live = await client.get({ apiVersion: "v1", kind: "ServiceAccount", namespace, name: account }, { metadataOnly: true });
   const isOurs = live === undefined || live.metadata.labels?.[LABEL_CREATED_FOR] === name;
   if (!options.createServiceAccount) {
@@ -244,19 +244,19 @@ async function prepare(
       throw new Error(
         `ServiceAccount ${goQuote(`${namespace}/${account}`)} does not exist: use --create-service-account, or create it with olmv1 rbac ${image} --namespace ${namespace} --service-account ${account} | kubectl apply -f -`,
       );
-    const token = await findTokenObjects(client, name, rights.installer, options.systemNamespace);
-    return { extension, objects: [...place, ...token, ...(existing ? [] : [extension])], rights: undefined, image, bundle };
+    const token = await findTokenObjects(client, name, permissions.installer, options.systemNamespace);
+    return { extension, objects: [...place, ...token, ...(existing ? [] : [extension])], permissions: undefined, image, bundle };
   }
   if (!isOurs) await confirmAdoption(terminal, `${namespace}/${account}`, live.metadata.labels?.[LABEL_CREATED_FOR]);
   const isComplete = existing && live && !findProblem(existing.status, "MissingPermissions");
-  if (isComplete) return { extension, objects: place, rights: undefined, image, bundle };
-  const all = buildInstallerObjects(name, rights.installer, rights.needed, options.systemNamespace);
+  if (isComplete) return { extension, objects: place, permissions: undefined, image, bundle };
+  const all = buildInstallerObjects(name, permissions.installer, permissions.needed, options.systemNamespace);
   // A ServiceAccount of another owner stays unlabelled, so that olmv1 uninstall keeps it.
   const own = isOurs ? all : all.filter(({ kind }) => kind !== "ServiceAccount");
-  return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], rights, image, bundle };
+  return { extension, objects: [...place, ...own, ...(existing ? [] : [extension])], permissions, image, bundle };
 }
 
-function grantText(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundlePermissions, image: string): string {
+function formatGrant(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundlePermissions, image: string): string {
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
   return [
     `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" is create, get, list, watch, patch and delete):\n`,

@@ -40,25 +40,25 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
   }
   const sources = await resolveSources(bundles, options, reader);
   if (sources.length === 0) throw new Error("no bundle: name at least one bundle folder or image, or use --token-only");
-  const rights = await computeBundlePermissions(terminal, sources, options, reader);
-  if (options.userRoles) return printObjects(terminal, removeDuplicateObjects(rights.flatMap(({ userRoles }) => userRoles)));
+  const permissions = await computeBundlePermissions(terminal, sources, options, reader);
+  if (options.userRoles) return printObjects(terminal, removeDuplicateObjects(permissions.flatMap(({ userRoles }) => userRoles)));
   if (options.diff !== undefined) {
     const from = await computeBundlePermissions(
       terminal,
       await resolveSources([options.diff], options, reader, bundles),
       options,
       reader,
-      rights[0]?.installer,
+      permissions[0]?.installer,
     );
-    const diff = diffPermissions(from, rights);
+    const diff = diffPermissions(from, permissions);
     terminal.out(formatPermissionsDiff(diff));
     if (!isEmptyRules(diff.installer.added) || !isEmptyRules(diff.operator.added)) terminal.exit(EXIT.no);
     return undefined;
   }
-  const [first] = rights;
+  const [first] = permissions;
   if (!first) throw new Error("no bundle");
-  terminal.out(`# for ${rights.map(({ name }) => name).join(", ")}\n`);
-  return printObjects(terminal, buildInstallerManifests(first.installer, mergeRules(rights), controller));
+  terminal.out(`# for ${permissions.map(({ name }) => name).join(", ")}\n`);
+  return printObjects(terminal, buildInstallerManifests(first.installer, mergeRules(permissions), controller));
 }
 
 function printObjects(terminal: Terminal, objects: readonly KubeObject[]): void {

@@ -19,7 +19,7 @@ import { escapeControlCharacters } from "../../../pkg/text/escape.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { RegistryOptions, ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { computeNewPermissions, formatNewPermissions, isInstallerOurs, type NewRights } from "./grantedPermissions.ts";
+import { computeNewPermissions, formatNewPermissions, isInstallerOurs, type NewPermissions } from "./grantedPermissions.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
 /**
@@ -37,8 +37,8 @@ async function grantBack(
 ): Promise<void> {
   if (!(await isInstallerOurs(client, extension))) return;
   try {
-    const rights = await computeNewPermissions(terminal, client, extension, image, options);
-    if (rights) await grant(terminal, client, extension, rights, options.systemNamespace);
+    const permissions = await computeNewPermissions(terminal, client, extension, image, options);
+    if (permissions) await grant(terminal, client, extension, permissions, options.systemNamespace);
   } catch (err) {
     terminal.signal.throwIfAborted();
     terminal.err(
@@ -47,13 +47,19 @@ async function grantBack(
   }
 }
 
-async function grant(terminal: Terminal, client: Client, { metadata }: ClusterExtension, rights: NewRights, system: string): Promise<void> {
-  const objects = buildInstallerObjects(metadata.name, rights.installer, rights.rules, system);
+async function grant(
+  terminal: Terminal,
+  client: Client,
+  { metadata }: ClusterExtension,
+  permissions: NewPermissions,
+  system: string,
+): Promise<void> {
+  const objects = buildInstallerObjects(metadata.name, permissions.installer, permissions.rules, system);
   const report = (applied: AppliedObject): void => {
     if (applied.verb !== "unchanged") terminal.out(`${formatApplied(applied)}\n`);
   };
   const done = await applyObjects(client, objects, { report });
-  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(formatNewPermissions(terminal, rights, { lacking: undefined }));
+  if (done.some(({ verb }) => verb !== "unchanged")) terminal.err(formatNewPermissions(terminal, permissions, { lacking: undefined }));
 }
 
 /** Options of `olmv1 rollback`. */

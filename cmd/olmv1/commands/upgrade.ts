@@ -33,7 +33,7 @@ import {
   addsPermissions,
   computeNewPermissions,
   formatNewPermissions,
-  type NewRights,
+  type NewPermissions,
 } from "./grantedPermissions.ts";
 import { createInstallerClient, formatPlan } from "./plan.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
@@ -56,27 +56,27 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const wanted = buildUpgradedExtension(extension, options);
-    const planned = await planFor(terminal, client, wanted, options);
+    const planned = await planUpgrade(terminal, client, wanted, options);
     if (!planned) return terminal.exit(EXIT.no);
     const { plan, account } = planned;
     const isLacking = "lacking" in account && account.lacking?.uncertain === false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
     printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
-    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(upToDateText(extension));
+    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(formatUpToDate(extension));
     const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
     terminal.err(`${formatPlan(plan, screen)}\n`);
     if (plan.findings.length > 0) {
       terminal.err("no changes were made: the controller would reject this plan\n");
       return terminal.exit(EXIT.no);
     }
-    const rights = await computeNewPermissions(terminal, client, extension, plan.bundle.image, options);
-    if (rights) terminal.err(formatNewPermissions(terminal, rights, account));
+    const permissions = await computeNewPermissions(terminal, client, extension, plan.bundle.image, options);
+    if (permissions) terminal.err(formatNewPermissions(terminal, permissions, account));
     if (options.dryRun) return terminal.err("no changes were made: --dry-run\n");
-    if (!(await confirm(terminal, questionFor(plan, rights), options.yes))) {
+    if (!(await confirm(terminal, formatQuestion(plan, permissions), options.yes))) {
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
-    return carryOut(terminal, client, { extension, wanted, plan, rights, isSame }, options);
+    return applyUpgrade(terminal, client, { extension, wanted, plan, permissions, isSame }, options);
   });
 }
 
@@ -84,21 +84,21 @@ interface Decided {
   readonly extension: ClusterExtension;
   readonly wanted: ClusterExtension;
   readonly plan: InstallPlan;
-  readonly rights: NewRights | undefined;
+  readonly permissions: NewPermissions | undefined;
   readonly isSame: boolean;
 }
 
-async function carryOut(
+async function applyUpgrade(
   terminal: Terminal,
   client: Client,
-  { extension, wanted, plan, rights, isSame }: Decided,
+  { extension, wanted, plan, permissions, isSame }: Decided,
   options: UpgradeOptions,
 ): Promise<void> {
   const { name } = extension.metadata;
   const reportObject = (object: KubeObject, verb: "created" | "configured" | "unchanged" | "not validated"): void => {
     if (verb !== "unchanged") terminal.out(`${formatApplied({ object, verb })}\n`);
   };
-  const own = rights?.isOurs ? buildInstallerObjects(name, rights.installer, rights.rules, options.systemNamespace) : [];
+  const own = permissions?.isOurs ? buildInstallerObjects(name, permissions.installer, permissions.rules, options.systemNamespace) : [];
   try {
     await applyObjects(client, own, { report: ({ object, verb }) => reportObject(object, verb) });
   } catch (err) {
@@ -143,7 +143,7 @@ async function withdraw(terminal: Terminal, client: Client, name: string, own: r
 }
 
 /** @returns undefined if no bundle matches, after printing why. */
-async function planFor(
+async function planUpgrade(
   terminal: Terminal,
   client: Client,
   wanted: ClusterExtension,
@@ -190,12 +190,12 @@ function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boo
   );
 }
 
-function questionFor(plan: InstallPlan, rights: NewRights | undefined): string {
+function formatQuestion(plan: InstallPlan, permissions: NewPermissions | undefined): string {
   const from = plan.installed ? ` from ${plan.installed.bundle}` : "";
-  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${rights?.isOurs && addsPermissions(rights) ? ", and grant these permissions" : ""}?`;
+  return `Upgrade ${plan.extension}${from} to ${plan.bundle.name}${permissions?.isOurs && addsPermissions(permissions) ? ", and grant these permissions" : ""}?`;
 }
 
-function upToDateText({ metadata: { name }, spec, status }: ClusterExtension): string {
+function formatUpToDate({ metadata: { name }, spec, status }: ClusterExtension): string {
   const bundle = status?.install?.bundle;
   const range = spec.source.catalog?.version;
   const blocked = status?.blockedUpdate;
