@@ -115,7 +115,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
 
     expect((await olmv1("list")).out).toMatch(/^story +hello-operator +1\.0\.0 +\(1\.2\.0 blocked\) +any +story +Ready +\d\S*\n/m);
     expect((await olmv1("list", "--outdated", "-o", "name")).out).toBe("clusterextension.olm.operatorframework.io/story\n");
-    expect((await olmv1("list", "--apis")).out).toMatch(/Greeting +hello\.example\.com +v1alpha1 +story +everything\n/);
+    expect((await olmv1("list", "--apis")).out).toMatch(/Greeting +hello\.example\.com +v1alpha1 +story +all\n/);
     expect((await olmv1("get", "story", "-o", "jsonpath={.status.install.bundle.version}")).out).toBe("1.0.0");
     await eventually(async () =>
       expect((await olmv1("events", "story")).out).toMatch(/Normal +Installed +installed bundle "hello-operator.v1.0.0"/),

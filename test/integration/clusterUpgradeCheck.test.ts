@@ -99,7 +99,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       const { code, stdout, stderr } = await check();
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(
-        "olmv1: the version of the cluster is not known: this cluster has no ClusterVersion; give it with --cluster-version, or the version to upgrade to with --to\n",
+        "olmv1: cannot determine the version of the cluster: this cluster has no ClusterVersion; set it with --cluster-version, or the version to upgrade to with --to\n",
       );
       expect(await check("--to", "4.18")).toMatchObject({
         code: 0,
@@ -149,7 +149,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     const result = await run(["--to", "4.19", "--kubeconfig", path]);
     expect(result).toMatchObject({ code: 2, stdout: "" });
     expect(result.stderr).toMatch(
-      /^olmv1: read ClusterVersion "version": connect ECONNREFUSED 127\.0\.0\.1:1: the API server at 127\.0\.0\.1:1 gives no answer; /,
+      /^olmv1: read ClusterVersion "version": connect ECONNREFUSED 127\.0\.0\.1:1: the API server at 127\.0\.0\.1:1 does not respond; /,
     );
   });
 
@@ -282,7 +282,7 @@ What to do:
       expect(stdout).toContain(
         '  error(s) with cluster extension odd: error in bundle odd.v1.0.0: error converting to semver for version "\\u{9b}2J": invalid version format\n',
       );
-      expect(stdout).toContain("  odd: upgrade it to a bundle that states a maximum such as 4.18 or none, or uninstall it\n");
+      expect(stdout).toContain("  odd: upgrade the extension to a bundle with a valid or no maximum, such as 4.18, or uninstall it\n");
     });
 
     test("cluster-upgrade-check counts an unreadable release as a block, regardless of its reason", async () => {
@@ -322,7 +322,7 @@ What to do:
       expect(answer.extensions.map(({ extension: name }) => name)).toEqual(names);
       const { stdout } = await check();
       expect(stdout).toMatch(/^BLOCKED: 1 of 110 extensions[^]*\nmany-105 [^]*\nmany-000 /);
-      expect(stdout).toContain("... and 9 more that block nothing; --output json lists all of them\n");
+      expect(stdout).toContain("... and 9 more compatible extensions; --output json lists all\n");
       expect(stdout).not.toContain("many-109");
     });
 
@@ -385,7 +385,7 @@ What to do:
             const { code, stdout, stderr } = await asChecker();
             expect([code, stdout]).toEqual([2, ""]);
             expect(stderr).toMatch(message);
-            expect(stderr).toMatch(/; grant that right, as config\/openshift\/upgrade-checker\.yaml does\n$/);
+            expect(stderr).toMatch(/; grant this permission as config\/openshift\/upgrade-checker\.yaml does\n$/);
           });
         } finally {
           await apply(role);

@@ -163,7 +163,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect([asked.code, asked.err]).toEqual([
       2,
       expect.stringMatching(
-        /The uninstall will stop before it removes anything, with reason ConversionNeeded:\n {2}CustomResourceDefinition things\.other\.example\.com stays because custom resources of it exist, .*: mine\n(.*\n)+.*drop-conversion=true/,
+        /The uninstall will stop with reason ConversionNeeded before it deletes any object:\n {2}CustomResourceDefinition things\.other\.example\.com stays because custom resources of it exist, .*: mine\n(.*\n)+.*drop-conversion=true/,
       ),
     ]);
     await expectUnblocked("held", "--crd-policy", "Delete");

@@ -64,7 +64,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       details: expect.arrayContaining([{ bundle: "needy.v1.0.0", message: 'it requires package "giver" >=1.0.0' }]),
     });
     expect(Progressing).toBe(
-      'bundle "needy.v1.0.0" cannot be installed: it requires package "giver" >=1.0.0; bundle "giver.v1.0.0" (catalog "c") would supply that: ' +
+      'bundle "needy.v1.0.0" cannot be installed: it requires package "giver" >=1.0.0; bundle "giver.v1.0.0" (catalog "c") would provide it: ' +
         'apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install',
     );
     await eventually(async () =>

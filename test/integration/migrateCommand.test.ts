@@ -213,7 +213,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect(out).toMatch(
       /^operators +hello +Eligible +becomes ClusterExtension hello: 7 objects adopted, 3 created, 4 left, no Pod restarts$/m,
     );
-    expect(out).toMatch(/^operators +lonely +Ineligible +NotInstalled: nothing is installed by it/m);
+    expect(out).toMatch(/^operators +lonely +Ineligible +NotInstalled: it has not installed anything/m);
     expect(out).toContain("1 Eligible, 1 Ineligible\n");
     expect((await migrate(["convert", "--all", "-n", "default"])).out).toBe("no Subscriptions found\n");
     await cluster.client.delete(toObjectRef(lonely));
@@ -252,10 +252,10 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect([named.code, named.err]).toEqual([0, ""]);
     expect(named.out).toContain("note: its pull secrets are not migrated: olm/pull;");
     expect(named.out).toContain(`ref: ${image}:full\n      pollIntervalMinutes: 10\n  priority: -5\n`);
-    expect(named.out).not.toContain("does not hold");
+    expect(named.out).not.toContain("its image does not contain");
     await cluster.client.patch(toObjectRef(source("c", {})), { spec: { image: `${image}:older` } }, { type: "merge" });
     const lacking = await migrate(["catalogs", "c", "--name", "from-classic"]);
-    expect(lacking.out).toContain('its image does not hold "p.v1.0.0", version 1.0.0, which Subscription operators/hello has installed');
+    expect(lacking.out).toContain('its image does not contain "p.v1.0.0", version 1.0.0, which Subscription operators/hello installed');
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
     expect(await there(ref)).toEqual([false]);
     const made = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1s"]);
@@ -267,7 +267,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
 
   test("olmv1 migrate reports an unknown Subscription or ServiceAccount", async () => {
     const unknown = await migrate(["check", "nobody"]);
-    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('there is no Subscription "nobody" in this cluster')]);
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('no Subscription "nobody" found in this cluster')]);
     const asNobody = await migrate(["convert", "hello", "--yes"]);
     expect([asNobody.code, asNobody.err]).toEqual([2, expect.stringContaining("--create-service-account")]);
     const asOther = await migrate(["convert", "hello", "--service-account", "nobody", "--yes"]);
@@ -340,7 +340,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     const write = (text: string): Promise<KubeObject> => cluster.client.patch(ref, { data: { marks: text } }, { type: "merge" });
     await write(Buffer.from("other").toString("base64"));
     const { code, err } = await migrate(["rollback", "hello", "--yes"]);
-    expect([code, err]).toEqual([2, expect.stringContaining("was changed after the conversion had written it")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("was changed after the conversion wrote it")]);
     await write(marks);
   });
 

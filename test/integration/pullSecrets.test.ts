@@ -147,10 +147,10 @@ describeWithCluster("pull secrets", (cluster) => {
     expect(await states()).toEqual({ used: 1, missing: 2, unreadable: 2, unknown: 0 });
     const told = logged.map((line) => JSON.parse(line) as { msg: string; secret?: string }).filter((line) => line.secret);
     expect(told.map(({ msg, secret: name }) => `${name?.split("/")[1]}: ${msg.split(",")[0]}`).sort()).toEqual([
-      "broken: pull secret holds no docker configuration in .dockerconfigjson or .dockercfg",
+      "broken: pull secret contains no docker configuration in .dockerconfigjson or .dockercfg",
       "global: pull secret does not exist",
       "missing: pull secret does not exist",
-      "other: pull secret holds no docker configuration in .dockerconfigjson or .dockercfg",
+      "other: pull secret contains no docker configuration in .dockerconfigjson or .dockercfg",
       "right: pull secret is used",
     ]);
     expect(logged.join("")).not.toContain(PASSWORD);

@@ -8,7 +8,7 @@ import { parseUpgradeTarget } from "../../pkg/openshift/upgradeCheck.ts";
 import { handleDeletion } from "../../pkg/operatorcontroller/reconcile/delete.ts";
 import { retrieveReleases } from "../../pkg/operatorcontroller/reconcile/retrieveReleases.ts";
 import { InstalledReleases } from "../../pkg/operatorcontroller/releases/installedReleases.ts";
-import { ReleaseFactsCache } from "../../pkg/operatorcontroller/releases/releaseReader.ts";
+import { InstalledSummaryCache } from "../../pkg/operatorcontroller/releases/releaseReader.ts";
 import { ReleaseStore, ReleaseUnreadable } from "../../pkg/operatorcontroller/releases/releaseStore.ts";
 import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCache.ts";
 import { getReleases } from "../../pkg/operatorcontroller/state/phases.ts";
@@ -38,7 +38,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
     system = await cluster.namespace("release-secrets");
-    const cache = new ReleaseFactsCache();
+    const cache = new InstalledSummaryCache();
     const log = createLogger({ component: "test", level: "silent" });
     store = new ReleaseStore(cluster.client, system, cache);
     installed = new InstalledReleases({ client: cluster.client, store, cache, systemNamespace: system, log });

@@ -164,7 +164,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     const back = await olmv1("rollback", "manual", "--kubeconfig", cluster.kubeconfig);
     expect(back).toMatchObject({ code: 0 });
     expect(back.out).toBe(
-      'ClusterExtension "manual" goes back to revision 1 (bundle "p.v1.0.0") and stays there\nfollow the catalogs again: olmv1 rollback manual --cancel\n',
+      'ClusterExtension "manual" is being rolled back to revision 1 (bundle "p.v1.0.0") and pinned to it\nremove the pin: olmv1 rollback manual --cancel\n',
     );
     expect(back.err).toMatch(/bundle p\.v1\.0\.0 is installed \(\d+ s\)\n/);
     expect(back.err).toMatch(/\nmanual: p\.v1\.0\.0 \(version 1\.0\.0\) is installed and ready after \d+ s\n$/);
@@ -187,7 +187,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     expect(blocked["Progressing"]).toBe(
       'annotation olm.operatorframework.io/rollback-to: "x" is not a revision: specify an integer from 1',
     );
-    await world.expectProblem("manual", "InvalidSpec", { message: '"x" is no revision' });
+    await world.expectProblem("manual", "InvalidSpec", { message: '"x" is not a revision' });
     expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');
     expect(await installed("manual")).toMatch(/^2\.0\.[01]$/);
   });
@@ -201,10 +201,10 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await serve("1.0.0", "2.0.0");
     await world.conditions("stuck", READY);
     const late = await olmv1("rollback", "stuck", "--timeout", "1s", "--kubeconfig", cluster.kubeconfig);
-    expect(late).toMatchObject({ code: 1, out: expect.stringContaining("goes back to revision 1") as string });
+    expect(late).toMatchObject({ code: 1, out: expect.stringContaining("is being rolled back to revision 1") as string });
     expect(late.err).toMatch(/\nstuck is not ready after \d+ s\n {2}Available is False, RollingOut: /);
     expect(await rollback("stuck", "--cancel", "--no-wait")).toBe(
-      'ClusterExtension "stuck" follows its catalogs again\nsee how it goes: olmv1 describe stuck\n',
+      'ClusterExtension "stuck" follows its catalogs again\nfollow the rollback: olmv1 describe stuck\n',
     );
     await world.conditions("stuck", READY);
     const stop = new AbortController();
