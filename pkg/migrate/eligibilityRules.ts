@@ -12,15 +12,15 @@ export interface EligibilityFinding {
 }
 
 /** Returns a finding; undefined if the check passes. */
-type Check = (subscription: Subscription, around: EligibilityInput) => EligibilityFinding | undefined;
+type EligibilityCheck = (subscription: Subscription, around: EligibilityInput) => EligibilityFinding | undefined;
 
 /** Returns the findings of all checks, each with its code, in order. */
 export function runChecks<Code extends string>(
-  checks: Readonly<Record<Code, Check>>,
+  checks: Readonly<Record<Code, EligibilityCheck>>,
   subscription: Subscription,
   around: EligibilityInput,
 ): (EligibilityFinding & { readonly code: Code })[] {
-  return (Object.entries(checks) as [Code, Check][]).flatMap(([code, check]) => {
+  return (Object.entries(checks) as [Code, EligibilityCheck][]).flatMap(([code, check]) => {
     const held = check(subscription, around);
     return held ? [{ code, ...held }] : [];
   });
@@ -59,7 +59,7 @@ export const CATALOG_BLOCKS = {
           next: `change spec.channel of the Subscription to one that contains it: ${[...new Set(bundles.flatMap(({ channels }) => channels))].join(", ")}`,
         };
   },
-} as const satisfies Record<string, Check>;
+} as const satisfies Record<string, EligibilityCheck>;
 
 export type CatalogBlock = keyof typeof CATALOG_BLOCKS;
 
@@ -106,7 +106,7 @@ export const OPERATOR_BLOCKS = {
           next: `disable that: kubectl patch csv ${csv.name} -n ${csv.namespace} --type merge -p '{"spec":{"cleanup":{"enabled":false}}}'`,
         }
       : undefined,
-} as const satisfies Record<string, Check>;
+} as const satisfies Record<string, EligibilityCheck>;
 
 export type OperatorBlock = keyof typeof OPERATOR_BLOCKS;
 
@@ -177,7 +177,7 @@ export const SUBSCRIPTION_BLOCKS = {
           text: `"${extensionName}" is not a valid ClusterExtension name: use at most ${EXTENSION_NAME_MAX} lower case letters, digits, - and .`,
           next: "choose another name with --name",
         },
-} as const satisfies Record<string, Check>;
+} as const satisfies Record<string, EligibilityCheck>;
 
 export type SubscriptionBlock = keyof typeof SUBSCRIPTION_BLOCKS;
 
@@ -261,7 +261,7 @@ export const CONFLICTS = {
         }
       : undefined;
   },
-} as const satisfies Record<string, Check>;
+} as const satisfies Record<string, EligibilityCheck>;
 
 export type Conflict = keyof typeof CONFLICTS;
 
@@ -339,6 +339,6 @@ export const REMARKS = {
           text: `an upgrade to "${currentCsv}" ${planPhase === "Failed" ? "has failed" : "waits for approval"}`,
           next: "the installed version is converted; choose the other one afterwards",
         },
-} as const satisfies Record<string, Check>;
+} as const satisfies Record<string, EligibilityCheck>;
 
 export type Remark = keyof typeof REMARKS;

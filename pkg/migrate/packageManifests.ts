@@ -195,7 +195,7 @@ export interface MigratedPackage {
   readonly warnings: readonly string[];
 }
 
-type Versions = ReadonlyMap<string, PackageVersion>;
+type PackageVersions = ReadonlyMap<string, PackageVersion>;
 
 /**
  * Converts a package from the package manifest format to a file-based catalog. A channel contains its newest version and all versions that
@@ -232,7 +232,7 @@ export function migratePackage(folder: PackageFolder, { imageOf, level }: Packag
 }
 
 /** Returns problems of the manifest and its references. */
-function findManifestErrors({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): string[] {
+function findManifestErrors({ packageName, channels, defaultChannel }: PackageManifest, versions: PackageVersions): string[] {
   const faults: string[] = [];
   if (channels.length === 0) faults.push(`package ${goQuote(packageName)} has no channel`);
   const names = new Set<string>();
@@ -252,7 +252,7 @@ function findManifestErrors({ packageName, channels, defaultChannel }: PackageMa
 }
 
 /** Stricter than file-based catalogs, in which a replaced version need not exist. */
-function findReplacedErrors(versions: Versions): string[] {
+function findReplacedErrors(versions: PackageVersions): string[] {
   return [...versions.values()].flatMap(({ entry: { name, replaces } }) =>
     replaces === undefined || versions.has(replaces)
       ? []
@@ -261,7 +261,7 @@ function findReplacedErrors(versions: Versions): string[] {
 }
 
 /** Returns the newest version of a channel and all its predecessors, in ascending order. */
-function listChannelMembers({ currentCSV }: ManifestChannel, versions: Versions): PackageVersion[] {
+function listChannelMembers({ currentCSV }: ManifestChannel, versions: PackageVersions): PackageVersion[] {
   const found = new Map<string, PackageVersion>();
   const open = [currentCSV];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
@@ -287,7 +287,7 @@ function versionFrom(text: string): Version | undefined {
   }
 }
 
-function packageMeta({ packageName, channels, defaultChannel }: PackageManifest, versions: Versions): Meta {
+function packageMeta({ packageName, channels, defaultChannel }: PackageManifest, versions: PackageVersions): Meta {
   const newest = versions.get(channels.find(({ name }) => name === defaultChannel)?.currentCSV ?? "");
   const described = newest ? readPackageDescription(newest.rendered.csv) : {};
   return {

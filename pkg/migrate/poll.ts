@@ -6,7 +6,7 @@ const EVERY_MS = 300;
 export class WaitTimeoutError extends Error {}
 
 /** The time limit and the subject of a wait. */
-export interface Waiting {
+export interface PollOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** The subject for the error, such as `ClusterExtension "hello" to be installed`. */
@@ -18,7 +18,10 @@ export interface Waiting {
  * @param ask returns the result, or why it is not available yet
  * @throws WaitTimeoutError with the subject and the last reason; errors of `ask` immediately
  */
-export async function waitFor<T>({ timeoutMs, signal, what }: Waiting, ask: () => Promise<{ done: T } | { because: string }>): Promise<T> {
+export async function waitFor<T>(
+  { timeoutMs, signal, what }: PollOptions,
+  ask: () => Promise<{ done: T } | { because: string }>,
+): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

@@ -111,13 +111,13 @@ export async function survey(request: SurveyRequest): Promise<Survey> {
 }
 
 /** A Subscription, or why it is invalid. */
-interface Reading {
+interface SubscriptionReading {
   readonly object: KubeObject;
   readonly subscription?: Subscription;
   readonly fault?: string;
 }
 
-function readSubscription(object: KubeObject): Reading {
+function readSubscription(object: KubeObject): SubscriptionReading {
   try {
     return { object, subscription: parseSubscription(object) };
   } catch (err) {
@@ -136,7 +136,7 @@ function listMigratedWithoutSubscription({ extensions }: OlmV0Cluster, known: re
   });
 }
 
-interface Judged {
+interface SurveyInput {
   readonly object: KubeObject;
   readonly subscription: Subscription;
   readonly known: readonly Subscription[];
@@ -147,7 +147,7 @@ interface Judged {
 
 async function surveyed(
   request: SurveyRequest,
-  { object, subscription, known, csvs, cluster, offers }: Judged,
+  { object, subscription, known, csvs, cluster, offers }: SurveyInput,
 ): Promise<SurveyedSubscription> {
   const { namespace, name, packageName, approval, installedCsv, source, sourceNamespace } = subscription;
   const at = csvs.findIndex((csv) => csv.namespace === namespace && csv.name === installedCsv);

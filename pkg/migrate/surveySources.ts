@@ -72,14 +72,14 @@ export async function surveySources(request: SourcesRequest): Promise<SurveyedSo
   return found;
 }
 
-interface Looked {
+interface SourceSurveyInput {
   readonly source: OlmV0CatalogSource;
   /** Existing ones and those that other sources become. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly cluster: OlmV0Cluster;
 }
 
-async function surveyedSource(request: SourcesRequest, { source, catalogs, cluster }: Looked): Promise<SurveyedSource> {
+async function surveyedSource(request: SourcesRequest, { source, catalogs, cluster }: SourceSurveyInput): Promise<SurveyedSource> {
   const { image, name: own, pollInterval } = source;
   const name = request.catalogName ?? own;
   const fault = findSourceFault(source);
