@@ -33,10 +33,10 @@ export interface BundleAnnotations extends BundleFolders {
 export class UnsupportedMediaTypeError extends Error {}
 
 /**
- * Reads the annotations of a bundle. Like in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are `manifests` and
- * `metadata`.
- * @throws Error with the message of Go for invalid YAML or a wrong type; Error for other media types than registry+v1, which Go does not check, and for
- * a folder outside the image.
+ * Reads the annotations of a bundle. Like in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are
+ * `manifests` and `metadata`.
+ * @throws Error with the message of Go for invalid YAML or a wrong type; Error for other media types than registry+v1, which Go does not
+ * check, and for a folder outside the image.
  * @throws TerminalError Blocked for a file of more than 1 MiB or 20,000 lines and fields.
  */
 export function readAnnotationsFile(content: Uint8Array): BundleAnnotations {

@@ -26,8 +26,8 @@ interface ApiKind {
 const DEFAULT_PORT = 443;
 
 /**
- * Returns the API groups and versions that the operator serves, in order of first occurrence in the ClusterServiceVersion. If entries of one group and
- * version have different deployments or ports, the first entry counts, and validators report the conflict.
+ * Returns the API groups and versions that the operator serves, in order of first occurrence in the ClusterServiceVersion. If entries of one
+ * group and version have different deployments or ports, the first entry counts, and validators report the conflict.
  */
 export function listOwnedApiServices({ spec }: Pick<Csv, "spec">): OwnedApiService[] {
   const found = new Map<string, OwnedApiService & { kinds: ApiKind[] }>();

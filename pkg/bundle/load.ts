@@ -15,7 +15,7 @@ import { BUNDLE_LIMITS, checkFiles, checkMetadata, createBundleTooLargeError, Na
 import { addProperties, readDependencies } from "./properties.ts";
 import type { BundleFiles, Crd, Csv, RegistryV1Bundle } from "./types.ts";
 
-type Members = Record<string, unknown>;
+type JsonMembers = Record<string, unknown>;
 
 /** Characters in which a leading brace is searched, like in the decoder of Kubernetes. */
 const GUESS_LENGTH = 4_096;
@@ -96,10 +96,10 @@ function jsonStream(text: string): unknown[] | undefined {
 
 /** Returns the objects of a document. Items of a list without kind and apiVersion inherit them from the list. */
 function toObjects(path: string, document: unknown): KubeObject[] {
-  let object: Members;
+  let object: JsonMembers;
   try {
     if (getGoKind(document) !== "map") throw createJsonMismatch(document, "unstructured.detector");
-    object = document as Members;
+    object = document as JsonMembers;
     if ("items" in object) checkItems(object["items"]);
     if (formatValue(object["kind"]) === "")
       throw new GoTypeError(truncateMessage(`Object 'Kind' is missing in '${encodeGoJson(document)}'`));
@@ -117,8 +117,8 @@ function checkItems(items: unknown): void {
   for (const item of items) if (item !== null && getGoKind(item) !== "map") throw createJsonMismatch(item, "map[string]interface {}");
 }
 
-function toItems(list: Members): KubeObject[] {
-  const items = (list["items"] ?? []) as (Members | null)[];
+function toItems(list: JsonMembers): KubeObject[] {
+  const items = (list["items"] ?? []) as (JsonMembers | null)[];
   const itemKind = formatValue(list["kind"]).replace(/List$/, "");
   return items.map((item) => {
     const object = item ?? {};
@@ -138,7 +138,7 @@ function untyped(reason: string): Error {
 }
 
 /** Removes a namespace that is empty or not a string, like the resource builder. */
-function withoutEmptyNamespace(object: Members): KubeObject {
+function withoutEmptyNamespace(object: JsonMembers): KubeObject {
   const metadata = object["metadata"];
   if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && formatValue(metadata.namespace) === "")
     delete metadata.namespace;
@@ -154,9 +154,9 @@ const NO_BUNDLE = "a registry+v1 bundle must have a ClusterServiceVersion in man
 const MAX_CSVS = 5;
 
 /**
- * Loads a registry+v1 bundle. Reads all files in `manifests/`, or the folder in the annotations, in the order of their names. Uses the last of several
- * ClusterServiceVersions. Converts the CSV and CRDs to Go's typed structs (see GoTypes) and keeps other manifests. Invalid dependencies do not prevent
- * loading, see `readDependencies`.
+ * Loads a registry+v1 bundle. Reads all files in `manifests/`, or the folder in the annotations, in the order of their names. Uses the last
+ * of several ClusterServiceVersions. Converts the CSV and CRDs to Go's typed structs (see GoTypes) and keeps other manifests. Invalid
+ * dependencies do not prevent loading, see `readDependencies`.
  * @throws RetryableError Retrying of operator-controller if a part is missing, cannot be parsed or has the wrong type.
  * @throws TerminalError Blocked if the bundle exceeds `BUNDLE_LIMITS`. Objects that the ClusterServiceVersion declares count as objects.
  * @see registry+v1 bundle format

@@ -4,7 +4,8 @@ import { encodeGoJson } from "../golang/json.ts";
 const MAX_LENGTH = 63;
 
 /**
- * Returns `base-suffix`, with the base truncated so that both fit in 63 bytes. If the lengths sum up to exactly 63, the result has 64 bytes, like upstream.
+ * Returns `base-suffix`, with the base truncated so that both fit in 63 bytes. If the lengths sum up to exactly 63, the result has 64 bytes,
+ * like upstream.
  * @see operator-controller df2c201d internal/operator-controller/rukpak/util ObjectNameForBaseAndSuffix
  */
 export function buildObjectName(base: string, suffix: string): string {
@@ -18,8 +19,8 @@ export function buildObjectName(base: string, suffix: string): string {
 }
 
 /**
- * Computes the SHA-224, in base 36, of the JSON that Go's encoder writes for `value`, including its final newline. The order of fields matters: fields
- * of a Go struct must be in the order of Go, and keys of a Go map must be sorted.
+ * Computes the SHA-224, in base 36, of the JSON that Go's encoder writes for `value`, including its final newline. The order of fields
+ * matters: fields of a Go struct must be in the order of Go, and keys of a Go map must be sorted.
  */
 export function computeContentHash(value: unknown): string {
   const digest = createHash("sha224")

@@ -30,7 +30,8 @@ const MAX_FAULTS = 20;
 /**
  * Reads the dependencies of a bundle as the properties that `opm render` adds to a catalog. `olm.package` becomes `olm.package.required`, `olm.gvk`
  * becomes `olm.gvk.required` without duplicates, and other types are kept. Sorted by type, then by value. The file can have any name in folder
- * `metadata`; the first file with dependencies counts. Reports invalid files and items as faults. A bundle with faults is still installed, like in Go.
+ * `metadata`; the first file with dependencies counts. Reports invalid files and items as faults. A bundle with faults is still installed,
+ * like in Go.
  * @param memberNames counts the field names in the files. @throws TerminalError like `NameCount.add`.
  * @see operator-registry v1.63.0 pkg/registry/parse.go, addMetadata; pkg/registry/registry_to_model.go
  */
@@ -193,8 +194,8 @@ const CSV_ANNOTATION = "csv.metadata.annotations['olm.properties']";
 
 /**
  * Appends the properties in the file at `path`, such as "metadata/properties.yaml", to the annotation `olm.properties` of the CSV. If the file is
- * missing or empty, only checks the annotation. Items of the file can be nested in a field `property`. Numbers in the annotation keep their digits, such
- * as 4.10. Numbers in the file become floating-point numbers: 4.10 becomes 4.1 and 5.0 becomes 5.
+ * missing or empty, only checks the annotation. Items of the file can be nested in a field `property`. Numbers in the annotation keep their
+ * digits, such as 4.10. Numbers in the file become floating-point numbers: 4.10 becomes 4.1 and 5.0 becomes 5.
  * @param names counts the field names in the file. @throws Error if the file or the annotation is invalid.
  */
 export function addProperties(csv: Csv, path: string, files: BundleFiles, names?: NameCount): void {

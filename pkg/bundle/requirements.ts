@@ -36,8 +36,8 @@ const MAX_TEXT = 253;
 const KUBE_VERSION = /^v?(\d{1,5})\.(\d{1,5})(?:\.(\d{1,5}))?(?![\d.])/;
 
 /**
- * Returns the requirements of a bundle: the Kubernetes version, and CRDs and APIs that it does not provide itself. At most a hundred of each, with texts
- * of at most 253 characters. Undefined without requirements.
+ * Returns the requirements of a bundle: the Kubernetes version, and CRDs and APIs that it does not provide itself. At most a hundred of each,
+ * with texts of at most 253 characters. Undefined without requirements.
  */
 export function readRequirements({ csv, crds }: { csv: Pick<Csv, "spec">; crds: readonly Crd[] }): BundleRequirements | undefined {
   const { minKubeVersion = "", customresourcedefinitions, apiservicedefinitions } = csv.spec;

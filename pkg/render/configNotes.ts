@@ -53,7 +53,7 @@ function resolveSchema(schema: JsonSchema): JsonSchema {
 }
 
 /** The fields of a configuration for Deployments, unvalidated. */
-interface Given {
+interface DeploymentFields {
   deploymentConfig?: SelectedConfig;
   deploymentConfigs?: SelectedConfig[];
 }
@@ -71,13 +71,13 @@ const MAX_NAME_LENGTH = 200;
 const MAX_IGNORED = 5;
 
 /**
- * Returns a sentence for each part of a valid configuration that has no effect: selectors that match no Deployment, and fields that Kubernetes does not
- * know.
+ * Returns a sentence for each part of a valid configuration that has no effect: selectors that match no Deployment, and fields that
+ * Kubernetes does not know.
  * @param config unchanged configuration.
  * @param objects rendered objects or those of a release. Only Deployments are used.
  */
 export function listConfigNotes(config: unknown, objects: readonly KubeObject[]): string[] {
-  const { deploymentConfig, deploymentConfigs = [] } = (config ?? {}) as Given;
+  const { deploymentConfig, deploymentConfigs = [] } = (config ?? {}) as DeploymentFields;
   const configs: [path: string, config: SelectedConfig][] = deploymentConfigs.map((each, index) => [`deploymentConfigs.${index}`, each]);
   if (deploymentConfig) configs.unshift(["deploymentConfig", deploymentConfig]);
   const deployments = objects.filter(({ kind }) => kind === "Deployment");

@@ -156,8 +156,9 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the JSON Schema (draft-07) of `spec.config.inline` of a bundle for users, editors and other validators. It is self-contained, has descriptions
- * and uses only standard formats. Rendering rejects all configurations that it rejects, and also checks selectors, quantities and lists of namespaces.
+ * Returns the JSON Schema (draft-07) of `spec.config.inline` of a bundle for users, editors and other validators. It is self-contained, has
+ * descriptions and uses only standard formats. Rendering rejects all configurations that it rejects, and also checks selectors, quantities and
+ * lists of namespaces.
  * @param installNamespace `spec.namespace` of the extension, if known. The schema then requires or forbids it as watched namespace.
  */
 export function buildUserConfigSchema(csv: Csv, installNamespace?: string): JsonObject {

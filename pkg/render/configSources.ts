@@ -87,8 +87,8 @@ function formatPosition(err: unknown): string {
 }
 
 /**
- * Merges `over` into `under`. Merges objects by field and replaces all other values, including lists. A null in `over` removes the field. Does not change
- * the parameters; the result can share parts of them.
+ * Merges `over` into `under`. Merges objects by field and replaces all other values, including lists. A null in `over` removes the field.
+ * Does not change the parameters; the result can share parts of them.
  * @see https://www.rfc-editor.org/rfc/rfc7396 JSON Merge Patch, which is equivalent to the merging of values in Helm
  */
 export function mergeValues(under: JsonObject, over: JsonObject): JsonObject {

@@ -131,8 +131,8 @@ const CHARACTERS_OF_A_VALUE = 64;
 /**
  * Returns for each Deployment the configurations whose selectors match, in order. Compiles each selector once.
  *
- * Computes the work in advance: for each Deployment, the requirements of all selectors, and for each of its configurations, the values of this and the
- * previous ones, once for the Pod and once for each container. Long texts and expensive values count several times.
+ * Computes the work in advance: for each Deployment, the requirements of all selectors, and for each of its configurations, the values of
+ * this and the previous ones, once for the Pod and once for each container. Long texts and expensive values count several times.
  * @throws TerminalError InvalidConfiguration if the work exceeds the limit. The message contains the limit and the Deployment.
  */
 export function chooseConfigs(deployments: readonly StrategyDeployment[], configs: readonly DeploymentConfig[]): DeploymentConfig[][] {

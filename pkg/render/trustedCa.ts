@@ -45,7 +45,8 @@ export function buildTrustedCaVolume({ configMapName }: TrustedCa): NamedItem {
 }
 
 /**
- * Mounts the authorities in a container, replacing other mounts at the same path, and sets SSL_CERT_FILE unless it is already set, even if it is empty.
+ * Mounts the authorities in a container, replacing other mounts at the same path, and sets SSL_CERT_FILE unless it is already set, even if it
+ * is empty.
  * @param container after all other changes of the user.
  */
 export function withTrustedCa(container: Container): Container {

@@ -5,7 +5,8 @@ import { compareText } from "../text/compare.ts";
 import type { SchemaFailure } from "./jsonSchema.ts";
 
 /**
- * Returns the namespaces that the operator watches: the distinct requested ones, sorted, or else `[""]` (all) if the bundle supports it, or else none.
+ * Returns the namespaces that the operator watches: the distinct requested ones, sorted, or else `[""]` (all) if the bundle supports it, or
+ * else none.
  */
 export function chooseTargetNamespaces(csv: Csv, requested: readonly string[] | undefined): string[] {
   if (requested !== undefined) return [...new Set(requested)].sort(compareText);

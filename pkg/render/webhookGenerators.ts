@@ -153,7 +153,8 @@ const GROUP_PRIORITY_MINIMUM = 2000;
 const VERSION_PRIORITY = 15;
 
 /**
- * Generates an APIService for each API group and version that the operator serves. An annotation lists its kinds, because the object has no such field.
+ * Generates an APIService for each API group and version that the operator serves. An annotation lists its kinds, because the object has no
+ * such field.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/apiservice.go
  */
 export function generateApiServices({ csv }: RegistryV1Bundle, { installNamespace, certProvider }: GeneratorOptions): KubeObject[] {
@@ -180,9 +181,9 @@ const API_VERSION = `${GROUP}/v1`;
 const SYSTEM_NAMESPACE = "kube-system";
 
 /**
- * Generates the permissions for the ServiceAccount of each deployment that serves APIs, in the order of the deployments: to authenticate and authorize
- * requests with the API server, to read the authentication configuration of the aggregation layer, and to read its certificate. Names contain the
- * install namespace if objects of several installations share a namespace or are cluster-scoped.
+ * Generates the permissions for the ServiceAccount of each deployment that serves APIs, in the order of the deployments: to authenticate and
+ * authorize requests with the API server, to read the authentication configuration of the aggregation layer, and to read its certificate. Names
+ * contain the install namespace if objects of several installations share a namespace or are cluster-scoped.
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */

@@ -27,7 +27,10 @@ function csvCount({ csvs }: BundleContent): Breach[] {
   }));
 }
 
-/** Removed API versions of supported kinds: the Kubernetes version that removed each, and its replacement. @see Kubernetes, deprecated API migration guide */
+/**
+ * Removed API versions of supported kinds: the Kubernetes version that removed each, and its replacement. @see Kubernetes, deprecated API
+ * migration guide
+ */
 const REMOVED: Readonly<Record<string, readonly [since: string, replacement: string]>> = {
   "rbac.authorization.k8s.io/v1beta1": ["1.22", "rbac.authorization.k8s.io/v1"],
   "rbac.authorization.k8s.io/v1alpha1": ["1.23", "rbac.authorization.k8s.io/v1"],

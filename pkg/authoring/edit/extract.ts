@@ -6,11 +6,11 @@ import { getObjectMember, getObjectMembers, getTextMember, withMember } from "..
 import { goQuote } from "../../golang/quote.ts";
 import { CatalogText, type DocumentChange } from "./catalogText.ts";
 import {
+  type BundleVersions,
   compareByVersion,
   type EditedEntry,
   findHead,
   readChannelEntries,
-  type Versions,
   withEdges,
   withEntries,
 } from "./channelEntries.ts";
@@ -20,7 +20,7 @@ import { type CatalogFiles, EditError, formatNames, type PackageEdit } from "./p
  * Removes entries from a channel and keeps its graph valid. An entry that replaced a removed one replaces the next older kept entry and skips the
  * entries between. The head skips entries that would lose their upgrade path, so every installed bundle can still be upgraded.
  */
-export function keepEntries(entries: readonly EditedEntry[], isKept: (name: string) => boolean, versions: Versions): EditedEntry[] {
+export function keepEntries(entries: readonly EditedEntry[], isKept: (name: string) => boolean, versions: BundleVersions): EditedEntry[] {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   const kept = entries.filter(({ name }) => isKept(name)).map((entry) => bridgeRemoved(entry, byName, isKept));
   const head = findHead(kept, versions);
@@ -90,7 +90,10 @@ export interface ExtractRequest {
   readonly defaultChannel?: string | undefined;
 }
 
-/** Removes everything but the requested parts from the package and keeps its graphs valid. @throws EditError if nothing or no default channel remains. */
+/**
+ * Removes everything but the requested parts from the package and keeps its graphs valid. @throws EditError if nothing or no default channel
+ * remains.
+ */
 export function extract(edit: PackageEdit, request: ExtractRequest): void {
   edit.requirePackage();
   for (const channel of request.channels) edit.require(Schema.channel, channel);

@@ -102,8 +102,8 @@ const GRACE_MS = 1_000;
 const NO_DIGEST = `sha256:${"0".repeat(64)}`;
 
 /**
- * Serves a catalog like catalogd until `terminal.signal` is aborted. With `watch`, reloads it when its files change. If a reload fails, prints the error
- * and continues to serve the previous content.
+ * Serves a catalog like catalogd until `terminal.signal` is aborted. With `watch`, reloads it when its files change. If a reload fails,
+ * prints the error and continues to serve the previous content.
  * @param ready is called with the URL of the catalog.
  * @throws Error if the catalog cannot be read at start, or if the server cannot listen on the address.
  */

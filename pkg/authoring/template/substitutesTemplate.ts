@@ -19,8 +19,8 @@ export function findOpmRefusal(metas: readonly Meta[]): string | undefined {
 }
 
 /**
- * Substitutes a bundle in a channel. The substitute takes over the edges of `base` and skips it. An entry that replaced base replaces the substitute and
- * skips base; an entry that skipped base skips the substitute instead. A channel without base is not changed.
+ * Substitutes a bundle in a channel. The substitute takes over the edges of `base` and skips it. An entry that replaced base replaces the
+ * substitute and skips base; an entry that skipped base skips the substitute instead. A channel without base is not changed.
  * @see C-20; operator-registry v1.73.0 alpha/template/substitutes
  */
 function substituteInChannel(channel: Meta, base: string, substitute: string): Meta {

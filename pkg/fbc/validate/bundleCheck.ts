@@ -12,13 +12,19 @@ import type { FindingLog, FindingSubject } from "./finding.ts";
 import { checkProperty } from "./propertyCheck.ts";
 import type { RuleCode } from "./rules.ts";
 
-/** Whether to parse objects in bundles, or only to check that they look like JSON objects. A catalog of mostly objects loads 20 % faster without parsing. */
+/**
+ * Whether to parse objects in bundles, or only to check that they look like JSON objects. A catalog of mostly objects loads 20 % faster without
+ * parsing.
+ */
 export type ObjectDepth = "parsed" | "outline";
 
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** Returns why opm cannot read the value of an olm.bundle.object; undefined if it can. @see operator-registry v1.73.0 alpha/declcfg/load.go, readBundleObjects */
+/**
+ * Returns why opm cannot read the value of an olm.bundle.object; undefined if it can. @see operator-registry v1.73.0 alpha/declcfg/load.go,
+ * readBundleObjects
+ */
 function bundleObjectFault(value: JsonObject, depth: ObjectDepth): { phase: "parse" | "convert"; fault: string } | undefined {
   const data = findMember(value, "data");
   if (typeof data !== "string") return undefined; // null, or already reported as not a string

@@ -115,8 +115,8 @@ const KINDS: ReadonlyMap<string, { counted: keyof CatalogCounts; parse: "package
 ]);
 
 /**
- * Checks the objects of a catalog while it is read, and then the whole catalog. Keeps only names and versions. Takes time in proportion to the size of
- * the catalog.
+ * Checks the objects of a catalog while it is read, and then the whole catalog. Keeps only names and versions. Takes time in proportion to
+ * the size of the catalog.
  * @see operator-registry v1.73.0 alpha/declcfg/load.go, declcfg_to_model.go, alpha/model/model.go
  */
 export class CatalogCheck {

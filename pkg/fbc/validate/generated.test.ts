@@ -9,8 +9,8 @@ const version = fc.tuple(fc.nat(20), fc.nat(20), fc.nat(20)).map((numbers) => nu
 const channelName = fc.constantFrom("alpha", "stable", "v1", "1.0", "candidate");
 
 /**
- * Generates a valid package. Each channel is a replaces chain of some of its versions, and skips some of them. The last entry may replace a bundle that
- * is not in the catalog.
+ * Generates a valid package. Each channel is a replaces chain of some of its versions, and skips some of them. The last entry may replace a
+ * bundle that is not in the catalog.
  */
 const soundPackage = (name: string): fc.Arbitrary<JsonObject[]> =>
   fc
