@@ -56,6 +56,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     await session.run(source);
     expect(await session.run("olmv1 version")).toMatch(/^operator-controller: +0\.1\.0$/m);
     expect(await session.run("kubectl get cext,ccat -o wide")).toMatch(/hello-operator\.v1\.0\.0 .*hello-catalog/);
+    expect(await session.run("kubectl get ccat")).toMatch(/^hello-catalog +\S+ +True +Succeeded +1 +sha256:\S+ +\S+$/m);
     expect(await session.run("olmv1 doctor")).toMatch(/\n0 problems, /);
   });
 
@@ -84,5 +85,16 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
   test("the page about installing an operator prints what it shows", async () => {
     await session.runPage(INSTALL, confirmed);
     expect(await session.run("kubectl get cext,crd -o name")).not.toContain("greetings");
+  });
+
+  test("olmv1 install does not grant permissions to a ServiceAccount of another owner without a terminal", async () => {
+    await session.run("kubectl -n hello create serviceaccount hello-installer");
+    const install = "olmv1 install hello-operator --name hello --namespace hello --create-service-account --yes || true";
+    expect(await session.run(install)).toContain(
+      'ServiceAccount "hello/hello-installer" exists and was not created by olmv1 install: use --service-account hello-installer',
+    );
+    expect((await session.run("kubectl -n hello get role,rolebinding -o name --ignore-not-found")).trim()).toMatch(
+      /^(?:No resources found.*)?$/,
+    );
   });
 });
