@@ -6,7 +6,7 @@ const PART_OF = "    app.kubernetes.io/part-of: olm\n";
 const CRDS = "helm.sh/resource-policy: keep";
 
 /** A manifest of config/ that the chart contains unchanged, except for the namespace. */
-interface Copy {
+interface FileCopy {
   /** Path in config/. */
   from: string;
   /** Path in templates/ of the chart. */
@@ -15,7 +15,7 @@ interface Copy {
   when: string;
 }
 
-const COPIES: readonly Copy[] = [
+const COPIES: readonly FileCopy[] = [
   { from: "rbac/operator-controller.yaml", to: "rbac/operator-controller.yaml", when: "" },
   { from: "rbac/catalogd.yaml", to: "rbac/catalogd.yaml", when: "" },
   { from: "rbac/metrics.yaml", to: "rbac/metrics.yaml", when: "" },

@@ -24,7 +24,7 @@ const OUTPUT_FORMAT = "output format";
 const FAILED = "the command failed";
 
 /** A group of options that several commands share. */
-interface Group {
+interface OptionGroup {
   readonly heading: string;
   /** Options by flags. */
   readonly options: Map<string, Option>;
@@ -36,7 +36,7 @@ interface Group {
 
 /** State of a reference. */
 interface Reference {
-  readonly groups: ReadonlyMap<string, Group>;
+  readonly groups: ReadonlyMap<string, OptionGroup>;
   /** Names of commands by their text, to describe a command with two names once. */
   readonly described: Map<string, string>;
 }
@@ -89,10 +89,10 @@ function getHeading({ helpGroupHeading }: Option): string | undefined {
   return helpGroupHeading;
 }
 
-function collectGroups(cli: Command): Map<string, Group> {
-  const groups = new Map<string, Group>();
+function collectGroups(cli: Command): Map<string, OptionGroup> {
+  const groups = new Map<string, OptionGroup>();
   for (const command of listAllCommands(cli)) {
-    const seen = new Set<Group>();
+    const seen = new Set<OptionGroup>();
     for (const option of listOptions(command)) {
       const heading = getHeading(option);
       if (heading === undefined) continue;
@@ -110,12 +110,12 @@ function collectGroups(cli: Command): Map<string, Group> {
 }
 
 /** Returns whether only some commands with the group have the option. */
-function isPartial({ uses, commands }: Group, flags: string): boolean {
+function isPartial({ uses, commands }: OptionGroup, flags: string): boolean {
   return uses.get(flags) !== commands;
 }
 
-function groupSection(help: Help, group: Group): string {
-  const rows = [...group.options.values()].map((option): Row => {
+function groupSection(help: Help, group: OptionGroup): string {
+  const rows = [...group.options.values()].map((option): OptionRow => {
     const text = help.optionDescription(option);
     return { term: option.flags, text: isPartial(group, option.flags) ? `${text} (only some commands)` : text };
   });
@@ -143,14 +143,14 @@ function commandSection(level: number, name: string, command: Command, { groups,
   return `${"#".repeat(level)} ${name}\n\n${same === undefined ? text : `The same as \`${same}\`.`}\n`;
 }
 
-function commandText(command: Command, groups: ReadonlyMap<string, Group>): string {
+function commandText(command: Command, groups: ReadonlyMap<string, OptionGroup>): string {
   const help = command.createHelp();
   const { notes, exitCodes } = parseLongHelp(command);
   const options = listOptions(command);
   const own = options.filter((option) => getHeading(option) === undefined && !isOutput(option));
   const rows = [
     ...help.visibleArguments(command).map((argument) => argumentRow(help, argument)),
-    ...own.map((option): Row => ({ term: option.flags, text: help.optionDescription(option) })),
+    ...own.map((option): OptionRow => ({ term: option.flags, text: help.optionDescription(option) })),
   ];
   const output = options.find(isOutput)?.argChoices?.filter((choice) => !choice.startsWith("jsonpath"));
   const shared = [...sharedNames(options, groups), ...(output ? [`output ${output.map((choice) => `\`${choice}\``).join(" ")}`] : [])];
@@ -170,7 +170,7 @@ function isOutput({ long, description }: Option): boolean {
 }
 
 /** Returns the groups of a command, each with the options that not every command with the group has. */
-function sharedNames(options: readonly Option[], groups: ReadonlyMap<string, Group>): string[] {
+function sharedNames(options: readonly Option[], groups: ReadonlyMap<string, OptionGroup>): string[] {
   return [...groups.values()].flatMap((group) => {
     const members = options.filter((option) => getHeading(option) === group.heading);
     if (members.length === 0) return [];
@@ -186,19 +186,19 @@ function joinList(items: readonly string[]): string {
 }
 
 /** A row of a table. */
-interface Row {
+interface OptionRow {
   /** Code. */
   readonly term: string;
   /** Plain text. */
   readonly text: string;
 }
 
-function argumentRow(help: Help, argument: Argument): Row {
+function argumentRow(help: Help, argument: Argument): OptionRow {
   const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
   return { term: argument.required ? `<${name}>` : `[${name}]`, text: help.argumentDescription(argument) };
 }
 
-function table(head: string, rows: readonly Row[]): string {
+function table(head: string, rows: readonly OptionRow[]): string {
   const lines = rows.map(
     ({ term, text }) => `| \`${term.replaceAll("|", String.raw`\|`)}\` | ${prose(text).replaceAll("|", String.raw`\|`)} |`,
   );

@@ -56,13 +56,13 @@ A file that cannot be read is reported as \`unreadable\`, an error.
 ${[...checks, ...lints, formatTopic("With --check-images", IMAGE_CHECKS)].join("\n")}`;
 }
 
-interface Rule {
+interface GoRule {
   readonly severity: string;
   readonly rule: string;
 }
 
 /** Returns the section of a topic: the most common source once, and each rule with its source if it is another one. */
-function formatTopic(topic: string, rules: Readonly<Record<string, Rule & { readonly source: string }>>): string {
+function formatTopic(topic: string, rules: Readonly<Record<string, GoRule & { readonly source: string }>>): string {
   const counts = [...Map.groupBy(Object.values(rules), ({ source }) => source)].map(([source, { length }]) => ({ source, length }));
   const [common] = counts.toSorted((a, b) => b.length - a.length);
   const lines = Object.entries(rules).map(([code, rule]) =>
@@ -71,6 +71,6 @@ function formatTopic(topic: string, rules: Readonly<Record<string, Rule & { read
   return `## ${topic}\n\nRequired by: ${common?.source}${counts.length > 1 ? ", unless stated" : ""}.\n\n${lines.join("\n")}\n`;
 }
 
-function formatRule(code: string, { severity, rule }: Rule): string {
+function formatRule(code: string, { severity, rule }: GoRule): string {
   return `- \`${code}\` (${severity}): ${rule}`;
 }

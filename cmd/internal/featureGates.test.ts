@@ -19,7 +19,7 @@ test.for([
   ["C=false", { A: true, B: false, C: false }, []],
   ["AllAlpha=false", { A: false, B: false, C: false }, []],
   ["AllAlpha=true,AllBeta=true,A=false", { A: false, B: true, C: false }, []],
-] as const)("%j", ([text, enabled, ignored]) => {
+] as const)("featureGatesFlag parses %j", ([text, enabled, ignored]) => {
   expect(flag.parse(text)).toEqual({ enabled, ignored });
 });
 
@@ -28,7 +28,7 @@ test.for([
   ["A=on", 'invalid value of A=on, err: strconv.ParseBool: parsing "on": invalid syntax'],
   ["X=true", "unrecognized feature gate: X; known are A, B, C"],
   ["constructor=true", "unrecognized feature gate: constructor; known are A, B, C"],
-] as const)("%j is rejected: %s", ([text, message]) => {
+] as const)("featureGatesFlag rejects %j: %s", ([text, message]) => {
   const { error } = flag.safeParse(text);
   expect(error?.issues.map((issue) => issue.message)).toEqual([message]);
 });

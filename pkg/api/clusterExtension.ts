@@ -88,7 +88,7 @@ const packageName = withRules(
   z.string().max(253),
   immutable("packageName is immutable"),
   matches(DNS1123_SUBDOMAIN, `packageName ${SUBDOMAIN_TEXT}`),
-).describe("packageName is the name of the package. Immutable. A DNS-1123 subdomain of at most 253 characters.");
+).describe("packageName is the name of the package. Immutable. A DNS-1123 subdomain.");
 
 const version = withRules(z.string().max(64), matches(buildVersionPattern(), "invalid version expression")).describe(
   `version is a version or a range of versions. The controller upgrades automatically within the range. Default: any version.
@@ -120,9 +120,9 @@ export const CatalogSource = z
       .enum(["Warn", "Enforce"])
       .default("Warn")
       .describe(
-        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster. Warn installs them and reports it in condition Progressing. Enforce does not select them, but keeps one that is installed.
+        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster: Warn installs and reports them, Enforce does not select them.
 
-It has no effect unless the cluster is OpenShift or operator-controller runs with --cluster-version. With either policy, an installed bundle that does not support the next minor version of the cluster blocks the upgrade of the cluster.`,
+It applies on OpenShift, or with --cluster-version of operator-controller. With either policy, an installed bundle that does not support the next minor version blocks the cluster upgrade.`,
       ),
   })
   .describe("catalog selects a bundle from ClusterCatalogs. Required if sourceType is Catalog, else forbidden.");
@@ -145,15 +145,13 @@ const serviceAccount = z
       matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`),
     )
       .optional()
-      .describe(
-        "name is the name of a ServiceAccount in spec.namespace. Immutable once set, but you may clear it. A DNS-1123 subdomain of at most 253 characters.",
-      ),
+      .describe("name is the name of a ServiceAccount in spec.namespace. Immutable once set, but you may clear it. A DNS-1123 subdomain."),
   })
   .refine((value) => Object.keys(value).length > 0, "must have at least 1 property")
   .meta({
     minProperties: 1,
     description:
-      "serviceAccount is the identity that manages the objects of the extension. A bundle can only use its permissions; `olmv1 rbac` prints those that a bundle needs.",
+      "serviceAccount is the identity that manages the objects of the extension. `olmv1 rbac` prints the permissions that a bundle needs.",
   });
 
 const crdUpgradeSafety = z
@@ -171,12 +169,10 @@ const crdUpgradeSafety = z
       .meta({
         "x-kubernetes-list-type": "set",
         description:
-          "ignore lists checks to skip: of the definition (scope, storedVersionRemoval), of its schema (such as enum or maxLength; existingFieldRemoval for removed fields; unhandled for unknown changes), and of existing custom resources (existingObjects: they must match the new schema; servedVersionRemoval: none may exist if a served version is removed).",
+          "ignore lists checks to skip: of the definition (scope, storedVersionRemoval), of its schema (such as enum; existingFieldRemoval: removed fields; unhandled: unknown changes), and of custom resources (existingObjects: match the new schema; servedVersionRemoval: none if a served version is removed).",
       }),
   })
-  .describe(
-    "crdUpgradeSafety configures the comparison of the CustomResourceDefinitions of the bundle with existing ones, before an installation or upgrade.",
-  );
+  .describe("crdUpgradeSafety configures the comparison of the CustomResourceDefinitions of the bundle with existing ones.");
 
 const install = withRules(
   z.object({
@@ -190,19 +186,19 @@ const install = withRules(
       .enum(["Retain", "Rollback"])
       .optional()
       .describe(
-        "onFailure is the reaction to an upgrade that exceeds progressDeadlineMinutes: Retain (default) keeps it, Rollback restores the previous release except CustomResourceDefinitions. If the API server rejects an object of an upgrade, the controller rolls back in either case, unless a new Pod is ready already.",
+        "onFailure is the reaction to an upgrade that exceeds progressDeadlineMinutes: Retain (default) keeps it, Rollback restores the previous release except CustomResourceDefinitions. An upgrade that the API server rejects is rolled back in either case, unless a new Pod is ready.",
       ),
     permissions: z
       .enum(["Enforce", "Warn"])
       .optional()
       .describe(
-        "permissions is the reaction to missing permissions of the ServiceAccount: Enforce (default) reports all of them and writes nothing, Warn reports them and continues, so that the API server decides.",
+        "permissions is the reaction to missing permissions of the ServiceAccount: Enforce (default) reports them and writes nothing, Warn reports them and continues.",
       ),
     requirements: z
       .enum(["Enforce", "Warn"])
       .optional()
       .describe(
-        "requirements is the reaction to unmet requirements of the ClusterServiceVersion (minKubeVersion, required CustomResourceDefinitions and API services): Warn (default) reports them and continues, Enforce writes nothing until they are met.",
+        "requirements is the reaction to unmet requirements of the ClusterServiceVersion (minKubeVersion, required CustomResourceDefinitions and API services): Warn (default) reports them and continues, Enforce waits.",
       ),
     userRoles: z
       .enum(["None", "Aggregate"])
@@ -236,14 +232,14 @@ const template = z
     serviceAccount: z
       .object({
         name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`)).describe(
-          "name is the name of a ServiceAccount in their namespace. A DNS-1123 subdomain of at most 253 characters.",
+          "name is the name of a ServiceAccount in their namespace. A DNS-1123 subdomain.",
         ),
       })
       .optional()
       .describe("serviceAccount is the identity of created extensions. Default: the same name as in spec.serviceAccount."),
   })
   .describe(
-    "template overrides fields of extensions that policy Install creates. Like spec.serviceAccount, it names an identity; use admission control to restrict it.",
+    "template overrides fields of extensions that policy Install creates. It names an identity, like spec.serviceAccount: restrict it with admission control.",
   );
 
 const dependencies = z
@@ -252,9 +248,9 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        `policy controls dependencies of bundles on packages or APIs. Require waits until all of them are installed or served: condition Progressing is False with reason UnsatisfiedDependencies, and names missing dependencies and bundles that provide them. Install creates a ClusterExtension for each missing package and waits for it; it never changes existing extensions. Ignore does not check.
+        `policy controls dependencies on packages or APIs: Require waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies), Install creates a ClusterExtension for each missing package, without changing existing ones, and Ignore does not check.
 
-With Require and Install, no version is selected that would break a dependency of another installed bundle.`,
+Require and Install select no version that breaks a dependency of another installed bundle.`,
       ),
     template: template.optional(),
   })
@@ -267,9 +263,7 @@ export const ClusterExtensionSpec = z
       z.string().max(63),
       immutable("namespace is immutable"),
       matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"),
-    ).describe(
-      "namespace is the namespace of the ServiceAccount and the namespaced objects. It must exist. Immutable. A DNS-1123 label of at most 63 characters.",
-    ),
+    ).describe("namespace is the namespace of the ServiceAccount and the namespaced objects. It must exist. Immutable. A DNS-1123 label."),
     serviceAccount: serviceAccount.optional(),
     source,
     install: install.optional(),
@@ -277,7 +271,7 @@ export const ClusterExtensionSpec = z
     progressDeadlineMinutes: z.int().min(10).max(720).optional().meta({
       format: "int32",
       description:
-        "progressDeadlineMinutes is the maximum duration of a rollout, 10 to 720 minutes. After that, condition Progressing is False with reason ProgressDeadlineExceeded until the rollout completes, which is when condition Available becomes True. Default: no limit.",
+        "progressDeadlineMinutes is the maximum duration of a rollout, until condition Available is True: 10 to 720 minutes. After that, condition Progressing is False with reason ProgressDeadlineExceeded. Default: no limit.",
     }),
     uninstall: uninstall.optional(),
     dependencies: dependencies.optional(),
@@ -286,7 +280,7 @@ export const ClusterExtensionSpec = z
       .enum(["Automatic", "Manual"])
       .optional()
       .describe(
-        "approval is Manual to require approval before each installation and upgrade: status.plan shows the changes, and annotation olm.operatorframework.io/approve with its digest approves them. Until then, the controller keeps the installed bundle. Default: Automatic.",
+        "approval is Manual to require approval of each installation and upgrade: status.plan shows the changes, and annotation olm.operatorframework.io/approve with its digest approves them. Default: Automatic.",
       ),
     suspend: z
       .boolean()
@@ -352,7 +346,7 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
       .max(64)
       .optional()
       .describe(
-        "lastHandledReconcileAt is the value of annotation olm.operatorframework.io/reconcile-requested-at, at most 64 characters, in the last reconcile.",
+        "lastHandledReconcileAt is the value of annotation olm.operatorframework.io/reconcile-requested-at in the last reconcile, at most 64 characters.",
       ),
     activeRevisions: z
       .array(
@@ -367,8 +361,7 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
       .meta({
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["name"],
-        description:
-          "activeRevisions are the installed revisions, or those that are rolling out. Only used by implementations with revision objects.",
+        description: "activeRevisions are the installed or rolling out revisions. Only used by implementations with revision objects.",
       }),
   })
   .describe("status is the observed state.");

@@ -97,7 +97,7 @@ export const KeptCrds = z
   )
   .max(KEPT_CRDS_MAX)
   .describe(
-    `keptCRDs are CustomResourceDefinitions of earlier bundles that the installed bundle does not contain and that still belong to this extension, at most ${KEPT_CRDS_MAX}. The controller deletes them once they are unused, see spec.uninstall.crdPolicy.`,
+    `keptCRDs are CustomResourceDefinitions of earlier bundles that still belong to this extension, at most ${KEPT_CRDS_MAX}. The controller deletes them once unused, see spec.uninstall.crdPolicy.`,
   );
 export type KeptCrds = z.input<typeof KeptCrds>;
 
@@ -121,7 +121,7 @@ export const Plan = z
     digest: z
       .string()
       .describe(
-        "digest identifies the plan: set annotation olm.operatorframework.io/approve to this value to approve it. It depends on the bundle, the configuration, the rendered objects and the deployed release.",
+        "digest identifies the plan by bundle, configuration, rendered objects and deployed release: the value of annotation olm.operatorframework.io/approve to approve it.",
       ),
     bundle: z
       .object({

@@ -15,7 +15,7 @@ export const ValuesSource = z
   .object({
     kind: z.enum(["ConfigMap", "Secret"]).describe("kind is ConfigMap or Secret."),
     name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, NAME_TEXT)).describe(
-      "name is the name of the object in spec.namespace. A DNS-1123 subdomain of at most 253 characters.",
+      "name is the name of the object in spec.namespace. A DNS-1123 subdomain.",
     ),
     key: withRules(z.string().min(1).max(253), matches("^[-._a-zA-Z0-9]+$", KEY_TEXT))
       .default(VALUES_KEY)
@@ -37,12 +37,12 @@ export const extensionConfig = withRules(
         minProperties: 1,
         "x-kubernetes-preserve-unknown-fields": true,
         description:
-          "inline is the configuration, with at least one member; optional with valuesFrom. The schema of the bundle defines its members: registry+v1 bundles support deploymentConfig, deploymentConfigs and, depending on install modes, watchNamespace and watchNamespaces. With valuesFrom at most 256 KiB as JSON and 10,000 values.",
+          "inline is the configuration, with at least one member; optional with valuesFrom. Members for registry+v1 bundles are deploymentConfig, deploymentConfigs and, depending on install modes, watchNamespace and watchNamespaces. With valuesFrom at most 256 KiB as JSON and 10,000 values.",
       }),
     valuesFrom: z.array(ValuesSource).min(1).max(VALUES_FROM_MAX).optional().meta({
       "x-kubernetes-list-type": "atomic",
       description:
-        "valuesFrom lists ConfigMaps and Secrets in spec.namespace with parts of the configuration. Each overrides those before it, and inline overrides all: objects are merged, other values replaced, and null removes a member. The controller reads them as the ServiceAccount, reacts to changes, and never shows their values in status, Events or plans. At most 16, and 256 KiB in total.",
+        "valuesFrom lists ConfigMaps and Secrets in spec.namespace with parts of the configuration. Later ones override earlier ones, and inline overrides all: objects are merged, other values replaced, and null removes a member. The controller reads them as the ServiceAccount, reacts to changes, and never shows their values. At most 16, and 256 KiB in total.",
     }),
   }),
   {

@@ -112,12 +112,10 @@ export type ProblemData = z.input<typeof details>;
 
 const problem = z
   .object({
-    type: z.string().max(64).describe("type is the stable type in CamelCase; docs/reference/problems.md lists all types."),
+    type: z.string().max(64).describe("type is the stable type in CamelCase; see docs/reference/problems.md."),
     severity: z
       .enum(PROBLEM_SEVERITIES)
-      .describe(
-        "severity is Error if the problem keeps the object from its desired state, Warning if it does not, Info if no action is needed.",
-      ),
+      .describe("severity is Error if the problem keeps the object from its desired state, Warning if not, Info if no action is needed."),
     message: z.string().max(PROBLEM_MESSAGE_MAX).describe("message explains the problem in one or two sentences."),
     next: text("next is the next step, such as a command.").optional(),
     details: details.optional(),

@@ -1,4 +1,4 @@
-interface Waiting {
+interface QueuedTask {
   readonly since: number;
   readonly key: string;
   start(): void;
@@ -15,7 +15,7 @@ const MAX_KEYS = 10_000;
  */
 export class FairQueue {
   readonly #now: () => number;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedTask[] = [];
   /** Milliseconds spent in failures by key, since its last success. */
   readonly #debts = new Map<string, number>();
   #busy = false;
@@ -46,7 +46,7 @@ export class FairQueue {
     signal.throwIfAborted();
     let abort: (() => void) | undefined;
     const turn = new Promise<void>((resolve, reject) => {
-      const waiting: Waiting = { since: this.#now(), key, start: resolve };
+      const waiting: QueuedTask = { since: this.#now(), key, start: resolve };
       abort = () => {
         const at = this.#waiting.indexOf(waiting);
         if (at >= 0) this.#waiting.splice(at, 1);
@@ -66,8 +66,8 @@ export class FairQueue {
   #next(): void {
     if (this.#busy) return;
     const now = this.#now();
-    const rank = ({ key, since }: Waiting): number => (this.#debts.get(key) ?? 0) - (now - since);
-    const first = this.#waiting.reduce<Waiting | undefined>((best, each) => (!best || rank(each) < rank(best) ? each : best), undefined);
+    const rank = ({ key, since }: QueuedTask): number => (this.#debts.get(key) ?? 0) - (now - since);
+    const first = this.#waiting.reduce<QueuedTask | undefined>((best, each) => (!best || rank(each) < rank(best) ? each : best), undefined);
     if (!first) return;
     this.#waiting.splice(this.#waiting.indexOf(first), 1);
     this.#busy = true;

@@ -40,7 +40,7 @@ export class ThreadLimitExceeded extends Error {
 }
 
 /** Sends a request with transferred buffers, and returns the response. @throws ThreadLimitExceeded */
-export type Ask<Request, Response> = (request: Request, transfer?: ArrayBuffer[]) => Promise<Response>;
+export type SendRequest<Request, Response> = (request: Request, transfer?: ArrayBuffer[]) => Promise<Response>;
 
 /** A small young generation limits memory; an even smaller one costs time for garbage collection. */
 const YOUNG_MIB = 16;
@@ -78,7 +78,7 @@ export class TaskThread<Request, Response> {
    * thread's state between two of its requests.
    * @throws the error of `work`, including ThreadLimitExceeded.
    */
-  run<T>(work: (ask: Ask<Request, Response>) => Promise<T>): Promise<T> {
+  run<T>(work: (ask: SendRequest<Request, Response>) => Promise<T>): Promise<T> {
     const turn = this.#last.then(async () => {
       this.#cancelEnd();
       try {
@@ -168,13 +168,13 @@ export function listMovable(views: Iterable<Uint8Array>): ArrayBuffer[] {
 }
 
 /** A response, and its transferred buffers. */
-export interface Served<Response> {
+export interface TaskResponse<Response> {
   readonly response: Response;
   readonly transfer?: ArrayBuffer[];
 }
 
 /** Responds to each request that a `TaskThread` sends to this thread. */
-export function serveTasks(serve: (request: unknown) => Served<unknown>): void {
+export function serveTasks(serve: (request: unknown) => TaskResponse<unknown>): void {
   parentPort?.on("message", (request: unknown) => {
     const { response, transfer = [] } = serve(request);
     parentPort?.postMessage(response, transfer);

@@ -239,14 +239,14 @@ async function createDraft(folder: string): Promise<string | undefined> {
   }
 }
 
-interface Kept {
+interface CachedFolder {
   name: string;
   path: string;
   usedAt: number;
   size: number;
 }
 
-async function getSize(folder: string, name: string): Promise<Kept | undefined> {
+async function getSize(folder: string, name: string): Promise<CachedFolder | undefined> {
   const path = join(folder, name);
   try {
     const { mtimeMs } = await stat(path);

@@ -5,7 +5,7 @@ import { systemClock } from "../async/clock.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
-import type { StepResult } from "../controller/story.ts";
+import type { StepResult } from "../controller/stepSequence.ts";
 import { KeyedTimers, WorkQueue } from "../controller/workQueue.ts";
 import { getErrorMessage, isRetryable } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -14,7 +14,7 @@ import type { Puller } from "../oci/pull/puller.ts";
 import { registerPullMetrics } from "../oci/pull/pullPool.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Metrics, registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
-import { CatalogFollower, LostContents } from "./catalogFollower.ts";
+import { CatalogFollower, ContentRecovery } from "./catalogFollower.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { CatalogLeader } from "./catalogLeader.ts";
 import { CatalogMetrics, registerReplicaMetrics } from "./catalogMetrics.ts";
@@ -70,7 +70,7 @@ export class CatalogController {
   readonly #images: CatalogImages;
   readonly #leader: CatalogLeader;
   readonly #follower: CatalogFollower;
-  readonly #lost: LostContents;
+  readonly #lost: ContentRecovery;
   /** Reconciles of the leader in progress. */
   readonly #leading = new Set<Promise<unknown>>();
   /** Aborts when this process loses leadership; undefined while it does not lead. */
@@ -126,7 +126,7 @@ export class CatalogController {
         }
       },
     });
-    this.#lost = new LostContents({ contents: store, follower: this.#follower, stepDown: options.stepDown });
+    this.#lost = new ContentRecovery({ contents: store, follower: this.#follower, stepDown: options.stepDown });
     store.onLost((name) => {
       reported.lost(name);
       this.#lost.add(name);

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { FakeImages, FakeStore } from "../../test/support/catalogFakes.ts";
 import { catalogNamed } from "../../test/support/catalogs.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
-import type { StepResult } from "../controller/story.ts";
+import type { StepResult } from "../controller/stepSequence.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CatalogFollower } from "./catalogFollower.ts";
 import { CatalogImages } from "./catalogImages.ts";

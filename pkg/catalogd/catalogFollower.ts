@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { Backoff } from "../async/backoff.ts";
-import type { StepResult } from "../controller/story.ts";
+import type { StepResult } from "../controller/stepSequence.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { CatalogImageSource } from "./catalogImages.ts";
@@ -120,8 +120,8 @@ function findIdentity({ spec }: Readonly<ClusterCatalog>, { ref }: ServedImage):
   return requested.startsWith(`${repository}:`) && !requested.includes("@") ? requested : ref;
 }
 
-/** Dependencies of `LostContents`. */
-export interface LostContentsInit {
+/** Dependencies of `ContentRecovery`. */
+export interface ContentRecoveryInit {
   contents: { get(name: string): CatalogContent | undefined };
   follower: Pick<CatalogFollower, "follow" | "failing">;
   /** Yields leadership to another replica that has all content, if there is one. */
@@ -135,13 +135,13 @@ export interface LostContentsInit {
  * leader yields leadership, once per digest. If leadership returns to this replica, no replica has
  * the content.
  */
-export class LostContents {
-  readonly #init: LostContentsInit;
+export class ContentRecovery {
+  readonly #init: ContentRecoveryInit;
   readonly #names = new Set<string>();
   /** Digests for which this replica has already yielded leadership. */
   readonly #left = new Map<string, string>();
 
-  constructor(init: LostContentsInit) {
+  constructor(init: ContentRecoveryInit) {
     this.#init = init;
   }
 

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { ConditionType, Reason } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
-import { stop, stopWithoutStatus } from "../controller/story.ts";
+import { stop, stopWithoutStatus } from "../controller/stepSequence.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import { type PullCounts, PullPool, type PullState, toPullTarget } from "../oci/pull/pullPool.ts";

@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { StatusWriter } from "../controller/statusWriter.ts";
-import { type StepResult, Story } from "../controller/story.ts";
+import { type StepResult, StepSequence } from "../controller/stepSequence.ts";
 import type { Client } from "../kube/client.ts";
 import { EventRecorder } from "../kube/events.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -53,7 +53,7 @@ export class CatalogLeader {
       now,
       random: Math.random,
       requeueAfter,
-      steps: Story.from<Started, Phase>()
+      steps: StepSequence.from<Started, Phase>()
         .step(withdraw([store, images]))
         .step(ensureMetadata(metadata))
         .step(fetchImage({ images, contents: store, polls, now }))

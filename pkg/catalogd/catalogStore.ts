@@ -56,7 +56,7 @@ export interface StoreOptions {
 }
 
 /** A served content and its location. */
-interface Served {
+interface ServedCatalog {
   version: string;
   content: CatalogContent;
 }
@@ -79,7 +79,7 @@ export class CatalogStore {
   readonly #loader: Loader;
   readonly #compressor = new Compressor();
   readonly #retryMs: number;
-  readonly #served = new Map<string, Served>();
+  readonly #served = new Map<string, ServedCatalog>();
   readonly #finishing = new Map<string, PostPublish>();
   readonly #last = new LastContents();
   /** Catalogs whose new version is being published. Finishing the previous version would remove it. */
@@ -247,7 +247,7 @@ export class CatalogStore {
     }
   }
 
-  #serve(name: string, served: Served): void {
+  #serve(name: string, served: ServedCatalog): void {
     this.#served.set(name, served);
     this.#last.remember(name, served.content);
     served.content.onDamage((damage) => this.#damaged(name, served.content, damage));
@@ -285,7 +285,7 @@ export class CatalogStore {
     this.#finish(name, served);
   }
 
-  #finish(name: string, { version, content }: Served): void {
+  #finish(name: string, { version, content }: ServedCatalog): void {
     const folder = this.#folder(name);
     const before = this.#finishing.get(name);
     before?.stop();

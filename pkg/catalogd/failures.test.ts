@@ -4,7 +4,7 @@ import { UpdateError } from "../controller/statusWriter.ts";
 import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { ImageContentError, RefusedError, RejectedError } from "../oci/imageErrors.ts";
 import type { ImageConfig } from "../oci/manifest.ts";
-import { type AskedImage, findCatalogRoot } from "../oci/pull/imageFilter.ts";
+import { findCatalogRoot, type RequestedImageRef } from "../oci/pull/imageFilter.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { getFailureReason, SourceError, StoreFailedError } from "./failures.ts";
 import { InvalidCatalogError } from "./load/loader.ts";
@@ -38,7 +38,11 @@ const CASES: [what: string, error: unknown, reason: string][] = [
   ["a slow registry", pulling(new RetryableError("Retrying", "did not end", { cause: late })), "timeout"],
   ["an invalid layer", pulling(new ImageContentError("unexpected end of archive")), "image"],
   ["an image by tag that is too large", pulling(new RefusedError("too large")), "image"],
-  ["an image by tag that is not a catalog", pulling(thrownBy(() => findCatalogRoot(CONFIG, { isPinned: false } as AskedImage))), "image"],
+  [
+    "an image by tag that is not a catalog",
+    pulling(thrownBy(() => findCatalogRoot(CONFIG, { isPinned: false } as RequestedImageRef))),
+    "image",
+  ],
   ["an unsigned image", pulling(new RejectedError("A signature was required, but no signature exists")), "rejected"],
   ["an invalid document", storing(new InvalidCatalogError("a.yaml: broken")), "content"],
   ["a catalog that takes too long to read", storing(late), "timeout"],

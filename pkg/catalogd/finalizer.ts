@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { toObjectRef } from "../api/k8s.ts";
 import { UpdateError } from "../controller/statusWriter.ts";
-import { fail, stop, stopWithoutStatus } from "../controller/story.ts";
+import { fail, stop, stopWithoutStatus } from "../controller/stepSequence.ts";
 import { wrapError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";

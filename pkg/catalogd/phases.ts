@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { Problem } from "../api/problems.ts";
-import type { Step } from "../controller/story.ts";
+import type { Step } from "../controller/stepSequence.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 /** The image of a catalog's reference at this time. */

@@ -5,7 +5,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { findCondition } from "../api/conditions.ts";
 import { API_VERSION, FINALIZER_DELETE_SERVER_CACHE, LABEL_METADATA_NAME } from "../api/constants.ts";
 import { StatusWriter } from "../controller/statusWriter.ts";
-import { type StepResult, Story } from "../controller/story.ts";
+import { type StepResult, StepSequence } from "../controller/stepSequence.ts";
 import { TerminalError } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -44,7 +44,7 @@ function newReconciler(): CatalogReconciler {
     now: () => now,
     random: () => 0.5,
     requeueAfter: (name, afterMs) => void comingBack.push([name, afterMs]),
-    steps: Story.from<Started, Phase>()
+    steps: StepSequence.from<Started, Phase>()
       .step(withdraw([store, source]))
       .step(ensureMetadata(metadata))
       .step(fetchImage({ images: source, contents: store, polls, now: () => now }))

@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { FINALIZER_DELETE_SERVER_CACHE } from "../api/constants.ts";
 import type { ObjectMeta } from "../api/k8s.ts";
 import { type StatusWriter, UpdateError } from "../controller/statusWriter.ts";
-import type { StepResult, Story } from "../controller/story.ts";
+import type { StepResult, StepSequence } from "../controller/stepSequence.ts";
 import { isRetryable } from "../errors/errors.ts";
 import { formatTime } from "../golang/time.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -17,7 +17,7 @@ export interface CatalogServices {
   statuses: Pick<StatusWriter<ClusterCatalog>, "write">;
   metadata: CatalogMetadata;
   contents: { get(name: string): CatalogContent | undefined };
-  steps: Story<Started, Phase, Phase>;
+  steps: StepSequence<Started, Phase, Phase>;
   /** By catalog name; the steps read it, and the reconciler updates it. */
   polls: Map<string, PollRecord>;
   /** Returns the base URL of a catalog's content. */

@@ -13,7 +13,7 @@ import { checkValidity } from "./storeContent.ts";
 
 type ComputedCondition = Pick<Condition, "type" | "status" | "reason" | "message">;
 /** The status fields that describe the served content. */
-type Served = Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked" | "content">;
+type ServedStatus = Pick<ClusterCatalogStatus, "resolvedSource" | "urls" | "lastUnpacked" | "content">;
 
 const SWITCHED_OFF = "Catalog availability mode is set to Unavailable";
 const UNPACKED = "Successfully unpacked and stored content from resolved source";
@@ -126,7 +126,7 @@ function lostServing(phase: Phase, inputs: StatusInputs): ComputedCondition[] {
   return [{ type: ConditionType.Serving, status: "False", reason: Reason.Unavailable, message: phase.phase === "withdrawn" ? "" : LOST }];
 }
 
-function servedAfter(phase: Phase, inputs: StatusInputs): Served {
+function servedAfter(phase: Phase, inputs: StatusInputs): ServedStatus {
   const { content, error, base } = inputs;
   if (phase.phase === "withdrawn" && error === undefined) return {};
   if (content) {
@@ -138,7 +138,7 @@ function servedAfter(phase: Phase, inputs: StatusInputs): Served {
   return isLost(phase, inputs) ? {} : servedBefore(phase.catalog.status);
 }
 
-function servedBefore({ resolvedSource, urls, lastUnpacked, content }: ClusterCatalogStatus = {}): Served {
+function servedBefore({ resolvedSource, urls, lastUnpacked, content }: ClusterCatalogStatus = {}): ServedStatus {
   return {
     ...(resolvedSource ? { resolvedSource } : {}),
     ...(urls ? { urls } : {}),

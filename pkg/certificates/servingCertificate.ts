@@ -87,7 +87,7 @@ export type ServingAction =
   | { readonly kind: "refuse"; readonly because: string };
 
 /** Inputs of `chooseServingAction`. */
-export interface ServingFacts {
+export interface ServingInput {
   readonly secret: Pick<ServingSecret, "kind"> & { readonly because?: string };
   /** The assessment of its content; undefined if empty. */
   readonly state: CertificateState | undefined;
@@ -113,7 +113,7 @@ export interface ServingFacts {
  * Clocks differ, so only the leader's clock counts: otherwise two replicas would alternately
  * replace each other's certificate.
  */
-export function chooseServingAction({ secret, state, held, leading, now, times }: ServingFacts): ServingAction {
+export function chooseServingAction({ secret, state, held, leading, now, times }: ServingInput): ServingAction {
   const isHeldGood = held !== undefined && "endsAt" in held && held.endsAt > now;
   if (secret.kind === "foreign") return { kind: "refuse", because: secret.because ?? "" };
   if (secret.kind !== "stored" || !state) {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import type { PairState } from "./rotation.ts";
-import { chooseServingAction, SERVING_TIMES, type ServingFacts } from "./servingCertificate.ts";
+import { chooseServingAction, SERVING_TIMES, type ServingInput } from "./servingCertificate.ts";
 
 /** Hours from now, or a fault. */
 type Pair = string | { from: number; to: number };
 
 interface PlanCase extends CaseHead {
   given: {
-    secret: ServingFacts["secret"]["kind"];
+    secret: ServingInput["secret"]["kind"];
     because?: string;
     serving?: Pair;
     next?: Pair;

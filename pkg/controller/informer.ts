@@ -4,7 +4,7 @@ import { type Clock, sleep, systemClock } from "../async/clock.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { getRetryAfterMs, isExpired, KubeError } from "../kube/errors.ts";
-import type { Selection, WatchEvent } from "../kube/request.ts";
+import type { ListSelection, WatchEvent } from "../kube/request.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 /** A change in a store. `old` is the previous object of an update or delete. */
@@ -105,7 +105,7 @@ function addTo(keys: Map<string, Set<string>>, value: string, key: string): void
 export type ListerWatcher = Pick<Client, "list" | "watch">;
 
 /** Options of an informer, in addition to the objects that it watches. */
-export interface InformerOptions<T extends KubeObject> extends Selection {
+export interface InformerOptions<T extends KubeObject> extends ListSelection {
   /** Called for each object before it is stored, for example `withoutBulk`. Must keep identity and resourceVersion. */
   transform?: (object: T) => T;
   /** Maximum delay between attempts while the API server does not respond or denies access. Default 30 s. */
@@ -145,7 +145,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly synced: Promise<void>;
   readonly #client: ListerWatcher;
   readonly #gvk: GroupVersionKind;
-  readonly #selection: Selection;
+  readonly #selection: ListSelection;
   readonly #transform: (object: T) => T;
   readonly #backoff: Backoff;
   readonly #clock: Clock;

@@ -16,7 +16,7 @@ import {
 } from "./schema.ts";
 
 /** A different value in two schemas: its path in JSON, such as `x-kubernetes-validations[0].rule`, and both values as texts. */
-interface Difference {
+interface SchemaDifference {
   readonly path: string;
   readonly before: string;
   readonly after: string;
@@ -38,7 +38,7 @@ export interface SchemaChange {
 
 /** Describes the differences between `before` and `after`: fields in the order of the CRD API, map entries by key. */
 export function describeSchemaChange(before: GoObject, after: GoObject): SchemaChange {
-  const found: Difference[] = [];
+  const found: SchemaDifference[] = [];
   compareStructs(SCHEMA, before, after, "", found);
   const texts = found
     .slice(0, MAX_DIFFERENCES)
@@ -62,7 +62,7 @@ function compareValues(
   before: GoValue | undefined,
   after: GoValue | undefined,
   path: string,
-  found: Difference[],
+  found: SchemaDifference[],
 ): void {
   if (type.kind === "pointer") {
     compareValues(type.to, before ?? undefined, after ?? undefined, path, found);
@@ -85,7 +85,7 @@ function compareValues(
 }
 
 /** Compares the fields of structs. A field without a JSON name adds nothing to the path. */
-function compareStructs({ fields }: GoSchemaStruct, before: GoValue, after: GoValue, path: string, found: Difference[]): void {
+function compareStructs({ fields }: GoSchemaStruct, before: GoValue, after: GoValue, path: string, found: SchemaDifference[]): void {
   for (const field of fields) {
     const [old, now] = [getField(before, field), getField(after, field)];
     const name = field.json === undefined ? path : path === "" ? field.json : `${path}.${field.json}`;
@@ -96,7 +96,13 @@ function compareStructs({ fields }: GoSchemaStruct, before: GoValue, after: GoVa
 }
 
 /** Elements at the start and at the end that are equal are left out, so that one that is inserted is one difference. */
-function compareLists(of: GoSchemaType, before: readonly GoValue[], after: readonly GoValue[], path: string, found: Difference[]): void {
+function compareLists(
+  of: GoSchemaType,
+  before: readonly GoValue[],
+  after: readonly GoValue[],
+  path: string,
+  found: SchemaDifference[],
+): void {
   const shorter = Math.min(before.length, after.length);
   const same = (one: number, other: number): boolean => isSameMeaning(of, before[one] ?? null, after[other] ?? null);
   let start = 0;
@@ -112,7 +118,7 @@ function compareMaps(
   before: ReadonlyMap<string, GoValue>,
   after: ReadonlyMap<string, GoValue>,
   path: string,
-  found: Difference[],
+  found: SchemaDifference[],
 ): void {
   const keys = [...new Set([...before.keys(), ...after.keys()])].sort(compareText);
   for (const key of keys) compareValues(of, before.get(key), after.get(key), `${path}[${key}]`, found);

@@ -30,7 +30,7 @@ export class NoBinariesError extends Error {
 }
 
 /** Prints progress; `transient` lines replace one another on a terminal. */
-export type Say = (line: string, transient?: boolean) => void;
+export type PrintLine = (line: string, transient?: boolean) => void;
 
 const MODULE = join(import.meta.dirname, "controlplane");
 const REQUIRED = CONTROL_PLANE_PROGRAMS.filter((program) => !TOOLS.some((tool) => tool === program));
@@ -56,10 +56,10 @@ export interface FindOptions {
  * locations; PATH is used only if it has all missing programs.
  * @throws NoBinariesError if a program is missing and there is no Go to build it.
  */
-export async function findBinaries(say: Say, options: FindOptions = {}): Promise<Binaries> {
+export async function findBinaries(say: PrintLine, options: FindOptions = {}): Promise<Binaries> {
   const { env = process.env, compilerIn = readGoVersion, compile = buildGoProgram } = options;
   const assets = env["KUBEBUILDER_ASSETS"];
-  const given = assets ? await findPrograms([assets]) : new Found();
+  const given = assets ? await findPrograms([assets]) : new FoundBinaries();
   if (isComplete(given)) return asBinaries(given);
 
   const { moduleFolder = MODULE } = options;
@@ -70,21 +70,21 @@ export async function findBinaries(say: Say, options: FindOptions = {}): Promise
   if (cached !== undefined) return asBinaries(completePrograms(given, cached));
 
   const onPath = await findPrograms((env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""));
-  const together = new Found([...onPath, ...given]);
+  const together = new FoundBinaries([...onPath, ...given]);
   if (isComplete(together)) return asBinaries(together);
   if (source === undefined || compiler === undefined) throw new NoBinariesError(noWay(together, assets, source !== undefined));
   return asBinaries(completePrograms(given, await build({ moduleFolder, source, compiler, root, say, compile })));
 }
 
-const Found = Map<ControlPlaneProgram, Binary>;
-type Found = Map<ControlPlaneProgram, Binary>;
+const FoundBinaries = Map<ControlPlaneProgram, Binary>;
+type FoundBinaries = Map<ControlPlaneProgram, Binary>;
 
 /**
  * Returns the programs in these folders, which were not built by this project; an earlier folder
  * takes precedence.
  */
-async function findPrograms(folders: readonly string[]): Promise<Found> {
-  const found = new Found();
+async function findPrograms(folders: readonly string[]): Promise<FoundBinaries> {
+  const found = new FoundBinaries();
   for (const folder of folders) {
     for (const program of CONTROL_PLANE_PROGRAMS) {
       const path = join(folder, program);
@@ -95,12 +95,12 @@ async function findPrograms(folders: readonly string[]): Promise<Found> {
 }
 
 /** Returns `given`, completed from the build in `folder`. */
-function completePrograms(given: Found, folder: string): Found {
+function completePrograms(given: FoundBinaries, folder: string): FoundBinaries {
   const own = CONTROL_PLANE_PROGRAMS.map((program): [ControlPlaneProgram, Binary] => [
     program,
     { path: join(folder, program), watchesStdin: true },
   ]);
-  return new Found([...own, ...given]);
+  return new FoundBinaries([...own, ...given]);
 }
 
 interface Build {
@@ -108,7 +108,7 @@ interface Build {
   readonly source: string;
   readonly compiler: string;
   readonly root: string;
-  readonly say: Say;
+  readonly say: PrintLine;
   readonly compile: typeof buildGoProgram;
 }
 
@@ -148,11 +148,11 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-function isComplete(found: Found): boolean {
+function isComplete(found: FoundBinaries): boolean {
   return REQUIRED.every((program) => found.has(program));
 }
 
-function asBinaries(found: Found): Binaries {
+function asBinaries(found: FoundBinaries): Binaries {
   const get = (program: ControlPlaneProgram): Binary => {
     const binary = found.get(program);
     if (binary === undefined) throw new NoBinariesError(`the control plane lacks ${program}`);
@@ -171,7 +171,7 @@ function asBinaries(found: Found): Binaries {
   };
 }
 
-function noWay(found: Found, assets: string | undefined, haveSource: boolean): string {
+function noWay(found: FoundBinaries, assets: string | undefined, haveSource: boolean): string {
   const missing = REQUIRED.filter((program) => !found.has(program)).join(", ");
   const partly = assets ? ` (KUBEBUILDER_ASSETS=${assets} does not contain all of them)` : "";
   const all = REQUIRED.join(", ");

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, type Logger } from "../telemetry/log.ts";
-import { type Binaries, findBinaries, type Say } from "./binaries.ts";
+import { type Binaries, findBinaries, type PrintLine } from "./binaries.ts";
 import { isAlive } from "./binaryCache.ts";
 import { Component } from "./component.ts";
 import { type ClusterPlan, type ComponentName, planCluster } from "./plan.ts";
@@ -23,7 +23,7 @@ export interface DevClusterOptions {
   /** Default: `findBinaries`. */
   readonly binaries?: Binaries;
   /** Reports the progress of a build. Default: lines on standard error. */
-  readonly say?: Say;
+  readonly say?: PrintLine;
 }
 
 /**
@@ -72,7 +72,7 @@ const START_ATTEMPTS = 3;
  * log.
  */
 export async function startDevCluster(options: DevClusterOptions = {}): Promise<DevCluster> {
-  const say: Say = options.say ?? ((line) => void process.stderr.write(`${line}\n`));
+  const say: PrintLine = options.say ?? ((line) => void process.stderr.write(`${line}\n`));
   const binaries = options.binaries ?? (await findBinaries(say));
   if (options.dataDir === undefined) await removeLeftOvers();
   for (let attempt = 1; ; attempt++) {

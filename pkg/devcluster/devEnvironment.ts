@@ -13,7 +13,7 @@ import { parsePolicy } from "../oci/policy/policyFile.ts";
 import { getDefaultPolicyPlace, type PolicyPlace } from "../oci/policy/signaturePolicy.ts";
 import { describeObject } from "../release/identity.ts";
 import { formatCount } from "../text/lists.ts";
-import type { Say } from "./binaries.ts";
+import type { PrintLine } from "./binaries.ts";
 import { startDevCluster } from "./devCluster.ts";
 import { buildSampleObjects, CATALOG, EXTENSION, pushSample } from "./devSample.ts";
 import { type Installation, startInstallation, waitUntil } from "./installation.ts";
@@ -69,14 +69,14 @@ export class DevEnvironment {
   readonly #narrator: Narrator;
   readonly #signal: AbortSignal;
   readonly #cleanups: Cleanups;
-  readonly #failure: Failure;
+  readonly #failure: FailureText;
 
   private constructor(
     admin: Client,
     options: DevEnvironmentOptions,
     cleanups: Cleanups,
-    failure: Failure,
-    place: Place & { catalogs: string; envFile: string },
+    failure: FailureText,
+    place: DevEndpoints & { catalogs: string; envFile: string },
   ) {
     this.kubeconfig = place.kubeconfig;
     this.registry = place.registry;
@@ -94,7 +94,7 @@ export class DevEnvironment {
   static async start(options: DevEnvironmentOptions): Promise<DevEnvironment> {
     const { narrator } = options;
     const cleanups: Cleanups = [];
-    const failure: Failure = {};
+    const failure: FailureText = {};
     try {
       const workDir = await mkdtemp(join(tmpdir(), "olmv1-dev-"));
       cleanups.push(() => rm(workDir, { recursive: true, force: true }));
@@ -250,7 +250,7 @@ export class DevEnvironment {
 }
 
 /** The cluster and registry to use. */
-interface Place {
+interface DevEndpoints {
   kubeconfig: string;
   /** Host and port of the registry. */
   registry: string;
@@ -261,7 +261,7 @@ interface Place {
 }
 
 /** The cause of a failure, once it is known. */
-interface Failure {
+interface FailureText {
   text?: string;
 }
 
@@ -281,8 +281,13 @@ async function countSchemas(url: string, signal: AbortSignal): Promise<string> {
   return (await Promise.all(counts)).join(", ");
 }
 
-async function controlPlane(kubeconfig: string | undefined, workDir: string, narrator: Narrator, cleanups: Cleanups): Promise<Place> {
-  const say: Say = (line, transient) => (transient ? narrator.progress("build", line) : narrator.say("build", line));
+async function controlPlane(
+  kubeconfig: string | undefined,
+  workDir: string,
+  narrator: Narrator,
+  cleanups: Cleanups,
+): Promise<DevEndpoints> {
+  const say: PrintLine = (line, transient) => (transient ? narrator.progress("build", line) : narrator.say("build", line));
   const registriesConf = join(workDir, "registries.conf");
   if (kubeconfig !== undefined) {
     const registry = await startRegistry(workDir, say);
@@ -303,7 +308,7 @@ async function controlPlane(kubeconfig: string | undefined, workDir: string, nar
 const LAUNCHER = join(import.meta.dirname, "../../cmd/olmv1/launch.sh");
 
 /** Writes the file that prepares another shell: the variables of the environment, and olmv1 and kubectl on the PATH. @returns its path. */
-async function writeEnvFile(workDir: string, { kubeconfig, registry, registriesConf, kubectl }: Place): Promise<string> {
+async function writeEnvFile(workDir: string, { kubeconfig, registry, registriesConf, kubectl }: DevEndpoints): Promise<string> {
   const bin = join(workDir, "bin");
   await mkdir(bin);
   for (const name of ["olmv1", "kubectl-olmv1"]) await symlink(LAUNCHER, join(bin, name));
@@ -323,7 +328,13 @@ function quoteForShell(text: string): string {
  * Starts the two servers and prints their listed log messages; a server that ends unexpectedly
  * fails the environment.
  */
-async function servers(admin: Client, place: Place, workDir: string, narrator: Narrator, failure: Failure): Promise<Installation> {
+async function servers(
+  admin: Client,
+  place: DevEndpoints,
+  workDir: string,
+  narrator: Narrator,
+  failure: FailureText,
+): Promise<Installation> {
   await writeFile(place.registriesConf, `[[registry]]\nlocation = "${place.registry}"\ninsecure = true\n`);
   const policy = await renderLocalPolicy(getDefaultPolicyPlace(homedir()), place.registry);
   const signaturePolicy = policy === undefined ? undefined : join(workDir, "policy.json");

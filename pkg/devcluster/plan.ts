@@ -98,7 +98,7 @@ export async function planCluster(binaries: Binaries, dataDir: string, withAudit
         `https://127.0.0.1:${etcd}/v3/kv/range`,
         { key: "Lw==", count_only: true },
         etcdConnections,
-      )) as EtcdAnswer;
+      )) as EtcdHealth;
       await ask(`https://127.0.0.1:${etcd}/v3/kv/compaction`, { revision: header.revision, physical: true }, etcdConnections);
     },
     close: async () => {
@@ -114,7 +114,7 @@ async function answers(url: string, signal: AbortSignal, connections: Connection
   return statusCode === 200;
 }
 
-interface EtcdAnswer {
+interface EtcdHealth {
   header: { revision: string };
 }
 

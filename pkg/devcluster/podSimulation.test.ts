@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { buildPodStatus, POD_FATE_ANNOTATION, type PodFate, readPodOutcome } from "./podSimulation.ts";
+import { buildPodStatus, POD_OUTCOME_ANNOTATION, type PodOutcome, readPodOutcome } from "./podSimulation.ts";
 
 const NOW = "2026-11-21T10:00:00Z";
 
@@ -10,7 +10,7 @@ function pod(spec: object = {}, status: object = {}): KubeObject {
 }
 
 function annotated(kind: string, fate: string): KubeObject {
-  return { apiVersion: "v1", kind, metadata: { name: "a", annotations: { [POD_FATE_ANNOTATION]: fate } } };
+  return { apiVersion: "v1", kind, metadata: { name: "a", annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
 }
 
 interface Status {
@@ -20,7 +20,7 @@ interface Status {
 }
 
 describe("buildPodStatus", () => {
-  test.for<[PodFate, string, string, string, string]>([
+  test.for<[PodOutcome, string, string, string, string]>([
     ["Ready", "Always", "Running", "True", "running"],
     ["NotReady", "Always", "Running", "False", "running"],
     ["CrashLoop", "Always", "Running", "False", "waiting"],
@@ -34,12 +34,12 @@ describe("buildPodStatus", () => {
     expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
   });
 
-  test.for<PodFate>(["Ready", "NotReady", "CrashLoop"])("buildPodStatus reaches %s with one status and then does not change", (fate) => {
+  test.for<PodOutcome>(["Ready", "NotReady", "CrashLoop"])("buildPodStatus reaches %s with one status and then does not change", (fate) => {
     expect(buildPodStatus(pod({}, buildPodStatus(pod(), fate, NOW)), fate, NOW)).toBeUndefined();
   });
 
   test("buildPodStatus can change every outcome to every other", () => {
-    const fates: PodFate[] = ["Ready", "NotReady", "CrashLoop"];
+    const fates: PodOutcome[] = ["Ready", "NotReady", "CrashLoop"];
     for (const from of fates) {
       for (const to of fates.filter((fate) => fate !== from)) {
         expect(buildPodStatus(pod({}, buildPodStatus(pod(), from, NOW)), to, NOW), `${from} to ${to}`).toBeDefined();

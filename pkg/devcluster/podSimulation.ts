@@ -9,21 +9,21 @@ import type { Logger } from "../telemetry/log.ts";
  * other than Always), `NotReady` (Running, but its containers never become ready), `CrashLoop` (its
  * containers repeatedly end), `Pending` (unchanged).
  */
-export type PodFate = "Ready" | "NotReady" | "CrashLoop" | "Pending";
+export type PodOutcome = "Ready" | "NotReady" | "CrashLoop" | "Pending";
 
 /** Decides the outcome of a Pod; called for every change of it. */
-export type PodReadiness = (pod: KubeObject) => PodFate;
+export type PodReadiness = (pod: KubeObject) => PodOutcome;
 
 /** On a Pod or a Namespace: the outcome of that Pod or of the Pods in it. */
-export const POD_FATE_ANNOTATION = "devcluster.olmv1/pod-fate";
+export const POD_OUTCOME_ANNOTATION = "devcluster.olmv1/pod-fate";
 
-const FATES: readonly string[] = ["Ready", "NotReady", "CrashLoop", "Pending"] satisfies PodFate[];
+const OUTCOMES: readonly string[] = ["Ready", "NotReady", "CrashLoop", "Pending"] satisfies PodOutcome[];
 
 /** Returns the outcome from the annotations, first that of the Pod; undefined if there are none. */
-export function readPodOutcome(pod: KubeObject, namespace: KubeObject | undefined): PodFate | undefined {
+export function readPodOutcome(pod: KubeObject, namespace: KubeObject | undefined): PodOutcome | undefined {
   for (const object of [pod, namespace]) {
-    const value = object?.metadata.annotations?.[POD_FATE_ANNOTATION];
-    if (value !== undefined && FATES.includes(value)) return value as PodFate;
+    const value = object?.metadata.annotations?.[POD_OUTCOME_ANNOTATION];
+    if (value !== undefined && OUTCOMES.includes(value)) return value as PodOutcome;
   }
   return undefined;
 }
@@ -42,7 +42,7 @@ interface PodShape {
  * Returns the status of `pod` for `fate`, or undefined if it is unchanged. Pure.
  * @param now RFC 3339, whole seconds.
  */
-export function buildPodStatus(pod: KubeObject, fate: PodFate, now: string): object | undefined {
+export function buildPodStatus(pod: KubeObject, fate: PodOutcome, now: string): object | undefined {
   const { spec = {}, status = {} } = pod as KubeObject & PodShape;
   if (fate === "Pending" || status.phase === "Succeeded" || status.phase === "Failed") return undefined;
   const finishes = (spec.restartPolicy ?? "Always") !== "Always";
@@ -71,7 +71,7 @@ export function buildPodStatus(pod: KubeObject, fate: PodFate, now: string): obj
   };
 }
 
-function containerState(fate: PodFate, succeeded: boolean, now: string): object {
+function containerState(fate: PodOutcome, succeeded: boolean, now: string): object {
   if (succeeded) return completedState(now);
   if (fate === "CrashLoop") return { waiting: { reason: "CrashLoopBackOff", message: "back-off 5m0s restarting failed container" } };
   return { running: { startedAt: now } };

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findBinaries, type Say } from "./binaries.ts";
+import { findBinaries, type PrintLine } from "./binaries.ts";
 import { Component } from "./component.ts";
 import { renderRegistryConfig } from "./flags.ts";
 import { findFreePorts } from "./processes.ts";
@@ -21,7 +21,7 @@ const READY_TIMEOUT_MS = 30_000;
  * @throws NoBinariesError without a program to run; Error with the end of its log if it does not
  * start.
  */
-export async function startRegistry(dataDir: string, say: Say): Promise<RegistryServer> {
+export async function startRegistry(dataDir: string, say: PrintLine): Promise<RegistryServer> {
   const binaries = await findBinaries(say);
   await mkdir(join(dataDir, "registry"), { recursive: true });
   const [port = 0] = await findFreePorts(1);

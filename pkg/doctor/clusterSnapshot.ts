@@ -16,10 +16,10 @@ export type ProgramName = (typeof PROGRAMS)[number]["program"];
 /** The state of one program; undefined for missing objects. */
 export interface ProgramSnapshot {
   readonly program: ProgramName;
-  readonly deployment: Answer<KubeObject | undefined>;
-  readonly lease: Answer<KubeObject | undefined>;
+  readonly deployment: SnapshotPart<KubeObject | undefined>;
+  readonly lease: SnapshotPart<KubeObject | undefined>;
   /** The Secrets that may contain its certificate, by name. */
-  readonly secrets: ReadonlyMap<string, Answer<KubeObject | undefined>>;
+  readonly secrets: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
 }
 
 /** The state of the cluster that the checks use. */
@@ -30,12 +30,12 @@ export interface ClusterSnapshot {
   /** Such as "v1.36.3". */
   readonly serverVersion: string;
   /** By name. */
-  readonly definitions: ReadonlyMap<string, Answer<KubeObject | undefined>>;
+  readonly definitions: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
   readonly programs: readonly ProgramSnapshot[];
-  readonly catalogs: Answer<readonly ClusterCatalog[]>;
+  readonly catalogs: SnapshotPart<readonly ClusterCatalog[]>;
   /** Admission policies by kind and name. */
-  readonly policies: ReadonlyMap<string, Answer<KubeObject | undefined>>;
-  readonly monitors: Answer<readonly KubeObject[] | undefined>;
+  readonly policies: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
+  readonly monitors: SnapshotPart<readonly KubeObject[] | undefined>;
 }
 
 const DEFINITIONS = ["clustercatalogs.olm.operatorframework.io", "clusterextensions.olm.operatorframework.io"];
@@ -54,7 +54,7 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
   const answer = await client.request("GET", "/version", { signal });
   const { gitVersion = "" } = (await json(answer.body)) as { gitVersion?: string };
   const date = answer.headers["date"];
-  const get = (ref: ObjectRef): Promise<Answer<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
+  const get = (ref: ObjectRef): Promise<SnapshotPart<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
   const programs = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
     const names = [`${program}-serving-cert`, `${program}-cert`];
     return {
@@ -84,7 +84,7 @@ export function formatPolicyKey({ kind, name }: { kind: string; name: string }):
 }
 
 /** Returns the result of a read, `absent` if the kind is not served; a forbidden read is not an error. */
-async function readAnswer<T, A>(read: () => Promise<T>, absent: A): Promise<Answer<T | A>> {
+async function readAnswer<T, A>(read: () => Promise<T>, absent: A): Promise<SnapshotPart<T | A>> {
   try {
     return { value: await read() };
   } catch (err) {
@@ -112,10 +112,10 @@ export interface DoctorFinding {
 }
 
 /** The result of a read, or why it is forbidden. */
-type Answer<T> = { readonly value: T } | { readonly refused: string };
+type SnapshotPart<T> = { readonly value: T } | { readonly refused: string };
 
 /** Returns the findings about a read object; a single finding if reading it is forbidden. */
-export function reportOn<T>(check: string, answer: Answer<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
+export function reportOn<T>(check: string, answer: SnapshotPart<T>, judge: (value: T) => DoctorFinding[]): DoctorFinding[] {
   if ("value" in answer) return judge(answer.value);
   return [{ check, status: "unknown", message: `cannot check: ${answer.refused}`, next: "ask a cluster administrator" }];
 }

@@ -11,7 +11,7 @@ interface Deployment {
   status?: { readyReplicas?: number; updatedReplicas?: number; conditions?: Condition[] };
 }
 
-interface LeaseSpec {
+interface LeaseFields {
   holderIdentity?: string;
   leaseDurationSeconds?: number;
   renewTime?: string;
@@ -81,7 +81,7 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
 
 /** Returns the identity of the leader of a program if it renews its Lease in time. */
 function currentLeader({ lease }: ProgramSnapshot, now: number): string | undefined {
-  const spec = "value" in lease ? (lease.value?.["spec"] as LeaseSpec | undefined) : undefined;
+  const spec = "value" in lease ? (lease.value?.["spec"] as LeaseFields | undefined) : undefined;
   const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = spec ?? {};
   return holderIdentity !== "" && now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 ? holderIdentity : undefined;
 }
@@ -96,12 +96,12 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Doct
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
     return reportOn(check, facts.lease, (live): DoctorFinding[] => [
-      checkLease(check, live?.["spec"] as LeaseSpec | undefined, { now, namespace }),
+      checkLease(check, live?.["spec"] as LeaseFields | undefined, { now, namespace }),
     ]);
   });
 }
 
-function checkLease(check: string, lease: LeaseSpec | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
+function checkLease(check: string, lease: LeaseFields | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
   const next = `kubectl -n ${namespace} logs deployment/${check.replace("leader of ", "")}-controller-manager`;
   if (!lease) return { check, status: "problem", message: "no leader has been elected yet", next };
   const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease;
@@ -141,14 +141,14 @@ function checkOne(facts: ProgramSnapshot, { now, namespace }: ClusterSnapshot): 
   return reportOn(check, facts.secrets.get(name) ?? { value: undefined }, (secret) => [checkCertificate(check, secret, place, now)]);
 }
 
-interface Place {
+interface CertificateRef {
   readonly program: "catalogd" | "operator-controller";
   readonly name: string;
   readonly namespace: string;
   readonly isOwn: boolean;
 }
 
-function checkCertificate(check: string, secret: KubeObject | undefined, place: Place, now: number): DoctorFinding {
+function checkCertificate(check: string, secret: KubeObject | undefined, place: CertificateRef, now: number): DoctorFinding {
   const { program, name, namespace, isOwn } = place;
   const next = `kubectl -n ${namespace} describe secret ${name}; kubectl -n ${namespace} events --for secret/${name}`;
   if (!secret) {
@@ -184,7 +184,7 @@ function checkCertificate(check: string, secret: KubeObject | undefined, place: 
 }
 
 /** Returns why a program cannot use its own certificate. */
-function findServingSecretProblem(secret: KubeObject, program: Place["program"], namespace: string): string | undefined {
+function findServingSecretProblem(secret: KubeObject, program: CertificateRef["program"], namespace: string): string | undefined {
   const found = parseServingSecret(secret, getServingSecretName(program, namespace));
   if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.because}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;

@@ -22,7 +22,7 @@ export interface IgnoreLimits {
 /** Far above realistic use. The comparisons take a few seconds. */
 const IGNORE_LIMITS: IgnoreLimits = { patterns: 10_000, patternLength: 4_096, comparisons: 500_000_000 };
 
-interface Rule {
+interface IgnorePattern {
   negative: boolean;
   /** Matches only folders and their content. */
   foldersOnly: boolean;
@@ -40,7 +40,7 @@ interface Rule {
  * @see https://github.com/joelanford/ignore
  */
 export function compileIndexIgnore(files: readonly IgnoreFile[], limits: IgnoreLimits = IGNORE_LIMITS): (path: string) => boolean {
-  const rules = new Map<string, Rule[]>();
+  const rules = new Map<string, IgnorePattern[]>();
   let patterns = 0;
   for (const file of files) {
     const ofFile = parseRules(file, limits.patternLength);
@@ -68,8 +68,8 @@ export function compileIndexIgnore(files: readonly IgnoreFile[], limits: IgnoreL
   };
 }
 
-function parseRules({ dir, text }: IgnoreFile, maxLength: number): Rule[] {
-  const rules: Rule[] = [];
+function parseRules({ dir, text }: IgnoreFile, maxLength: number): IgnorePattern[] {
+  const rules: IgnorePattern[] = [];
   for (const [i, line] of text
     .replace(/^\ufeff/, "")
     .split("\n")
@@ -85,7 +85,7 @@ function parseRules({ dir, text }: IgnoreFile, maxLength: number): Rule[] {
   return rules;
 }
 
-function parseRule(line: string): Rule | undefined {
+function parseRule(line: string): IgnorePattern | undefined {
   const negative = line.startsWith("!");
   const whole = negative ? line.slice(1) : line;
   const foldersOnly = whole.endsWith("/");
@@ -106,7 +106,12 @@ function trimTrailingSpaces(line: string): string {
 }
 
 /** Reports whether a rule matches the file at `path` or a parent folder. @param names the segments of `path`. */
-function matches({ pattern, foldersOnly, anyDepth }: Rule, path: string, names: readonly string[], count: (more: number) => void): boolean {
+function matches(
+  { pattern, foldersOnly, anyDepth }: IgnorePattern,
+  path: string,
+  names: readonly string[],
+  count: (more: number) => void,
+): boolean {
   count(pattern.cost(path.length));
   if (!anyDepth) return includesFile(pattern.reach(path), foldersOnly);
   const last = foldersOnly ? names.length - 1 : names.length;

@@ -72,7 +72,7 @@ const PLAIN = /^[\u0020\u0021\u0023-\u005b\u005d-\u007f]*$/;
 /** Receives the pieces of a JSON text in order. */
 export type Emit = (piece: string) => void;
 
-interface Format {
+interface JsonFormat {
   sortKeys: boolean;
   text: (text: string, emit: Emit) => void;
 }
@@ -100,7 +100,7 @@ export function encodeGoJson(value: unknown, { sortKeys = true, escapeHtml = tru
   return collected({ sortKeys, text: escapeHtml ? emitHtmlText : emitText }, value);
 }
 
-function collected(format: Format, value: unknown): string {
+function collected(format: JsonFormat, value: unknown): string {
   let out = "";
   encode(value, format, (piece) => {
     out += piece;
@@ -108,7 +108,7 @@ function collected(format: Format, value: unknown): string {
   return out;
 }
 
-function encode(value: unknown, format: Format, emit: Emit): void {
+function encode(value: unknown, format: JsonFormat, emit: Emit): void {
   if (typeof value === "string") format.text(value, emit);
   else if (typeof value === "number") emit(goNumber(value));
   else if (typeof value === "boolean" || typeof value === "bigint") emit(String(value));
@@ -118,7 +118,7 @@ function encode(value: unknown, format: Format, emit: Emit): void {
   else encodeObject(value, format, emit);
 }
 
-function encodeList(list: readonly unknown[], format: Format, emit: Emit): void {
+function encodeList(list: readonly unknown[], format: JsonFormat, emit: Emit): void {
   emit("[");
   for (let i = 0; i < list.length; i++) {
     if (i > 0) emit(",");
@@ -127,7 +127,7 @@ function encodeList(list: readonly unknown[], format: Format, emit: Emit): void 
   emit("]");
 }
 
-function encodeObject(object: object, format: Format, emit: Emit): void {
+function encodeObject(object: object, format: JsonFormat, emit: Emit): void {
   const token = getNumberToken(object);
   if (token !== undefined) return emit(token);
   const members = object as Readonly<Record<string, unknown>>;

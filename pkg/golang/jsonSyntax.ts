@@ -204,7 +204,7 @@ const FIRST_PRINTABLE = 0x20;
 /** Deeper nesting than this is a fault. */
 const MAX_DEPTH = 1_000;
 
-class Fault extends Error {
+class JsonSyntaxFault extends Error {
   readonly offset: number;
   constructor(offset: number, reason: string) {
     super(reason);
@@ -219,10 +219,10 @@ class Fault extends Error {
 export function findJsonSyntaxFault(text: string): JsonFault | undefined {
   try {
     const end = skip(text, valueEnd(text, skip(text, 0), 0));
-    if (end < text.length) throw new Fault(end, "unexpected text after the value");
+    if (end < text.length) throw new JsonSyntaxFault(end, "unexpected text after the value");
     return undefined;
   } catch (err) {
-    if (!(err instanceof Fault)) throw err;
+    if (!(err instanceof JsonSyntaxFault)) throw err;
     let line = 1;
     let start = 0;
     for (let at = text.indexOf("\n"); at >= 0 && at < err.offset; at = text.indexOf("\n", start)) {
@@ -234,22 +234,25 @@ export function findJsonSyntaxFault(text: string): JsonFault | undefined {
 }
 
 function valueEnd(text: string, at: number, depth: number): number {
-  if (depth > MAX_DEPTH) throw new Fault(at, "nested too deeply");
-  if (at >= text.length) throw new Fault(at, "unexpected end");
+  if (depth > MAX_DEPTH) throw new JsonSyntaxFault(at, "nested too deeply");
+  if (at >= text.length) throw new JsonSyntaxFault(at, "unexpected end");
   const char = text[at];
   if (char === "{") return listEnd(text, at + 1, "}", (from) => memberEnd(text, from, depth + 1));
   if (char === "[") return listEnd(text, at + 1, "]", (from) => valueEnd(text, from, depth + 1));
   if (char === '"') return validStringEnd(text, at);
   const end = match(NUMBER, text, at) ?? match(LITERAL, text, at);
   if (end === undefined)
-    throw new Fault(at, `unexpected character ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}, expected a value`);
+    throw new JsonSyntaxFault(
+      at,
+      `unexpected character ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))}, expected a value`,
+    );
   return end;
 }
 
 function memberEnd(text: string, at: number, depth: number): number {
-  if (text[at] !== '"') throw new Fault(at, at < text.length ? "expected a key in double quotes" : "unexpected end");
+  if (text[at] !== '"') throw new JsonSyntaxFault(at, at < text.length ? "expected a key in double quotes" : "unexpected end");
   const colon = skip(text, validStringEnd(text, at));
-  if (text[colon] !== ":") throw new Fault(colon, colon < text.length ? 'expected ":" after a key' : "unexpected end");
+  if (text[colon] !== ":") throw new JsonSyntaxFault(colon, colon < text.length ? 'expected ":" after a key' : "unexpected end");
   return valueEnd(text, skip(text, colon + 1), depth);
 }
 
@@ -259,7 +262,7 @@ function listEnd(text: string, from: number, close: string, itemEnd: (from: numb
   for (;;) {
     at = skip(text, itemEnd(at));
     if (text[at] === close) return at + 1;
-    if (text[at] !== ",") throw new Fault(at, at < text.length ? `expected "," or "${close}"` : "unexpected end");
+    if (text[at] !== ",") throw new JsonSyntaxFault(at, at < text.length ? `expected "," or "${close}"` : "unexpected end");
     at = skip(text, at + 1);
   }
 }
@@ -273,7 +276,7 @@ function validStringEnd(text: string, at: number): number {
     if (next === undefined) break;
     end = next;
   }
-  throw new Fault(at, "a string that does not end, or that contains a control character or an unknown escape");
+  throw new JsonSyntaxFault(at, "a string that does not end, or that contains a control character or an unknown escape");
 }
 
 function skip(text: string, at: number): number {

@@ -5,7 +5,7 @@ interface Amount {
   unscaled: bigint;
   scale: number;
 }
-type Format = "DecimalSI" | "BinarySI" | "DecimalExponent";
+type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
 
 const DECIMAL = new Map<string, number>([
   ["n", -9],
@@ -74,12 +74,12 @@ function fitsInt64(digits: string, fraction: string, base: 2 | 10, exponent: num
 }
 
 /** Reports whether Go keeps the text of the number. */
-function isCanonical(format: Format, shifted: string, scale: number): boolean {
+function isCanonical(format: QuantityFormat, shifted: string, scale: number): boolean {
   if (format === "BinarySI") return (BigInt(shifted) & 7n) !== 0n;
   return scale % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
 }
 
-function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: Format } {
+function parseSuffix(suffix: string): { base: 2 | 10; exponent: number; format: QuantityFormat } {
   const decimal = DECIMAL.get(suffix);
   if (decimal !== undefined) return { base: 10, exponent: decimal, format: "DecimalSI" };
   const binary = BINARY.get(suffix);
@@ -96,7 +96,7 @@ function computeAmount(digits: string, fractionDigits: number, base: 2 | 10, exp
 }
 
 /** Rounds up to nanos, at least one unless zero; binary amounts are limited to the largest int64. */
-function capped({ unscaled, scale }: Amount, format: Format): Amount {
+function capped({ unscaled, scale }: Amount, format: QuantityFormat): Amount {
   let amount = { unscaled, scale };
   if (scale > NANO) {
     const divisor = 10n ** BigInt(scale - NANO);
@@ -107,7 +107,7 @@ function capped({ unscaled, scale }: Amount, format: Format): Amount {
   return amount;
 }
 
-function formatted(negative: boolean, { unscaled, scale }: Amount, format: Format): string {
+function formatted(negative: boolean, { unscaled, scale }: Amount, format: QuantityFormat): string {
   if (unscaled === 0n) return "0";
   const sign = negative ? "-" : "";
   if (format === "BinarySI") {

@@ -20,7 +20,7 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from "./request.ts";
-import { isPathNotFound, parseWarnings, readBytes, readErrorResponse, readResponse, type Told } from "./response.ts";
+import { isPathNotFound, parseWarnings, readBytes, readErrorResponse, readResponse, type TextFilter } from "./response.ts";
 import { type RequestInit, type TokenSource, Transport, type TransportOptions } from "./transport.ts";
 import { getAcceptHeader, watchEvents } from "./watch.ts";
 
@@ -40,9 +40,9 @@ const PATCH_TYPES = {
 export class Client {
   readonly #transport: Transport;
   readonly #discovery: Discovery;
-  readonly #told: Told;
+  readonly #told: TextFilter;
 
-  private constructor(transport: Transport, discovery: Discovery, told: Told = (text) => text) {
+  private constructor(transport: Transport, discovery: Discovery, told: TextFilter = (text) => text) {
     this.#transport = transport;
     this.#discovery = discovery;
     this.#told = told;

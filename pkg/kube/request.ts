@@ -15,7 +15,7 @@ export interface GetOptions extends CallOptions {
 }
 
 /** Selects objects of a kind; without a namespace, in all namespaces. */
-export interface Selection {
+export interface ListSelection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
@@ -23,7 +23,7 @@ export interface Selection {
 }
 
 /** Options of `list`. `limit` is the page size (500), `maxItems` the maximum number of items. */
-export interface ListOptions extends Selection, CallOptions {
+export interface ListOptions extends ListSelection, CallOptions {
   limit?: number;
   maxItems?: number;
 }
@@ -49,7 +49,7 @@ export interface ListResult<T extends KubeObject = KubeObject> {
  * five to ten minutes. `opened` is called once when the server has accepted the request, possibly
  * long before the first event.
  */
-export interface WatchOptions extends Selection, CallOptions {
+export interface WatchOptions extends ListSelection, CallOptions {
   resourceVersion: string;
   /**
    * Whether the server sends the latest resourceVersion about once a minute if nothing changes.

@@ -114,20 +114,20 @@ function isStatus(body: unknown): body is JsonObject {
 }
 
 /** Transforms a text of the server before it is reported. */
-export type Told = (text: string) => string;
+export type TextFilter = (text: string) => string;
 
 /**
  * Returns the parsed body of a response; undefined if it is empty. @throws KubeError for every
  * status from 400.
  */
-export async function readResponse(response: HttpResponse, told: Told): Promise<unknown> {
+export async function readResponse(response: HttpResponse, told: TextFilter): Promise<unknown> {
   if (response.statusCode >= 400) throw await readErrorResponse(response, told);
   const text = await readBodyText(response.body);
   return text === "" ? undefined : JSON.parse(text);
 }
 
 /** Returns the error of a response with status 400 or above. */
-export async function readErrorResponse(response: HttpResponse, told: Told): Promise<KubeError> {
+export async function readErrorResponse(response: HttpResponse, told: TextFilter): Promise<KubeError> {
   const text = await readBodyText(response.body);
   const retryAfter = response.headers["retry-after"];
   const err = toKubeError(response.statusCode, parseJsonOrText(text), typeof retryAfter === "string" ? retryAfter : undefined);

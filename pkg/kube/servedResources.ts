@@ -18,7 +18,7 @@ const PATHS = ["/api", "/apis"] as const;
 /** More than any cluster serves. */
 const MAX_RESOURCES = 50_000;
 
-interface Part {
+interface DiscoveryPart {
   readonly etag: string | undefined;
   readonly resources: readonly ServedResource[];
 }
@@ -30,7 +30,7 @@ interface Part {
  */
 export class ServedResources {
   readonly #client: Pick<Client, "request">;
-  readonly #parts = new Map<string, Part>();
+  readonly #parts = new Map<string, DiscoveryPart>();
   #all: readonly ServedResource[] = [];
 
   constructor(client: Pick<Client, "request">) {
@@ -54,7 +54,7 @@ export class ServedResources {
     return this.#all;
   }
 
-  async #readPart(path: string, signal: AbortSignal): Promise<Part> {
+  async #readPart(path: string, signal: AbortSignal): Promise<DiscoveryPart> {
     const known = this.#parts.get(path);
     const headers = { accept: ACCEPT, ...(known?.etag === undefined ? {} : { "if-none-match": known.etag }) };
     const response = await this.#client.request("GET", path, { headers, signal });

@@ -87,7 +87,9 @@ export class ServiceAccountTokens {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}/token`;
     const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: this.#expirationSeconds } };
     const from = this.#now();
-    const response = (await this.#client.raw("POST", path, body, { signal: AbortSignal.timeout(MINT_TIMEOUT_MS) })) as TokenRequest;
+    const response = (await this.#client.raw("POST", path, body, {
+      signal: AbortSignal.timeout(MINT_TIMEOUT_MS),
+    })) as ServiceAccountTokenRequest;
     const { token, expirationTimestamp } = response.status ?? {};
     if (!token) throw new Error(`token of service account ${namespace}/${name}: the response contains no token`);
     const expiresAt = expirationTimestamp ? Date.parse(expirationTimestamp) : from + this.#expirationSeconds * 1000;
@@ -95,7 +97,7 @@ export class ServiceAccountTokens {
   }
 }
 
-interface TokenRequest {
+interface ServiceAccountTokenRequest {
   status?: { token?: string; expirationTimestamp?: string };
 }
 

@@ -58,7 +58,7 @@ export interface ImageConfig {
 }
 
 /** The platform for which an image is chosen; `variants` in order of preference. */
-export interface WantedPlatform {
+export interface RequestedPlatform {
   readonly os: string;
   readonly architecture: string;
   readonly variants: readonly string[];
@@ -93,7 +93,7 @@ export function parseConfig(bytes: Uint8Array): ImageConfig {
  * last.
  * @throws ImageContentError with containers/image's text if none fits
  */
-export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descriptor {
+export function chooseImage(index: ImageIndex, wanted: RequestedPlatform): Descriptor {
   let best: { rank: number; descriptor: Descriptor } | undefined;
   for (const entry of index.manifests) {
     const { platform } = entry;
@@ -113,7 +113,7 @@ export function chooseImage(index: ImageIndex, wanted: WantedPlatform): Descript
  * because content of catalogs and bundles is for clusters.
  * @param arch process.arch
  */
-export function getPlatform(arch: NodeJS.Architecture): WantedPlatform {
+export function getPlatform(arch: NodeJS.Architecture): RequestedPlatform {
   const names: Partial<Record<NodeJS.Architecture, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le", loong64: "loong64" };
   const architecture = names[arch] ?? arch;
   const variants = architecture === "arm64" ? ["v8", ""] : architecture === "arm" ? ["v7", "v6", "v5", ""] : [""];

@@ -26,7 +26,7 @@ export interface SelectedContents {
   readonly invalidSelector?: Unresolved;
 }
 
-interface CatalogFolder {
+interface NamedFolder {
   readonly name: string;
   readonly path: string;
 }
@@ -61,13 +61,13 @@ function named<C>(catalogs: readonly C[], nameOf: (catalog: C) => string, names:
   return names.length === 0 ? catalogs : catalogs.filter((catalog) => names.includes(nameOf(catalog)));
 }
 
-function folderFrom(given: string): CatalogFolder {
+function folderFrom(given: string): NamedFolder {
   const at = given.indexOf("=");
   const path = given.slice(at + 1);
   return { name: at > 0 ? given.slice(0, at) : deriveDefaultName(path), path };
 }
 
-async function folderContent({ name, path }: CatalogFolder, packageName: string, reader: BundleReader): Promise<CatalogPackage> {
+async function folderContent({ name, path }: NamedFolder, packageName: string, reader: BundleReader): Promise<CatalogPackage> {
   try {
     return {
       name,

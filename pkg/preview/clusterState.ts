@@ -7,7 +7,7 @@ import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { type ActiveRelease, formatMissingRelease } from "../openshift/upgradeable.ts";
 import type { ClusterUpgradeTarget, ExtensionReleases } from "../openshift/upgradeCheck.ts";
 import { readRemedy } from "../operatorcontroller/reconcile/clusterUpgradeCondition.ts";
-import { extractReleaseFacts, type ReleaseFacts } from "../operatorcontroller/releases/releaseReader.ts";
+import { type InstalledSummary, summarizeRelease } from "../operatorcontroller/releases/releaseReader.ts";
 import { type ReleaseHistory, ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
 import { listActiveReleases, type ReleaseRecord } from "../release/record.ts";
 import { formatUnreadable } from "../release/storage/decode.ts";
@@ -59,9 +59,9 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
   const { current, older, foreign, unreadable } = history;
   const because = unreadable.map(formatUnreadable);
   const releases: ActiveRelease[] = [];
-  const count = (record: ReleaseRecord, counts: (facts: ReleaseFacts) => boolean): void => {
+  const count = (record: ReleaseRecord, counts: (facts: InstalledSummary) => boolean): void => {
     try {
-      const facts = extractReleaseFacts(record);
+      const facts = summarizeRelease(record);
       if (counts(facts)) releases.push({ extension: name, ...facts });
     } catch (err) {
       because.push(getErrorMessage(err));

@@ -23,7 +23,7 @@ import { createLogger } from "../telemetry/log.ts";
 export type DependencyPolicy = NonNullable<NonNullable<ClusterExtensionSpec["dependencies"]>["policy"]>;
 
 /** A bundle that counts as installed. */
-interface LookedUp {
+interface LookedUpBundle {
   readonly bundle: InstalledProvider;
   /** Whether a catalog contains it, with its dependencies and APIs. */
   readonly isOffered: boolean;
@@ -46,7 +46,7 @@ class InstalledLookup {
   }
 
   /** Returns the installed bundle of an extension from its status; undefined if there is none. */
-  async installedBy({ metadata, spec, status }: ClusterExtension): Promise<LookedUp | undefined> {
+  async installedBy({ metadata, spec, status }: ClusterExtension): Promise<LookedUpBundle | undefined> {
     const packageName = spec?.source.catalog?.packageName;
     const installed = status?.install?.bundle;
     if (packageName === undefined || !installed) return undefined;
@@ -54,7 +54,7 @@ class InstalledLookup {
   }
 
   /** Returns the installed bundle of the requested extension. */
-  async own(): Promise<LookedUp | undefined> {
+  async own(): Promise<LookedUpBundle | undefined> {
     const { extension, installed } = this.#sources;
     if (!installed) return undefined;
     const { metadata, spec, status } = extension;
@@ -63,7 +63,7 @@ class InstalledLookup {
   }
 
   /** Returns the installed bundle for "NAME=VERSION", as an extension with the name of the package. @throws Error if no catalog contains it */
-  async stated(given: string): Promise<LookedUp> {
+  async stated(given: string): Promise<LookedUpBundle> {
     const at = given.indexOf("=");
     const [packageName, version] = [given.slice(0, at), given.slice(at + 1)];
     if (at < 1 || version === "") throw new Error(`--installed-package ${goQuote(given)} is not written as NAME=VERSION`);
@@ -79,7 +79,7 @@ class InstalledLookup {
     packageName: string,
     { name, version, release }: BundleMetadata,
     provided: NonNullable<ClusterExtension["status"]>["providedAPIs"] = [],
-  ): Promise<LookedUp> {
+  ): Promise<LookedUpBundle> {
     const offered = await this.#offered(packageName, name);
     const identity = { type: "olm.package", value: { packageName, version, ...(release === undefined ? {} : { release }) } };
     const bundle = offered ?? { package: packageName, name, properties: [identity] };
@@ -132,13 +132,13 @@ export interface InstallContextSources {
 }
 
 /** The state of the cluster. */
-interface There {
+interface ClusterContents {
   readonly extensions: readonly ClusterExtension[];
-  readonly found: readonly LookedUp[];
+  readonly found: readonly LookedUpBundle[];
   readonly served: readonly ClusterApi[];
 }
 
-const NOTHING: There = { extensions: [], found: [], served: [] };
+const NOTHING: ClusterContents = { extensions: [], found: [], served: [] };
 const NOT_SAID = "no cluster is used, and --installed-package does not list the installed packages";
 const NOT_READ = "the installed bundles and served APIs cannot be read";
 
@@ -192,7 +192,7 @@ async function readServedApis(client: Client, extensions: readonly ClusterExtens
   }
 }
 
-async function known(sources: InstallContextSources, there: There): Promise<KnownInstallContext> {
+async function known(sources: InstallContextSources, there: ClusterContents): Promise<KnownInstallContext> {
   const missing = there.found.filter(({ isOffered }) => !isOffered).map(({ bundle }) => bundle);
   const named = missing.map(({ extension, name }) => `${goQuote(extension)} (bundle ${goQuote(name)})`);
   return {
@@ -208,8 +208,8 @@ function unread(sources: InstallContextSources, because: string): KnownInstallCo
 
 function made(
   { extension, constraints }: InstallContextSources,
-  { extensions, found, served }: There,
-  own?: LookedUp,
+  { extensions, found, served }: ClusterContents,
+  own?: LookedUpBundle,
 ): InstallContextReader {
   const all = new Map([...extensions, extension].map((one) => [one.metadata.name, one]));
   const bundles = [...(own ? [own] : []), ...found].map(({ bundle }) => bundle);

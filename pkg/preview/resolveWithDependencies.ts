@@ -22,7 +22,7 @@ import { truncate } from "../text/truncate.ts";
 import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
 
 /** A resolution request. */
-export interface Question {
+export interface ResolutionSubject {
   readonly request: FilterRequest;
   /** Set if the selector is invalid. */
   readonly invalidSelector?: Unresolved;
@@ -48,7 +48,7 @@ interface CheckedResolution {
 }
 
 /** Why a bundle cannot be installed, and a remedy if known. */
-interface Found {
+interface InstallProblem {
   readonly text: string;
   readonly remedy?: string;
 }
@@ -62,7 +62,7 @@ const IGNORE = "spec.dependencies.policy Ignore allows it anyway";
  * @param version version whose bundles are also checked, even if a filter excludes them
  * @throws RetryableError if CEL rules take too long
  */
-export async function resolveWithDependencies(question: Question, version?: string): Promise<CheckedResolution> {
+export async function resolveWithDependencies(question: ResolutionSubject, version?: string): Promise<CheckedResolution> {
   const filtered = question.invalidSelector ?? filterCandidates(question.request);
   if (filtered.kind === "unresolved") return { resolution: filtered, notes: [], unjudged: [] };
   if (getPolicy(question) === "Ignore") return ignoring(chooseBest(filtered));
@@ -77,13 +77,13 @@ export async function resolveWithDependencies(question: Question, version?: stri
 
 /** Checks the dependencies for one request. */
 class DependencyChecker {
-  readonly #question: Question;
+  readonly #question: ResolutionSubject;
   readonly #filtered: FilteredCatalogs;
   readonly #constraints: ConstraintCache;
   readonly #known: KnownInstallContext;
   readonly #choice: DependencyChoice;
 
-  constructor(question: Question, filtered: FilteredCatalogs, constraints: ConstraintCache, known: KnownInstallContext) {
+  constructor(question: ResolutionSubject, filtered: FilteredCatalogs, constraints: ConstraintCache, known: KnownInstallContext) {
     this.#question = question;
     this.#filtered = filtered;
     this.#constraints = constraints;
@@ -141,7 +141,7 @@ class DependencyChecker {
   }
 
   /** Returns why a bundle cannot be installed, even if another is preferred or another filter removes it. */
-  async #against({ result, candidate }: CatalogCandidate): Promise<Found | undefined> {
+  async #against({ result, candidate }: CatalogCandidate): Promise<InstallProblem | undefined> {
     const catalogs = this.#filtered.catalogs.filter(({ name }) => name === result.catalog);
     const alone = { ...this.#filtered, catalogs, results: [{ ...result, extraFilters: [], allowed: [candidate], best: candidate }] };
     if (getPolicy(this.#question) === "Install" && !(await this.#chosen(alone)).rejected) return undefined;
@@ -152,7 +152,7 @@ class DependencyChecker {
     return why === conflict && rest.length > 0 ? { text: why, remedy: rest.join("; ") } : { text: rejected.clauses.join("; ") };
   }
 
-  #unjudged({ bundle }: Candidate, because: string, { text, remedy }: Found): string {
+  #unjudged({ bundle }: Candidate, because: string, { text, remedy }: InstallProblem): string {
     const wanted = formatEnumeration(this.#constraints.read(bundle).constraints.map(describeConstraint));
     const alone = remedy ?? `with nothing else installed: ${text}`;
     return `dependencies of bundle ${goQuote(bundle.name)} (${wanted}): ${because}; ${alone}`;
@@ -163,7 +163,7 @@ function short(text: string): string {
   return truncate(text, RESOLUTION_MESSAGE_MAX);
 }
 
-function getPolicy({ extension }: Question): DependencyPolicy {
+function getPolicy({ extension }: ResolutionSubject): DependencyPolicy {
   return extension.spec.dependencies?.policy ?? "Require";
 }
 
@@ -213,7 +213,7 @@ export function recordChecked(packageName: string, { resolution, notes, unjudged
 }
 
 /** Returns a line with similar package names if no catalog contains the requested one; empty if there are none. */
-export async function suggestPackages({ request, catalogs, whole }: Question, record: ResolutionRecord): Promise<string> {
+export async function suggestPackages({ request, catalogs, whole }: ResolutionSubject, record: ResolutionRecord): Promise<string> {
   if (record.catalogs.length === 0 || record.catalogs.some(({ state }) => state !== "withoutPackage")) return "";
   const refs = catalogs.flatMap(({ status }) => status?.resolvedSource?.image?.ref ?? []);
   const names = await Promise.all(refs.map(async (ref) => [...(await whole.of(ref)).index.packages]));

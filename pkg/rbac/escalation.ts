@@ -20,14 +20,14 @@ interface RoleRef {
 }
 
 /** Reports whether an installer has `rules` in a namespace; "" is the cluster scope. */
-export type HeldCheck = (namespace: string, rules: readonly PolicyRule[]) => boolean;
+export type PermissionHolder = (namespace: string, rules: readonly PolicyRule[]) => boolean;
 
 /** How roles are written. */
 export interface EscalationOptions {
   strategy: RoleStrategy;
   /** All objects of the set. The rules of a role outside the set are unknown, so it requires `bind` even with `union`. */
   objects: readonly KubeObject[];
-  isHeld?: HeldCheck;
+  isHeld?: PermissionHolder;
 }
 
 /**

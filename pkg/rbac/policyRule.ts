@@ -82,7 +82,7 @@ export interface Grant {
 }
 
 /** An intermediate rule; `names` is undefined for every name. */
-interface Entry {
+interface IntermediateRule {
   group: string;
   resources: string[];
   names: string[] | undefined;
@@ -101,7 +101,7 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
     ({ group, resource, name, verb }) => name === undefined || !everyName.has(JSON.stringify([group, resource, verb])),
   );
   const entries = needed.map(
-    ({ group, resource, name, verb }): Entry => ({
+    ({ group, resource, name, verb }): IntermediateRule => ({
       group,
       resources: [resource],
       names: name === undefined ? undefined : [name],
@@ -141,8 +141,12 @@ export function splitRule({ apiGroups = [], resources = [], resourceNames = [], 
 }
 
 /** Merges entries for which `same` returns equal values. */
-function merge(entries: readonly Entry[], same: (entry: Entry) => unknown[], join: (a: Entry, b: Entry) => Entry): Entry[] {
-  const joined = new Map<string, Entry>();
+function merge(
+  entries: readonly IntermediateRule[],
+  same: (entry: IntermediateRule) => unknown[],
+  join: (a: IntermediateRule, b: IntermediateRule) => IntermediateRule,
+): IntermediateRule[] {
+  const joined = new Map<string, IntermediateRule>();
   for (const entry of entries) {
     const key = JSON.stringify(same(entry));
     const other = joined.get(key);

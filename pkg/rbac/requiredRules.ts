@@ -1,11 +1,11 @@
 import type { ValuesSource } from "../api/extensionConfig.ts";
 import { type GroupVersionKind, getGroup, type KubeObject } from "../api/k8s.ts";
-import { listCertificateSecrets } from "../certificates/wantedCertificates.ts";
+import { listCertificateSecrets } from "../certificates/desiredCertificates.ts";
 import { readCrdVersions } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { compareText } from "../text/compare.ts";
-import { computeEscalationGrants, computeUnionRules, type HeldCheck, type RoleStrategy } from "./escalation.ts";
+import { computeEscalationGrants, computeUnionRules, type PermissionHolder, type RoleStrategy } from "./escalation.ts";
 import { buildRules, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
 import { findKnownResource, type Resource, type ResourceOf, readDefinedResource } from "./resources.ts";
 
@@ -38,7 +38,7 @@ export interface RuleOptions {
    * Reports whether the installer is known to have `rules` in `namespace` ("" is the cluster scope): granting those requires neither escalate
    * nor bind.
    */
-  isHeld?: HeldCheck;
+  isHeld?: PermissionHolder;
 }
 
 /** By name: read, create and change with server-side apply (a create is authorized with its name), delete. */

@@ -24,7 +24,7 @@ export interface Redaction {
 export type PathStep = string | { readonly key: string; readonly value: string | number } | { readonly index: number };
 
 /** A field in which two states of an object differ, with both values. */
-export interface Difference {
+export interface FieldDifference {
   readonly path: readonly PathStep[];
   readonly before: unknown;
   readonly after: unknown;
@@ -59,8 +59,8 @@ export function findChangedFields(
 }
 
 /** Returns the differences with paths as steps and complete values, in the order of the objects' fields. */
-export function findDifferences(before: KubeObject | undefined, after: KubeObject): Difference[] {
-  const found: Difference[] = [];
+export function findDifferences(before: KubeObject | undefined, after: KubeObject): FieldDifference[] {
+  const found: FieldDifference[] = [];
   compare(before ? cleanObject(before) : {}, cleanObject(after), [], found);
   return found;
 }
@@ -74,7 +74,7 @@ export function formatDiffPath(path: readonly PathStep[]): string {
   }, "");
 }
 
-function compare(before: unknown, after: unknown, path: readonly PathStep[], found: Difference[]): void {
+function compare(before: unknown, after: unknown, path: readonly PathStep[], found: FieldDifference[]): void {
   if (isObject(before) && isObject(after)) {
     for (const member of new Set([...Object.keys(before), ...Object.keys(after)])) {
       compare(own(before, member), own(after, member), [...path, member], found);
@@ -86,7 +86,7 @@ function compare(before: unknown, after: unknown, path: readonly PathStep[], fou
   }
 }
 
-function fieldChange({ before, after }: Difference, path: string, hidden: Redaction | undefined): FieldChange {
+function fieldChange({ before, after }: FieldDifference, path: string, hidden: Redaction | undefined): FieldChange {
   const [from, to] = [before, after].map((value) => toText(hidden ? hidden.hideIn(value) : value));
   return {
     path: hidden ? hidden.hide(path) : path,
@@ -99,7 +99,7 @@ function own(object: JsonObject, member: string): unknown {
   return Object.hasOwn(object, member) ? object[member] : undefined;
 }
 
-function compareLists(before: readonly unknown[], after: readonly unknown[], path: readonly PathStep[], found: Difference[]): void {
+function compareLists(before: readonly unknown[], after: readonly unknown[], path: readonly PathStep[], found: FieldDifference[]): void {
   const key = LIST_KEYS.find((member) => isKeyedBy(before, member) && isKeyedBy(after, member));
   if (key === undefined) {
     for (let index = 0; index < Math.max(before.length, after.length); index++) {

@@ -11,7 +11,7 @@ import {
 import { getGroup, type KubeObject } from "../api/k8s.ts";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import { isObject } from "../golang/members.ts";
-import { type Difference, findDifferences, formatDiffPath, type PathStep } from "./diff.ts";
+import { type FieldDifference, findDifferences, formatDiffPath, type PathStep } from "./diff.ts";
 import { getObjectKey } from "./identity.ts";
 import { formatJsonPointer, getValueAt, parseJsonPointer, replaceAt } from "./jsonPointer.ts";
 import { findOtherManagers, isApplied } from "./managedFields.ts";
@@ -137,7 +137,7 @@ export function findDriftedFields(before: KubeObject, after: KubeObject): Drifte
 }
 
 /** Returns the drifted fields with paths as steps and both values. */
-export function findFieldDrift(before: KubeObject, after: KubeObject): Difference[] {
+export function findFieldDrift(before: KubeObject, after: KubeObject): FieldDifference[] {
   return findDifferences(before, after).filter(({ path }) => isApplied(after, toIndexes(after, path)));
 }
 

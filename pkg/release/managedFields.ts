@@ -5,7 +5,7 @@ import { isObject } from "../golang/members.ts";
 import { getValueAt } from "./jsonPointer.ts";
 
 /** The used parts of an entry in metadata.managedFields. */
-interface Entry extends JsonObject {
+interface FieldsEntry extends JsonObject {
   manager?: string;
   operation?: string;
   subresource?: string;
@@ -34,15 +34,15 @@ const HELM_MARKS: Readonly<Record<string, readonly string[]>> = {
 export function handOverFields(managedFields: readonly JsonObject[], from: string, to: string): JsonObject[] | undefined {
   const given = managedFields.filter((entry) => isManagedBy(entry, from, "Update"));
   if (given.length === 0) return undefined;
-  const taken = [...managedFields.filter((entry) => isManagedBy(entry, to, "Apply")), ...given] as Entry[];
+  const taken = [...managedFields.filter((entry) => isManagedBy(entry, to, "Apply")), ...given] as FieldsEntry[];
   const newest = taken.reduce((a, b) => (parseTime(b) > parseTime(a) ? b : a));
   const fieldsV1 = taken.reduce<JsonObject>((fields, entry) => mergeFieldTrees(fields, entry.fieldsV1 ?? {}), {});
-  const merged: Entry = { ...newest, manager: to, operation: "Apply", fieldsV1: removeHelmMarks(fieldsV1) };
-  return [...managedFields.filter((entry) => !taken.includes(entry as Entry)), merged];
+  const merged: FieldsEntry = { ...newest, manager: to, operation: "Apply", fieldsV1: removeHelmMarks(fieldsV1) };
+  return [...managedFields.filter((entry) => !taken.includes(entry as FieldsEntry)), merged];
 }
 
 /** Reports whether an entry is for writes of this manager to the object itself, not to a subresource. */
-export function isManagedBy(entry: Entry, manager: string, operation: string): boolean {
+export function isManagedBy(entry: FieldsEntry, manager: string, operation: string): boolean {
   return entry.manager === manager && entry.operation === operation && (entry.subresource ?? "") === "";
 }
 
@@ -51,13 +51,13 @@ export function isManagedBy(entry: Entry, manager: string, operation: string): b
  * @param path such as ["f:spec"]
  */
 export function findLastManager(managedFields: readonly JsonObject[], path: readonly string[]): string | undefined {
-  const contains = ({ fieldsV1, subresource }: Entry): boolean =>
+  const contains = ({ fieldsV1, subresource }: FieldsEntry): boolean =>
     !subresource && path.reduce<unknown>((tree, step) => (isObject(tree) ? tree[step] : undefined), fieldsV1) !== undefined;
-  const entries = (managedFields as readonly Entry[]).filter(contains);
+  const entries = (managedFields as readonly FieldsEntry[]).filter(contains);
   return entries.length === 0 ? undefined : entries.reduce((a, b) => (parseTime(b) > parseTime(a) ? b : a)).manager;
 }
 
-function parseTime({ time }: Entry): string {
+function parseTime({ time }: FieldsEntry): string {
   return typeof time === "string" ? time : "";
 }
 

@@ -99,11 +99,11 @@ export interface Owner {
  */
 export type Ownership =
   | { readonly kind: "free" | "ours" }
-  | ({ readonly kind: "orphan"; readonly owner: string } & Refusal)
-  | ({ readonly kind: "foreign"; readonly owner?: string } & Refusal);
+  | ({ readonly kind: "orphan"; readonly owner: string } & OwnershipRefusal)
+  | ({ readonly kind: "foreign"; readonly owner?: string } & OwnershipRefusal);
 
 /** Why an object cannot be managed. */
-interface Refusal {
+interface OwnershipRefusal {
   readonly message: string;
   /** The text of the Go operator-controller. */
   readonly refusal: string;
@@ -162,7 +162,7 @@ function foreign(live: KubeObject, owner: Owner, claim: Claim, extension?: strin
 /**
  * The namespace is that of the rendered object: empty for cluster-scoped objects, except that webhook configurations have the install namespace.
  */
-function formatRefusal({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): Refusal {
+function formatRefusal({ kind, metadata }: KubeObject, { installNamespace }: Owner, claim: Claim): OwnershipRefusal {
   const namespace = WEBHOOK_CONFIGURATIONS.has(kind) ? installNamespace : (metadata.namespace ?? "");
   const refusal = `${kind} '${metadata.name}' already exists in namespace '${namespace}' and cannot be managed by operator-controller`;
   return { message: `${refusal}; ${formatClaim(claim)}`, refusal, claim };

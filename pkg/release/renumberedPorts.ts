@@ -19,7 +19,7 @@ export interface RenumberedPorts {
 type FieldPath = readonly string[];
 
 /** A live port in place of a desired one. */
-interface Found {
+interface PortPaths {
   readonly live: FieldPath;
   readonly wanted: FieldPath;
 }
@@ -31,7 +31,7 @@ interface Found {
  * @see k8s.io/api v0.36.3 core/v1/types.go, markers listMapKey of ServiceSpec.ports and Container.ports
  */
 export function findRenumberedPorts(desiredValue: KubeObject, live: KubeObject): RenumberedPorts | undefined {
-  const found: Found[] = [];
+  const found: PortPaths[] = [];
   const { managedFields: before = [], ...metadata } = live.metadata;
   const after = mendPorts(desiredValue, { ...live, metadata }, [], found) as KubeObject;
   if (found.length === 0 || !before.some(isOurs)) return undefined;
@@ -45,7 +45,7 @@ function isOurs(entry: JsonObject): boolean {
 }
 
 /** Returns `live` with desired ports in place of those with the same names, which are added to `found`. */
-function mendPorts(desiredValue: unknown, live: unknown, path: FieldPath, found: Found[]): unknown {
+function mendPorts(desiredValue: unknown, live: unknown, path: FieldPath, found: PortPaths[]): unknown {
   if (!isObject(desiredValue) || !isObject(live)) return live;
   return Object.fromEntries(
     Object.entries(live).map(([member, there]) => {
@@ -64,7 +64,7 @@ function mendPorts(desiredValue: unknown, live: unknown, path: FieldPath, found:
   );
 }
 
-function mendPortList(desiredValue: readonly unknown[], live: readonly unknown[], path: FieldPath, found: Found[]): unknown[] {
+function mendPortList(desiredValue: readonly unknown[], live: readonly unknown[], path: FieldPath, found: PortPaths[]): unknown[] {
   const keys = new Set(desiredValue.map(getPortKey));
   return live.map((port) => {
     const key = getPortKey(port);

@@ -27,7 +27,7 @@ const TOO_MANY = {
 } as const;
 
 /** A list or object that contains the counted value, with its name in its own parent. */
-interface Place {
+interface CountedParent {
   readonly name: string;
   readonly size: number;
   readonly isList: boolean;
@@ -58,7 +58,7 @@ export function findConfigSizeFault(config: unknown): SizeFault | undefined {
 class SizeCount {
   #values = 0;
   #bytes = 0;
-  readonly #places: Place[] = [];
+  readonly #places: CountedParent[] = [];
 
   add(value: unknown, name: string): SizeFault | undefined {
     this.#values += 1;

@@ -24,7 +24,7 @@ export interface JsonSchema {
 export type JsonType = "null" | "boolean" | "number" | "integer" | "string" | "array" | "object";
 
 /** A validation error: the failed keyword and its operands. */
-type Fault =
+type FailureCause =
   | { readonly keyword: "type"; readonly got: JsonType; readonly want: JsonType }
   | { readonly keyword: "format"; readonly value: string; readonly format: string; readonly reason: string }
   | { readonly keyword: "required"; readonly missing: readonly string[] }
@@ -39,7 +39,7 @@ type Fault =
 
 /** A fault at one location, with its causes in order of discovery. */
 export interface SchemaFailure {
-  readonly fault: Fault;
+  readonly fault: FailureCause;
   /** Field names and list indexes from the root. */
   readonly path: readonly string[];
   readonly causes: readonly SchemaFailure[];
@@ -168,7 +168,7 @@ function findRepeated(list: readonly unknown[]): string[] {
   return [...repeated];
 }
 
-function leaf(fault: Fault, path: readonly string[]): SchemaFailure {
+function leaf(fault: FailureCause, path: readonly string[]): SchemaFailure {
   return { fault, path, causes: [] };
 }
 

@@ -20,7 +20,7 @@ const PLAIN_WORDS: ReadonlySet<string> = new Set(["true", "false", "null"]);
 const WORD = /[\p{L}\p{N}]/u;
 
 /** A text to search for in other texts. */
-interface Part {
+interface HiddenText {
   readonly text: string;
   /** The searched text: `text` or its beginning. */
   readonly search: string;
@@ -33,7 +33,7 @@ interface Part {
 export class HiddenTexts {
   readonly #whole = new Set<string>();
   readonly #revealed = new Set<string>();
-  #parts: Part[] | undefined;
+  #parts: HiddenText[] | undefined;
 
   /** @param texts scalars of a configuration, see `collectScalarTexts`. */
   constructor(texts: Iterable<string> = []) {
@@ -86,7 +86,7 @@ export class HiddenTexts {
   }
 }
 
-function collectParts(texts: readonly string[]): Part[] {
+function collectParts(texts: readonly string[]): HiddenText[] {
   const parts = new Set<string>();
   for (const text of texts) {
     const lines = text.includes("\n") ? text.split("\n").filter((line) => line.trim().length >= MIN_LENGTH_ANYWHERE) : [];
@@ -104,7 +104,7 @@ interface Steps {
   left: number;
 }
 
-function replaceParts(text: string, parts: readonly Part[], steps: Steps): string {
+function replaceParts(text: string, parts: readonly HiddenText[], steps: Steps): string {
   const found: [number, number][] = [];
   for (const part of parts) {
     addPlaces(text, part, steps, found);
@@ -122,7 +122,7 @@ function replaceParts(text: string, parts: readonly Part[], steps: Steps): strin
 }
 
 /** Adds the start and end of each match until no steps remain. A match at the end of a truncated text is shorter. */
-function addPlaces(text: string, { text: hidden, search }: Part, steps: Steps, places: [number, number][]): void {
+function addPlaces(text: string, { text: hidden, search }: HiddenText, steps: Steps, places: [number, number][]): void {
   const isWord = hidden.length < MIN_LENGTH_ANYWHERE;
   steps.left -= Math.ceil(text.length / SEARCHED_CHARACTERS);
   for (let from = text.indexOf(search); from >= 0 && steps.left >= 0; from = text.indexOf(search, from + 1)) {

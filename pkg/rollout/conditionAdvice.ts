@@ -10,14 +10,14 @@ export interface ConditionAdvice {
   readonly next: readonly string[];
 }
 
-type Words = (extension: Explained) => ConditionAdvice;
+type Explainer = (extension: Explained) => ConditionAdvice;
 type Explained = Pick<ClusterExtension, "metadata" | "spec" | "status">;
 
 const nothingToDo =
-  (means: string): Words =>
+  (means: string): Explainer =>
   () => ({ means, next: [] });
 const byName =
-  (means: string, ...next: string[]): Words =>
+  (means: string, ...next: string[]): Explainer =>
   ({ metadata: { name }, spec }) => {
     const account = spec.serviceAccount?.name ?? "<none>";
     const filled = (text: string): string =>
@@ -105,10 +105,10 @@ export const REASON_WORDS = {
     "olmv1 cluster-upgrade-check",
   ),
   [Reason.Compatible]: nothingToDo("The installed bundle does not block an upgrade of the cluster."),
-} as const satisfies Record<Reason, Words>;
+} as const satisfies Record<Reason, Explainer>;
 
 /** Explanations of problems, which are more specific than the reason of the condition. */
-const PROBLEM_WORDS: Readonly<Partial<Record<string, Words>>> = {
+const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
   MissingPermissions: byName(
     "ServiceAccount {namespace}/{account} lacks permissions that the bundle needs. No objects were changed. The controller resumes once you grant them.",
     "olmv1 upgrade {name}   # grants them if olmv1 install created the ServiceAccount",
@@ -163,7 +163,7 @@ export function listNextSteps({ status }: Pick<ClusterExtension, "status">): str
   return [...new Set((status?.problems ?? []).flatMap(({ severity, next }) => (severity === "Error" && next !== undefined ? [next] : [])))];
 }
 
-function findWords(reason: string): Words {
+function findWords(reason: string): Explainer {
   return Object.hasOwn(REASON_WORDS, reason) ? REASON_WORDS[reason as Reason] : nothingToDo("");
 }
 

@@ -6,7 +6,7 @@ import { TempFolder } from "../../test/support/tempFolder.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { AccessDecision, NonResourceAction } from "./accessReviews.ts";
-import { type Page, type PageAnswer, startMetricsServer } from "./metricsServer.ts";
+import { type Page, type PageResponse, startMetricsServer } from "./metricsServer.ts";
 import { TlsFiles } from "./serverTls.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
@@ -102,7 +102,7 @@ test("start fails if the address is in use", async () => {
 });
 
 /** A page with one object, `a.b`. */
-const page = (response = (): Promise<PageAnswer> => Promise.resolve({ json: { x: 1 } })): Page => ({
+const page = (response = (): Promise<PageResponse> => Promise.resolve({ json: { x: 1 } })): Page => ({
   prefix: "/debug/x/",
   answer: (name) => (name === "a.b" ? response() : Promise.resolve({ status: 404, text: "not found" })),
 });
@@ -127,7 +127,7 @@ test("an invalid name is not reviewed, and unauthorized clients get no details",
 });
 
 test("concurrent page requests are limited", async () => {
-  const held = Promise.withResolvers<PageAnswer>();
+  const held = Promise.withResolvers<PageResponse>();
   const { call, asked: requested } = await setUp({ allowed: true }, createMetrics("t"), [page(() => held.promise)]);
   const first = Array.from({ length: 8 }, () => call("GET", "/debug/x/a.b"));
   await expect.poll(() => requested.length).toBe(8);

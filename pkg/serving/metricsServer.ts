@@ -25,11 +25,11 @@ export interface Page {
   /** Starts and ends with a slash. */
   readonly prefix: string;
   /** @param name the path after the prefix: the name of an object, at most 253 characters. */
-  answer(name: string, signal: AbortSignal): Promise<PageAnswer>;
+  answer(name: string, signal: AbortSignal): Promise<PageResponse>;
 }
 
 /** JSON, or an HTTP status with the text of the response. */
-export type PageAnswer = { readonly json: unknown } | { readonly status: 404 | 503; readonly text: string };
+export type PageResponse = { readonly json: unknown } | { readonly status: 404 | 503; readonly text: string };
 
 /** A running metrics server; `url` is empty if it is disabled. */
 export interface MetricsServer {
@@ -88,9 +88,9 @@ export async function startMetricsServer(init: MetricsServerInit): Promise<Metri
   };
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-function createHandler({ metrics, reviews, pages = [] }: MetricsServerInit): Answer {
+function createHandler({ metrics, reviews, pages = [] }: MetricsServerInit): RequestHandler {
   let underWay = 0;
   const pageText = async (page: Page, name: string): Promise<{ text: string } | { status: 404 | 429 | 503; text: string }> => {
     if (underWay >= MAX_PAGES) return { status: 429, text: "Too Many Requests" };

@@ -151,14 +151,14 @@ function existing<T>(registry: Registry, name: string, type: new (...args: never
 }
 
 /** Outcome of a reconcile, with the labels of controller-runtime. */
-type ReconcileResult = "success" | "error" | "requeue" | "requeue_after";
-const RESULTS: readonly ReconcileResult[] = ["success", "error", "requeue", "requeue_after"];
+type ReconcileLabel = "success" | "error" | "requeue" | "requeue_after";
+const RESULTS: readonly ReconcileLabel[] = ["success", "error", "requeue", "requeue_after"];
 
 /** Metrics of a controller's reconciles. */
 export interface ControllerMetrics {
   started(): void;
   /** @param terminal the reconcile failed, and a retry does not help. */
-  finished(result: ReconcileResult, seconds: number, terminal: boolean): void;
+  finished(result: ReconcileLabel, seconds: number, terminal: boolean): void;
   workers(count: number): void;
 }
 

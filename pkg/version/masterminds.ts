@@ -22,7 +22,7 @@ interface Comparison {
 
 type Holds = (version: Version, comparison: Comparison) => boolean;
 
-interface Group {
+interface ComparisonGroup {
   readonly comparisons: readonly { readonly holds: Holds; readonly comparison: Comparison }[];
   readonly includesPrereleases: boolean;
 }
@@ -72,7 +72,7 @@ export function parseConstraint(text: string): Constraint {
   return { contains: (version) => groups.some((group) => groupContains(group, version)) };
 }
 
-function groupContains(group: Group, version: Version): boolean {
+function groupContains(group: ComparisonGroup, version: Version): boolean {
   if (version.prerelease.length > 0 && !group.includesPrereleases) return false;
   return group.comparisons.every(({ holds, comparison }) => holds(version, comparison));
 }
@@ -95,7 +95,7 @@ function skipBlanks(text: string, at: number): number {
  * Parses comparisons that are separated by blanks, or by one comma with or without blanks. The library's own regular expression can match a run
  * of blanks in many ways; this one has only one, so no input is slow.
  */
-function parseGroup(text: string): Group {
+function parseGroup(text: string): ComparisonGroup {
   const improper = (): Error => new Error(`improper constraint: ${goQuote(text)}`);
   const matches: RegExpExecArray[] = [];
   let at = skipBlanks(text, 0);

@@ -8,7 +8,7 @@ import { newChecked, preflight } from "../../pkg/operatorcontroller/apply/prefli
 import { type Checked, type PreflightFinding, type PreflightRequest } from "../../pkg/operatorcontroller/apply/preflightRequest.ts";
 import { prepareExtension } from "../../pkg/operatorcontroller/apply/preparedObjects.ts";
 import { findMissingPermissions } from "../../pkg/operatorcontroller/permissions/permissions.ts";
-import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/waiting.ts";
+import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/conditionPoller.ts";
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";

@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import type { StepContext } from "../../pkg/controller/story.ts";
+import type { StepContext } from "../../pkg/controller/stepSequence.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { Handovers, ObjectLocks } from "../../pkg/operatorcontroller/apply/handovers.ts";
 import type { RollbackServices } from "../../pkg/operatorcontroller/reconcile/rollback.ts";

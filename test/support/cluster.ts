@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../pkg/devcluster/devCluster.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
+import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";
@@ -57,16 +57,16 @@ export class TestCluster {
   }
 
   /** Creates a namespace with a unique name; its Pods meet `fate` (default: they become ready). */
-  async namespace(prefix = "test", fate?: PodFate): Promise<string> {
+  async namespace(prefix = "test", fate?: PodOutcome): Promise<string> {
     const name = this.name(prefix);
-    const annotations = fate === undefined ? {} : { [POD_FATE_ANNOTATION]: fate };
+    const annotations = fate === undefined ? {} : { [POD_OUTCOME_ANNOTATION]: fate };
     await this.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } });
     return name;
   }
 
   /** Changes the fate of the Pods in a namespace, including existing ones. */
-  async setPodFate(namespace: string, fate: PodFate): Promise<void> {
-    const body = { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } };
+  async setPodFate(namespace: string, fate: PodOutcome): Promise<void> {
+    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
     await this.client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 

@@ -1,6 +1,6 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { Json, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
-import type { StepContext } from "../../pkg/controller/story.ts";
+import type { StepContext } from "../../pkg/controller/stepSequence.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 import type { CatalogLister, PackageReader } from "../../pkg/operatorcontroller/catalogs/catalogPackages.ts";

@@ -9,7 +9,7 @@ import type { Condition, KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Problem } from "../../pkg/api/problems.ts";
 import type { ProblemType } from "../../pkg/api/problemTypes.ts";
 import type { CertificateTimes } from "../../pkg/certificates/rotation.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
+import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import { RetryableError } from "../../pkg/errors/errors.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
@@ -243,7 +243,7 @@ export class OperatorWorld implements AsyncDisposable {
   ): Promise<ClusterExtension> {
     const extension = extensionNamed(name, { packageName: PACKAGE, ...catalog });
     const { namespace, serviceAccount: account } = extension.spec;
-    const annotations = fate ? { [POD_FATE_ANNOTATION]: fate } : {};
+    const annotations = fate ? { [POD_OUTCOME_ANNOTATION]: fate } : {};
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
     if (rights) {
       const installer = { namespace, name: account?.name ?? "" };
@@ -341,7 +341,7 @@ class SetClusterVersion implements ClusterVersionReader {
 
 /** Members of a new extension in addition to its spec. */
 export interface ExtensionParts {
-  fate?: PodFate;
+  fate?: PodOutcome;
   before?: (namespace: string) => Promise<unknown>;
   /** Permissions of the installer; all by default. */
   rights?: (namespace: string) => RequiredRules;

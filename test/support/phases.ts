@@ -1,5 +1,5 @@
 import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
-import { type StepResult, Story } from "../../pkg/controller/story.ts";
+import { type StepResult, StepSequence } from "../../pkg/controller/stepSequence.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { createUnknownReleases, type KnownReleases } from "../../pkg/operatorcontroller/state/clusterChanges.ts";
 import {
@@ -68,7 +68,7 @@ export async function runStep<In extends Phase, Out extends Phase>(
 ): Promise<StepOutcome<Out>> {
   let next: Out | undefined;
   const noting: ReconcileStep<Out> = { name: "Note", run: (out) => Promise.resolve((next = out)) };
-  const outcome = await Story.from<In, Phase>().step(step).step(noting).run(phase, stepContext(signal));
+  const outcome = await StepSequence.from<In, Phase>().step(step).step(noting).run(phase, stepContext(signal));
   return {
     phase: outcome.phase,
     next,

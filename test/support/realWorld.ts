@@ -6,7 +6,7 @@ import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION, CLUSTER_CATALOG, CLUSTE
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { type ProblemData } from "../../pkg/api/problemSchema.ts";
 import { filterProblems } from "../../pkg/api/problems.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
+import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 import type { PackageContent } from "../../pkg/fbc/types.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { OperatorController } from "../../pkg/operatorcontroller/operatorController.ts";
@@ -109,8 +109,8 @@ export class RealWorld implements AsyncDisposable {
   }
 
   /** Makes the Pods of an operator meet a fate. */
-  async podFate({ namespace }: RealOperator, fate: PodFate): Promise<void> {
-    const body = { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } };
+  async podFate({ namespace }: RealOperator, fate: PodOutcome): Promise<void> {
+    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
     await this.#client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 

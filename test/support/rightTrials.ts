@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
-import { listCertificateSecrets } from "../../pkg/certificates/wantedCertificates.ts";
+import { listCertificateSecrets } from "../../pkg/certificates/desiredCertificates.ts";
 import { findKnownResource, readDefinedResource } from "../../pkg/rbac/resources.ts";
 import { isCrd } from "../../pkg/release/identity.ts";
 import { sortForUninstall } from "../../pkg/release/plan.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject, KubeObject } from "../../pkg/api/k8s.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../pkg/devcluster/podSimulation.ts";
+import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/podSimulation.ts";
 
 /** Differences from one Deployment with one replica that becomes ready. */
 interface TinyParts {
@@ -7,7 +7,7 @@ interface TinyParts {
   name?: string;
   objects?: readonly KubeObject[];
   deployment?: JsonObject;
-  fate?: PodFate;
+  fate?: PodOutcome;
   properties?: string;
   /** More members of the ClusterServiceVersion's spec. */
   spec?: JsonObject;
@@ -37,7 +37,7 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
   } = parts;
   const deploymentOf = (app: string): JsonObject => {
     const labels = { app };
-    const metadata = fate === undefined ? { labels } : { labels, annotations: { [POD_FATE_ANNOTATION]: fate } };
+    const metadata = fate === undefined ? { labels } : { labels, annotations: { [POD_OUTCOME_ANNOTATION]: fate } };
     const containers = [{ name: "manager", image: `registry.example.com/tiny:${version}` }];
     return {
       name: app,

@@ -4,7 +4,10 @@ import { writeExactJson } from "../../../pkg/golang/json.ts";
 import { isObject } from "../../../pkg/golang/members.ts";
 
 /** A piece of a template. */
-type Piece = { kind: "text"; text: string } | { kind: "path"; path: string } | { kind: "range"; path: string; body: readonly Piece[] };
+type PathPiece =
+  | { kind: "text"; text: string }
+  | { kind: "path"; path: string }
+  | { kind: "range"; path: string; body: readonly PathPiece[] };
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 
@@ -53,8 +56,8 @@ function findCodeEnd(template: string, from: number): number {
 }
 
 /** Consumes tokens up to the `end` of the current range. */
-function parsePieces(tokens: { isCode: boolean; text: string }[], isRange: boolean): Piece[] {
-  const pieces: Piece[] = [];
+function parsePieces(tokens: { isCode: boolean; text: string }[], isRange: boolean): PathPiece[] {
+  const pieces: PathPiece[] = [];
   for (let token = tokens.shift(); token; token = tokens.shift()) {
     const { isCode, text } = token;
     if (!isCode) pieces.push({ kind: "text", text });
@@ -85,7 +88,7 @@ function parsePath(text: string): string {
   );
 }
 
-function render(pieces: readonly Piece[], data: unknown): string {
+function render(pieces: readonly PathPiece[], data: unknown): string {
   return pieces
     .map((piece) => {
       if (piece.kind === "text") return piece.text;

@@ -6,7 +6,7 @@ import { withCluster } from "../cli/cluster.ts";
 import { CommandTerminal } from "../cli/terminal.ts";
 import { awaitRollout, type Rollout } from "./rollout.ts";
 
-/** Nobody listens there. */
+/** No server listens at its address. */
 const KUBECONFIG = `apiVersion: v1
 kind: Config
 current-context: c
@@ -25,7 +25,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const awaited = (terminal: CommandTerminal): Promise<Rollout> =>
   withCluster({ kubeconfig: join(folder, "kubeconfig") }, (client) => awaitRollout(terminal, client, "x", { generation: 1 }, 0));
 
-test("an API server that has gone is waited for no longer than for anything else", async () => {
+test("awaitRollout stops at the timeout when the API server does not respond", async () => {
   const terminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
   await expect(awaited(terminal)).rejects.toThrow(
     "connect ECONNREFUSED 127.0.0.1:1: the API server at 127.0.0.1:1 does not respond; check that it runs and that the address is correct",

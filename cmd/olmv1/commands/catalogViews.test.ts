@@ -19,7 +19,7 @@ const json = async <T>(args: string, catalogs?: readonly string[]): Promise<T> =
   JSON.parse((await run(`${args} -o json`, 80, catalogs)).out) as T;
 
 // Source: D-28, D-16; S0-129, S0-132, S0-133, S0-137.
-describe.for([80, 200])("at width %i", (width) => {
+describe.for([80, 200])("catalog views at width %i", (width) => {
   test.for([
     ["search", "search"],
     ["search-words", "search lighthouse"],
@@ -33,7 +33,7 @@ describe.for([80, 200])("at width %i", (width) => {
     ["versions-channel", "versions lighthouse-operator --channel candidate --channel v1 -o wide"],
     ["graph", "graph lighthouse-operator --installed 1.0.0"],
     ["graph-from", "graph lighthouse-operator --channel stable --from 1.1.1"],
-  ])("%s", async ([name, args]) => {
+  ])("the output of %s is the golden file", async ([name, args]) => {
     const { code, out, err } = await run(args ?? "", width);
     const shown = { code, out, err: err.replaceAll(GOLDENS, "GOLDENS") };
     await expect(shownRun(args ?? "", shown)).toMatchFileSnapshot(join(GOLDENS, `views-${name}-${width}.txt`));
@@ -79,7 +79,7 @@ describe("search", () => {
     ["search x --installable", "--installable needs a cluster"],
     ["search x --catalog other", '--catalog: catalog "other" not found; available: community, harbour'],
     ["search x --limit many", "Use a whole number, 0 or greater"],
-  ] as const)("%s is refused", async ([args, message]) => {
+  ] as const)("%s is rejected", async ([args, message]) => {
     const { code, err } = await run(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
@@ -88,7 +88,7 @@ describe("search", () => {
     [["--catalog-dir", "/nowhere/at/all"], 'no such file or folder: "/nowhere/at/all"'],
     [["--catalog-dir", `x=${HARBOUR}`, "--catalog-dir", `x=${HARBOUR}`], 'two catalogs have the name "x"'],
     [["--catalog-image", "not a reference"], "error parsing image reference"],
-  ] as const)("in %j is refused", async ([catalogs, message]) => {
+  ] as const)("is rejected with %j", async ([catalogs, message]) => {
     const { code, err } = await run("search", 80, catalogs);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
@@ -138,7 +138,7 @@ describe("show", () => {
     ["versions lighthouse-operator --channel beta", 'has no channel "beta"; available: alpha, candidate, stable, v1'],
     ["graph lighthouse-operator --channel beta", 'has no channel "beta"; available: candidate, stable, v1'],
     ["graph lighthouse-operator --channel candidate --from 1.0.0", "no selected channel contains lighthouse-operator.v1.0.0"],
-  ] as const)("%s is refused", async ([args, message]) => {
+  ] as const)("%s is rejected", async ([args, message]) => {
     const { code, err } = await run(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
@@ -149,7 +149,7 @@ describe("graph", () => {
     ["mermaid", /^graph LR\n[^]*class lighthouse-operator-[^\n]* installed\n/],
     ["dot", /^digraph "lighthouse-operator" \{\n[^]*\}\n$/],
     ["svg", /^<svg [^]*· installed<\/text>[^]*<\/svg>\n$/],
-  ] as const)("as %s marks what is installed", async ([form, want]) => {
+  ] as const)("marks the installed bundle as %s", async ([form, want]) => {
     expect((await run(`graph lighthouse-operator --installed 1.0.0 -o ${form}`)).out).toMatch(want);
   });
 

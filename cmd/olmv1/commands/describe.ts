@@ -33,7 +33,7 @@ import { formatGrants } from "./grantedPermissions.ts";
 import { formatReleases, type ReleaseRow, readReleaseRows } from "./history.ts";
 
 /** The state of an extension. A text replaces a part that could not be read, and says why. */
-export interface Described {
+export interface ExtensionDescription {
   readonly extension: ClusterExtension;
   /** Whether the ServiceAccount exists, and whether `olmv1 install` made it. */
   readonly account: "missing" | "there" | "made" | { readonly unknown: string };
@@ -61,7 +61,7 @@ const SUMMED_UP: ReadonlySet<string> = new Set([
 ]);
 
 /** Formats the status of an extension with explanations. @param now milliseconds since the epoch. */
-export function describeText(screen: Screen, described: Described, now: number): string {
+export function describeText(screen: Screen, described: ExtensionDescription, now: number): string {
   const { extension, objects, releases, events, catalogs } = described;
   const { inventory } = extension.status ?? {};
   const notReady = objects.filter(({ state }) => state !== "healthy");
@@ -81,7 +81,7 @@ export function describeText(screen: Screen, described: Described, now: number):
     .join("\n");
 }
 
-function summary(screen: Screen, described: Described, now: number): string[] {
+function summary(screen: Screen, described: ExtensionDescription, now: number): string[] {
   const { extension } = described;
   const { metadata, spec, status } = extension;
   const bundle = status?.install?.bundle;
@@ -122,7 +122,7 @@ function printableOrStyled(text: string): string {
   return text.startsWith("\u001B[") ? text : escapeControlCharacters(text);
 }
 
-function installerText({ extension: { spec, status }, account }: Described): string {
+function installerText({ extension: { spec, status }, account }: ExtensionDescription): string {
   const name = spec.serviceAccount?.name;
   if (name === undefined) return "no ServiceAccount is set; the configuration of operator-controller decides";
   const who = `ServiceAccount ${spec.namespace}/${name}`;
@@ -167,7 +167,7 @@ function deprecationText({ status }: ClusterExtension): string | undefined {
   return found?.message;
 }
 
-function driftText({ extension: { spec }, events }: Described, now: number): string {
+function driftText({ extension: { spec }, events }: ExtensionDescription, now: number): string {
   const policy = `policy ${spec.drift?.policy ?? "Correct"}`;
   const last =
     typeof events === "string" ? undefined : events.findLast(({ reason }) => reason === "Drifted" || reason === "DriftCorrected");
@@ -250,7 +250,7 @@ function keptLines(screen: Screen, { status }: ClusterExtension): string[] {
 }
 
 /** Formats each failing catalog with its error and the next command, or why the catalogs cannot be read. */
-function catalogLines(screen: Screen, catalogs: Described["catalogs"]): string[] {
+function catalogLines(screen: Screen, catalogs: ExtensionDescription["catalogs"]): string[] {
   const head = "Failing catalogs:";
   if (typeof catalogs === "string") return [head, `  ${escapeControlCharacters(catalogs)}`];
   if (catalogs.length === 0) return [];
@@ -309,7 +309,10 @@ export async function describeExtension(terminal: Terminal, name: string, option
   });
 }
 
-async function readAccountState(client: Pick<Client, "get">, { metadata, spec }: ClusterExtension): Promise<Described["account"]> {
+async function readAccountState(
+  client: Pick<Client, "get">,
+  { metadata, spec }: ClusterExtension,
+): Promise<ExtensionDescription["account"]> {
   const name = spec.serviceAccount?.name;
   if (name === undefined) return "missing";
   try {

@@ -30,7 +30,7 @@ const condition = (type: string, status: "True" | "False", reason: string, messa
 });
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A certificate for a program, in a Secret of its own. */
+/** Creates the Secret of a program, with a certificate that expires in `days`. */
 async function secretOf(program: ProgramName, days: number, host = `${program}-service.${NAMESPACE}.svc`): Promise<KubeObject> {
   const task = { host, dnsNames: listCertificateHostNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
   const { authority, certificate, key } = await issueCertificate(task);
@@ -42,7 +42,7 @@ async function secretOf(program: ProgramName, days: number, host = `${program}-s
   };
 }
 
-/** What varies of a program. */
+/** The parts of a program that tests change. */
 interface ProgramParts {
   ready?: number;
   image?: string;
@@ -124,7 +124,7 @@ const bad = (facts: ClusterSnapshot): DoctorFinding[] => collectFindings(facts, 
 const withCatalogd = (parts: ProgramParts): ClusterSnapshot =>
   factsOf({ programs: [programOf("catalogd", parts), programOf("operator-controller")] });
 
-test("nothing is the matter with an installation that works", async () => {
+test("doctor reports no problems in a working installation", async () => {
   const facts = factsOf();
   expect(bad(facts)).toEqual([]);
   const text = formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"));
@@ -133,7 +133,7 @@ test("nothing is the matter with an installation that works", async () => {
   await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-well.txt`);
 });
 
-test("everything that can be wrong at once is told, each with what to do", async () => {
+test("doctor suggests a fix for each problem when many parts of an installation fail", async () => {
   const damaged = {
     ...secrets.get("operator-controller")!,
     data: { ...(secrets.get("operator-controller")?.["data"] as object), "tls.key": "" },
@@ -172,8 +172,8 @@ test("everything that can be wrong at once is told, each with what to do", async
   );
 });
 
-describe("one thing is wrong", () => {
-  test("a policy that is missing where the programs are in another namespace is applied for that one", () => {
+describe("doctor in a broken installation", () => {
+  test("doctor suggests a command for the system namespace when a policy is missing", () => {
     const { namespace, policies, ...rest } = factsOf({ policies: new Map() });
     const found = collectFindings({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) =>
       check.includes("service-accounts"),
@@ -182,22 +182,34 @@ describe("one thing is wrong", () => {
   });
 
   test.for([
-    { name: "a scaled program", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
-    { name: "no leader", parts: { lease: { holderIdentity: "" } }, want: ["problem", "no current leader: the last one has stopped"] },
-    { name: "an unreadable lease", parts: { lease: { renewTime: "soon" } }, want: ["problem", "has not renewed its Lease"] },
-    { name: "two images", parts: { image: "registry.example.com/olmv1:0.2.0" }, want: ["warning", "the programs run different images"] },
+    { name: "a program with too few ready replicas", parts: { ready: 1 }, want: ["warning", "1 of 2 replicas are ready"] },
+    {
+      name: "a missing leader",
+      parts: { lease: { holderIdentity: "" } },
+      want: ["problem", "no current leader: the last one has stopped"],
+    },
+    { name: "an unreadable Lease", parts: { lease: { renewTime: "soon" } }, want: ["problem", "has not renewed its Lease"] },
+    {
+      name: "different images",
+      parts: { image: "registry.example.com/olmv1:0.2.0" },
+      want: ["warning", "the programs run different images"],
+    },
     {
       name: "plain HTTP",
       parts: { args: ["/app/x.js", "--insecure-plain-http"] },
       want: ["warning", "catalogs are served over plain HTTP"],
     },
-    { name: "no Secret", parts: { secret: undefined }, want: ["problem", "Secret catalogd-serving-cert does not exist"] },
     {
-      name: "no Secret of others",
+      name: "a missing self-managed Secret",
+      parts: { secret: undefined },
+      want: ["problem", "Secret catalogd-serving-cert does not exist"],
+    },
+    {
+      name: "a missing Secret of another certificate provider",
       parts: { secret: undefined, args: ["--leader-elect", "--serving-certificates=files", "--tls-cert=/x"] },
       want: ["problem", "Secret catalogd-cert does not exist"],
     },
-  ] as const)("$name", ({ parts, want: [status, message] }) => {
+  ] as const)("doctor reports $name", ({ parts, want: [status, message] }) => {
     expect(bad(withCatalogd(parts as ProgramParts))).toEqual([
       expect.objectContaining({ status, message: expect.stringContaining(message) }),
     ]);
@@ -210,13 +222,13 @@ describe("one thing is wrong", () => {
     { days: 6, files: true, want: ["warning"] },
     { days: -1, files: true, want: ["problem"] },
     { days: -1, files: false, want: ["problem"] },
-  ])("a certificate that ends in $days days, of others: $files", async ({ days, files, want }) => {
+  ])("doctor reports $want for a certificate that expires in $days days (from files: $files)", async ({ days, files, want }) => {
     const args = ["--leader-elect", ...(files ? ["--tls-cert=/x"] : ["--serving-certificates=self-managed"])];
     const found = bad(withCatalogd({ secret: await secretOf("catalogd", days), args }));
     expect(found.map(({ status }) => status)).toEqual(want);
   });
 
-  test("a certificate for another name", async () => {
+  test("doctor reports a certificate for another host name", async () => {
     const secret = await secretOf("catalogd", 80, "other.ns.svc");
     expect(
       new X509Certificate(Buffer.from((secret["data"] as Record<string, string>)["tls.crt"] ?? "", "base64")).checkHost("other.ns.svc"),
@@ -226,7 +238,7 @@ describe("one thing is wrong", () => {
     );
   });
 
-  test("a Secret of somebody else, and the empty one of the manifests", () => {
+  test("doctor reports a Secret of another owner, and an empty Secret", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
     expect(bad(withCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
       "it has another owner, so catalogd does not write into it",
@@ -235,7 +247,7 @@ describe("one thing is wrong", () => {
     expect(bad(withCatalogd({ secret: empty }))[0]?.message).toContain("catalogd has not written a certificate into it yet");
   });
 
-  test("a definition of another version is named with the fields that it lacks", () => {
+  test("doctor lists missing fields of an outdated CustomResourceDefinition", () => {
     const definitions = new Map(factsOf().definitions);
     const name = "clusterextensions.olm.operatorframework.io";
     const live = structuredClone((definitions.get(name) as { value: KubeObject }).value);
@@ -248,19 +260,19 @@ describe("one thing is wrong", () => {
     ]);
   });
 
-  test("a tag that is no version says nothing, and an older one is told", () => {
+  test("doctor reports an outdated image tag, and ignores tags that are not versions", () => {
     const image = (tag: string): ClusterSnapshot =>
       factsOf({ programs: PROGRAMS.map(({ program }) => programOf(program, { image: `r/olmv1:${tag}` })) });
     expect(bad(image("dev"))).toEqual([]);
     expect(bad(image("v0.0.9"))).toEqual([expect.objectContaining({ status: "warning", check: "versions" })]);
   });
 
-  test("what you may not see is no problem", () => {
+  test("doctor reports a check without permission as unknown", () => {
     const found = bad(factsOf({ catalogs: { refused: "clustercatalogs is forbidden" } }));
     expect(found).toEqual([expect.objectContaining({ status: "unknown", check: "catalogs" })]);
   });
 
-  test("whoever may see nothing has not learned that nothing is wrong", () => {
+  test("computeExitCode returns an error for unknown checks unless a problem was found", () => {
     const refused = { refused: "forbidden" } as const;
     const none = factsOf({
       definitions: new Map([...factsOf().definitions.keys()].map((name) => [name, refused])),
@@ -285,7 +297,7 @@ describe("one thing is wrong", () => {
     expect(bad(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
   });
 
-  test("doctor counts checks apart when they could not be made", () => {
+  test("doctor counts checks that could not be made separately", () => {
     const text = formatDoctorReport(
       { width: 200, colour: false },
       collectFindings(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"),
@@ -293,7 +305,7 @@ describe("one thing is wrong", () => {
     expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
   });
 
-  test("no catalog at all", () => {
+  test("doctor warns when no catalog exists", () => {
     expect(bad(factsOf({ catalogs: { value: [] } }))).toEqual([
       expect.objectContaining({ status: "warning", message: "no ClusterCatalog exists, so nothing can be installed" }),
     ]);

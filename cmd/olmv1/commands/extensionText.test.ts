@@ -5,7 +5,7 @@ import type { ClusterCatalog } from "../../../pkg/api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import { parseYamlDocuments } from "../../../pkg/golang/yaml.ts";
 import { isServed } from "../cli/catalogState.ts";
-import { type Described, describeText } from "./describe.ts";
+import { describeText, type ExtensionDescription } from "./describe.ts";
 import { type EventRecord, formatEvents } from "./events.ts";
 import { formatReleases, type ReleaseRow } from "./history.ts";
 import { formatApis, listText } from "./list.ts";
@@ -67,7 +67,7 @@ const RELEASES: ReleaseRow[] = [
   },
 ];
 const WORKLOAD = { apiVersion: "apps/v1", kind: "Deployment", namespace: "kafka", name: "strimzi-cluster-operator" };
-const STATES: Readonly<Record<string, Omit<Described, "extension">>> = {
+const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> = {
   argocd: { account: "made", objects: [], releases: [], events: [], catalogs: [] },
   prometheus: {
     account: "made",
@@ -92,19 +92,19 @@ const STATES: Readonly<Record<string, Omit<Described, "extension">>> = {
   },
 };
 
-/** The same at both widths, each with its head. */
+/** Formats a text for both widths, each with a heading. */
 function atWidths(text: (screen: { width: number; colour: boolean }) => string): string {
   return SCREENS.map((screen) => `==== width ${screen.width}\n${text(screen)}`).join("\n");
 }
 
 const golden = (name: string): string => join(GOLDENS, `${name}.txt`);
 
-test("extensions are listed", async () => {
+test("listText prints extensions as a table", async () => {
   const listed = atWidths((screen) => `${listText(screen, EXTENSIONS, NOW)}\n-- wide\n${listText(screen, EXTENSIONS, NOW, true)}`);
   await expect(listed).toMatchFileSnapshot(golden("list"));
 });
 
-test("the wide list names the types of errors and warnings after the message", () => {
+test("listText with wide prints the types of errors and warnings after the message", () => {
   const [extension] = structuredClone(EXTENSIONS);
   if (!extension?.status) throw new Error("the first extension has no status");
   const problem = (type: string, severity: "Error" | "Warning" | "Info") => ({ type, severity, message: "m" });
@@ -115,19 +115,19 @@ test("the wide list names the types of errors and warnings after the message", (
 });
 
 test.for(EXTENSIONS.map((extension) => [extension.metadata.name, extension] as const))(
-  "extension %s is described",
+  "describeText prints extension %s",
   async ([name, extension]) => {
     const described = { extension, ...STATES[name]! };
     await expect(atWidths((screen) => describeText(screen, described, NOW))).toMatchFileSnapshot(golden(`describe-${name}`));
   },
 );
 
-test("Events and releases are tables", async () => {
+test("formatEvents and formatReleases print tables", async () => {
   const tables = atWidths((screen) => `${formatEvents(screen, EVENTS, NOW)}\n${formatReleases(screen, RELEASES, NOW)}`);
   await expect(tables).toMatchFileSnapshot(golden("events-and-history"));
 });
 
-test("APIs are listed with what one may do", async () => {
+test("formatApis lists APIs with the allowed verbs", async () => {
   const api = { group: "argoproj.io", versions: ["v1beta1", "v1alpha1"], extension: "argocd" };
   const apis = [
     { ...api, kind: "ArgoCD", allowed: ["get", "list", "watch", "create", "update", "patch", "delete"] },
@@ -141,7 +141,7 @@ test("APIs are listed with what one may do", async () => {
   );
 });
 
-test("what others wrote cannot act on the terminal", () => {
+test("describeText escapes control characters", () => {
   const [extension] = structuredClone(EXTENSIONS);
   extension!.status!.conditions![1]!.message = "\u001B[2Jgone";
   extension!.status!.conditions![1]!.reason = "\u001B[2J";

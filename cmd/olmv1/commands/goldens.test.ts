@@ -4,10 +4,10 @@ import { runCli, shownRun } from "../../../test/support/runCli.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const GOLDENS = join(ROOT, "test/goldens/cli");
-/** What names stand for in the commands below. */
+/** Folders for the placeholders in commands. */
 const PLACES = { HARBOUR: join(GOLDENS, "fixtures/catalogs/harbour"), SAMPLE: join(ROOT, "pkg/devcluster/sample") };
 
-/** How a command that asks no cluster ends, as a golden file shows it; `name` at each width. */
+/** Runs a command that reads no cluster, and compares its output with golden file `name`. */
 async function compare(name: string, command: string, width: number): Promise<void> {
   const words = command.split(" ").map((word) => word.replace(/HARBOUR|SAMPLE/, (place) => PLACES[place as keyof typeof PLACES]));
   const { code, out, err } = await runCli(words, { width });
@@ -15,9 +15,9 @@ async function compare(name: string, command: string, width: number): Promise<vo
   await expect(shownRun(command, { code, out: named(out), err: named(err) })).toMatchFileSnapshot(join(GOLDENS, `${name}.txt`));
 }
 
-// Elsewhere: views of catalogs in catalogViews, what needs a cluster's objects in extension, rollout, tree, plan, doctor, upgradeCheck and migrate, each beside
-// its texts. `rollback`, `get` in other forms and `catalog add` print one or two lines of no width: test/integration and test/e2e have them word for word.
-describe.for([80, 200])("at width %i", (width) => {
+// Catalog views are tested in catalogViews.test.ts. Texts about objects of a cluster are tested next to their formatters.
+// test/integration and test/e2e compare the short output of `rollback`, `get` and `catalog add` verbatim.
+describe.for([80, 200])("olmv1 at width %i", (width) => {
   test.for([
     ["help", "--help"],
     ["help-catalog", "catalog --help"],
@@ -26,7 +26,7 @@ describe.for([80, 200])("at width %i", (width) => {
     ["resolve-none", "resolve lighthouse-operator --version >=9 --catalog-dir HARBOUR"],
     ["why-not", "why-not lighthouse-operator 1.1.0 --installed 1.0.0 --catalog-dir HARBOUR"],
     ["wrong-option", "tree x --nonsense"],
-  ])("%s", async ([name = "", command = ""]) => {
+  ])("prints golden file %s", async ([name = "", command = ""]) => {
     await compare(`${name}-${width}`, command, width);
   });
 });
@@ -45,6 +45,6 @@ test.for([
   ["completion-zsh", "completion zsh"],
   ["completion-fish", "completion fish"],
   ["error-json", "resolve lighthouse-operator --catalog-dir /nowhere -o json"],
-])("%s", async ([name = "", command = ""]) => {
+])("olmv1 prints golden file %s", async ([name = "", command = ""]) => {
   await compare(name, command, 120);
 });

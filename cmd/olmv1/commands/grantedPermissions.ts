@@ -80,7 +80,7 @@ function formatTarget({ apiGroups = [], resources = [], resourceNames = [], nonR
 }
 
 /** The fields of an extension that determine the permissions of its bundles. Default namespace: the suggestion of the first bundle. */
-export interface RightsRequest extends Pick<ClusterExtensionSpec, "config" | "install" | "uninstall"> {
+export interface InstallerPermissionsRequest extends Pick<ClusterExtensionSpec, "config" | "install" | "uninstall"> {
   readonly namespace: string | undefined;
   readonly serviceAccount: string;
 }
@@ -89,7 +89,7 @@ export interface RightsRequest extends Pick<ClusterExtensionSpec, "config" | "in
 export async function computeInstallerPermissions(
   terminal: Terminal,
   images: readonly string[],
-  { namespace, serviceAccount, config, install, uninstall }: RightsRequest,
+  { namespace, serviceAccount, config, install, uninstall }: InstallerPermissionsRequest,
   options: ReaderOptions,
 ): Promise<BundlePermissions[]> {
   const bundleOptions = {

@@ -90,9 +90,9 @@ function readSource(
 
 function from(source: GraphSource, found: PackageInCatalog, version: string): GraphSource {
   const { name } = findBundleByText(found, version);
-  const onwards = selectReachable(source, name);
-  if (onwards.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
-  return onwards;
+  const reachable = selectReachable(source, name);
+  if (reachable.channels.length === 0) throw new Error(`no selected channel contains ${name}`);
+  return reachable;
 }
 
 function formatGraph(terminal: Terminal, source: GraphSource, form: GraphForm): string {

@@ -23,7 +23,7 @@ beforeEach(async () => {
   dir = await folder();
 });
 
-/** What runs of the command line came to, as a person sees them; names of this machine and times are put aside. */
+/** Records commands and their output as a terminal shows them, without paths, addresses and times of this machine. */
 class Session {
   readonly #names: readonly (readonly [from: string, to: string])[];
   #text = "";
@@ -41,7 +41,7 @@ class Session {
 
   get text(): string {
     const named = this.#names.reduce((text, [from, to]) => text.replaceAll(from, to), this.#text);
-    // How well gzip packs is not the command's.
+    // Digests differ between versions of zlib.
     return named
       .replaceAll(/(blob|checking) sha256:[0-9a-f]{64}/g, "$1 sha256:DIGEST")
       .replaceAll(/\d+\.\d s\b/g, "N s")
@@ -104,7 +104,7 @@ describe("images of catalogs and bundles", () => {
     expect(digests[1]).toBe(digests[0]);
   });
 
-  // Requirements S0-014: what the annotations say, the labels say too.
+  // Source: S0-014.
   test("of bundles have the annotations of the bundle as labels", async () => {
     await runCli(["bundle", "build", BUNDLE, "-t", `oci:${dir}/layout`, "--label", "team=shop"]);
     const blobs = await readdir(join(dir, "layout/blobs/sha256"));
@@ -213,7 +213,7 @@ describe("catalog serve", () => {
       body: JSON.stringify({ query: "{ summary { totalSchemas } }" }),
     });
     expect(await answer.json()).toEqual({ data: { summary: { totalSchemas: 3 } } });
-    await rm(served, { recursive: true }); // as tools do that write a folder anew
+    await rm(served, { recursive: true }); // as tools do that recreate a folder
     temp.write("My Shop", { "catalog.yaml": sound });
     await eventually(async () => expect(await packages()).toBe(before));
     temp.write("My Shop", { ".catalog.yaml.swp": `${sound}---\nschema: olm.package\nname: renamed\ndefaultChannel: a\n` });

@@ -26,7 +26,7 @@ import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { computeInstallerPermissions, formatGrants } from "./grantedPermissions.ts";
 import { formatResourceName } from "./list.ts";
-import { type Named, withQuestion } from "./resolutionQuestion.ts";
+import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
 import { formatResolution } from "./resolve.ts";
 import { awaitRollout, reportRollout } from "./rollout.ts";
 
@@ -43,7 +43,7 @@ async function resolveBundle(
   named: Named,
   options: Omit<ResolutionOptions, "catalogDir" | "installedPackage">,
 ): Promise<BundleFound> {
-  return withQuestion(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
+  return withResolutionSubject(terminal, named, { ...options, catalogDir: [], installedPackage: [] }, async (question) => {
     const checked = await resolveWithDependencies(question);
     const record = recordChecked(question.request.source.packageName, checked);
     const text = formatResolution(record, question.subject, false, terminal.width) + (await suggestPackages(question, record));

@@ -13,16 +13,16 @@ const under = (name: string): string => join(temporary.path, name);
 
 async function ok(...args: string[]): Promise<Ended> {
   const ended = await runCli(args);
-  if (ended.code !== 0) throw new Error(`olmv1 ${args.join(" ")} ended with ${ended.code}: ${ended.err}`);
+  if (ended.code !== 0) throw new Error(`olmv1 ${args.join(" ")} exited with ${ended.code}: ${ended.err}`);
   return ended;
 }
 
-/** What the source is called is not compared. */
+/** Replaces the name of the source and durations. */
 function shown({ code, out, err }: Ended, source: string): unknown {
   return { code, out: out.replaceAll(source, "SOURCE"), err: err.replaceAll(source, "SOURCE").replaceAll(/\d+\.\d s/g, "N s") };
 }
 
-/** Ways to name the image `v1` that `build` makes. */
+/** Builds image `v1`. @returns three references to it. */
 async function places(name: string, kind: "catalog" | "bundle", folder: string): Promise<string[]> {
   await ok(kind, "build", folder, "-t", `oci:${under(name)}:v1`, "--force");
   await ok(kind, "push", `oci:${under(name)}:v1`, `oci-archive:${under(`${name}.tar`)}:v1`);
@@ -60,12 +60,12 @@ describe("a catalog in a layout is read like its folder", () => {
     }
   });
 
-  test("as an image of --catalog-image, and is named after its folder", async () => {
+  test("by search --catalog-image, and is named after the folder of the layout", async () => {
     const { out } = await ok("search", "beacon", "--catalog-image", `oci:${under("harbour")}:v1`, "--no-cache", "-o", "json");
     expect(out).toContain('"catalog": "harbour"');
   });
 
-  test("but not if a bundle is required", async () => {
+  test("but bundle render rejects it", async () => {
     const { code, err } = await runCli(["bundle", "render", `oci:${under("harbour")}:v1`]);
     expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${under("harbour")}:v1 is a catalog, not a bundle`)]);
   });
@@ -88,7 +88,7 @@ describe("a bundle in a layout is read like its folder", () => {
     for (const source of made) expect(shown(await runCli(args(source)), source), source).toEqual(want);
   });
 
-  test("and is rejected as a catalog", async () => {
+  test("but catalog add-bundle rejects it", async () => {
     const { code, err } = await runCli([
       "catalog",
       "add-bundle",

@@ -25,7 +25,7 @@ const atWidths = (text: (screen: { width: number; colour: boolean }) => string):
   SCREENS.map((screen) => `==== width ${screen.width}\n${text(screen)}`).join("\n");
 const golden = (name: string): string => join(GOLDENS, `${name}.txt`);
 
-test("rights are told in short, and resources never cut", async () => {
+test("formatGrants summarizes permissions and does not truncate resources", async () => {
   const rbac = "rbac.authorization.k8s.io";
   const names = Array.from({ length: 8 }, (_, i) => `argocd-operator.v0.12.0-${i}1kcb3o2p8s9f4`);
   const rules: RequiredRules = {
@@ -55,7 +55,7 @@ test("rights are told in short, and resources never cut", async () => {
   const nothing = { clusterRules: [], namespaceRules: new Map<string, []>(), unknownKinds: [] };
   const text = atWidths((screen) => [rules, many, nothing].map((one) => formatGrants(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
   expect(text).toContain("customresourcedefinitions.apiextensions.k8s.io: argocds.argoproj.io");
-  await expect(text).toMatchFileSnapshot(golden("install-rights"));
+  await expect(text).toMatchFileSnapshot(golden("install-permissions"));
 });
 
 const definition = (name: string): KubeObject => ({
@@ -81,7 +81,7 @@ const USED: CustomResources[] = [
 ];
 const MADE: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "strimzi-installer", namespace: "kafka" } }];
 
-test("an uninstall tells what is lost and what stays, for each policy", async () => {
+test("formatUninstall lists deleted and kept objects for each crdPolicy", async () => {
   const staying = ["Namespace kafka stays; --delete-namespace deletes it with all that is in it."];
   const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: MADE, staying };
   const text = atWidths((screen) =>
@@ -92,7 +92,7 @@ test("an uninstall tells what is lost and what stays, for each policy", async ()
   await expect(text).toMatchFileSnapshot(golden("uninstall"));
 });
 
-test("formatUninstall reports what will stop the uninstall, with the ways out", async () => {
+test("formatUninstall lists what blocks the uninstall, and alternatives", async () => {
   const blocked = [
     "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
   ];
@@ -100,7 +100,7 @@ test("formatUninstall reports what will stop the uninstall, with the ways out", 
   await expect(atWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(golden("uninstall-blocked"));
 });
 
-test("what waits for approval is shown", async () => {
+test("formatApproval prints the changes that wait for approval", async () => {
   const plan = {
     digest: "sha256:4f0c",
     bundle: { name: "argocd-operator.v0.13.0", version: "0.13.0" },
@@ -125,7 +125,7 @@ test("what waits for approval is shown", async () => {
   await expect(text).toMatchFileSnapshot(golden("approve"));
 });
 
-test("how a rollout ended is told with next steps", async () => {
+test("formatRollout prints the result of a rollout and next steps", async () => {
   const ends = (screen: { width: number }): string =>
     [
       formatRollout(screen, "argocd", { kind: "ready", extension: ARGOCD, seconds: 12 }),

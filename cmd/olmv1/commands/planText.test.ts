@@ -46,7 +46,7 @@ const NO_CHANGE = "0 to create, 0 to change, 0 to delete, 1 unchanged\n";
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
 const DEPLOYMENT = "spec.template.spec.containers[name=manager].image";
 
-test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
+test.for([80, 200])("formatPlan prints a plan in %i columns", async (width) => {
   const plan: InstallPlan = {
     ...PLAN,
     explanation:
@@ -95,9 +95,9 @@ test.for([80, 200])("a plan on a terminal of %i columns", async (width) => {
 
 // Source: D-04.
 test.for<[what: string, parts: Partial<InstallPlan>, text: string]>([
-  ["nothing to do", {}, `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\n`],
+  ["a plan without changes", {}, `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\n`],
   [
-    "changes, object by object and field by field",
+    "changes of objects and fields",
     {
       counts: { create: 1, update: 2, delete: 1, unchanged: 1 },
       objects: [
@@ -122,7 +122,7 @@ digest: sha256:1
 `,
   ],
   [
-    "findings, warnings and notes, with what a terminal would act on shown instead",
+    "findings, warnings and notes, with escaped control characters",
     {
       counts: { create: 1, update: 0, delete: 0, unchanged: 0 },
       objects: [object("Create", "Service", "web\u001b[2J", { refused: true })],
@@ -148,7 +148,7 @@ digest: sha256:1
 `,
   ],
   [
-    "an approval that is needed",
+    "the command that approves a plan",
     { approval: { needed: true, given: false } },
     `${HEAD}\n${NO_CHANGE}
 digest: sha256:1
@@ -156,18 +156,18 @@ approve: kubectl annotate clusterextension hello --overwrite olm.operatorframewo
 `,
   ],
   [
-    "an approval that is given",
+    "that a plan is approved",
     { approval: { needed: true, given: true } },
     `${HEAD}\n${NO_CHANGE}\ndigest: sha256:1\nthis plan is approved\n`,
   ],
   [
-    "an approval of what does not exist yet, which has no digest",
+    "how to approve a plan of an extension that does not exist",
     { exists: false, installed: null, digest: null, approval: { needed: true, given: false } },
     `${HEAD.replace(/: hello.v1.0.0 .*/, " does not exist yet")}\n${NO_CHANGE}
 spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest that approves this plan
 `,
   ],
-])("the text tells %s", ([, parts, text]) => {
+])("formatPlan prints %s", ([, parts, text]) => {
   expect(formatPlan({ ...PLAN, ...parts })).toBe(text);
 });
 
@@ -184,7 +184,7 @@ test.for([
   expect(isMinorField(path)).toBe(minor);
 });
 
-test("formatPlan folds labels and annotations without an effect, unless all is set", () => {
+test("formatPlan counts labels and annotations without effect, and lists them when all is set", () => {
   const changes = [
     { path: "spec.template.metadata.annotations.createdAt", before: '"a"', after: '"b"' },
     { path: "spec.replicas", before: "1", after: "2" },

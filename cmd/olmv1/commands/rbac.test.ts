@@ -18,7 +18,7 @@ function objectsIn({ out }: Ended): string[] {
   return (parseYamlDocuments(out) as KubeObject[]).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
 }
 
-test("a bundle gives ready objects, in the namespace and for the ServiceAccount that it suggests", async () => {
+test("rbac prints manifests for the namespace and ServiceAccount that the bundle suggests", async () => {
   const ended = await rbac(bundle("1.0.0"));
   expect([ended.code, ended.err]).toEqual([0, ""]);
   expect(ended.out.split("\n")[0]).toBe("# for hello-operator.v1.0.0");
@@ -33,7 +33,7 @@ test("a bundle gives ready objects, in the namespace and for the ServiceAccount 
   ]);
 });
 
-test("the roles for users are those of the bundle's APIs, once", async () => {
+test("rbac --user-roles prints each role for the APIs of several bundles once", async () => {
   const ended = await rbac(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
   expect(objectsIn(ended)).toEqual(
     ["admin", "edit", "view", "view-crdview"].map((role) => `ClusterRole /greetings.hello.example.com-v1alpha1-${role}`),
@@ -41,9 +41,9 @@ test("the roles for users are those of the bundle's APIs, once", async () => {
 });
 
 test.for<[why: string, to: string, from: string, code: number, shows: string]>([
-  ["rights are added", "1.2.0", "1.0.0", 1, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
-  ["nothing changes", "1.0.0", "1.0.0", 0, "no change"],
-])("a comparison ends with %s", async ([, to, from, code, shows]) => {
+  ["more permissions", "1.2.0", "1.0.0", 1, '+ Namespace:"" APIGroups:[hello.example.com] Resources:[greetings] Verbs:[patch,update]'],
+  ["the same permissions", "1.0.0", "1.0.0", 0, "no change"],
+])("rbac --diff compares a bundle that needs %s", async ([, to, from, code, shows]) => {
   const ended = await rbac(bundle(to), "--diff", bundle(from));
   expect([ended.code, ended.err]).toEqual([code, ""]);
   expect(ended.out).toContain(`from hello-operator.v${from} to hello-operator.v${to}\n`);
@@ -57,7 +57,7 @@ test.for<[watched: string[], namespaces: string[]]>([
     ["a", "b"],
   ],
   [["*"], []],
-])("with --watch-namespace %j the installer may write Roles in %j", async ([watched, namespaces]) => {
+])("rbac with --watch-namespace %j permits the installer to write Roles in %j", async ([watched, namespaces]) => {
   using folder = new TempFolder();
   const permissions = [{ serviceAccountName: "tiny", rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }] }];
   const modes = ["AllNamespaces", "SingleNamespace", "MultiNamespace"];
@@ -70,7 +70,7 @@ test.for<[watched: string[], namespaces: string[]]>([
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(namespaces);
 });
 
-test("ConfigMaps for certificate authorities may be written by name", async () => {
+test("rbac permits writes of the named ConfigMaps with --trusted-ca-config-map", async () => {
   const ended = await rbac(bundle("1.0.0"), "--trusted-ca-config-map", "a", "--trusted-ca-config-map", "b");
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
@@ -83,7 +83,7 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   ["self-signed", true, false],
   ["cert-manager", false, true],
   ["openshift-service-ca", false, false],
-])("webhooks take rights on what %s makes for them: a Secret %s, a Certificate %s", async ([provider, secrets, certificates]) => {
+])("rbac for webhooks with provider %s grants access to Secrets: %s, to Certificates: %s", async ([provider, secrets, certificates]) => {
   using folder = new TempFolder();
   const ended = await rbac(folder.write("bundle", webhookBundle("1.0.0")), "--webhook-cert-provider", provider, "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);
@@ -97,7 +97,7 @@ test.for<[provider: string, secrets: boolean, certificates: boolean]>([
   expect(named("validatingwebhookconfigurations").length).toBe(1);
 });
 
-test("API services take rights on them, in kube-system, and to bind what every API server needs", async () => {
+test("rbac for API services grants access to them, and to bind the roles of API servers", async () => {
   using folder = new TempFolder();
   const ended = await rbac(folder.write("bundle", flunderBundle("1.0.0")), "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);
@@ -114,7 +114,7 @@ test("API services take rights on them, in kube-system, and to bind what every A
   expect(scopesOf("secrets", "create", "tiny-service-cert")).toEqual(["ns"]);
 });
 
-test("what the configuration is read from may be read by name", async () => {
+test("rbac permits reads of the named objects with --values-from", async () => {
   const ended = await rbac(bundle("1.0.0"), "--values-from", "Secret/values", "ConfigMap/more");
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const rules = (parseYamlDocuments(ended.out) as { rules?: PolicyRule[] }[]).flatMap((role) => role.rules ?? []);
@@ -124,22 +124,22 @@ test("what the configuration is read from may be read by name", async () => {
 
 test.for<[why: string, args: string[], message: string]>([
   [
-    "values from something else",
+    "--values-from with another kind",
     ["--values-from", "Pod/x"],
     "olmv1: option '--values-from <kind/name...>' argument 'Pod/x' is invalid. Use ConfigMap/NAME or Secret/NAME. See --help\n",
   ],
-  ["no bundle", [], "olmv1: no bundle: name at least one bundle folder or image, or use --token-only\n"],
-  ["tokens of nobody", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
+  ["no arguments", [], "olmv1: no bundle: name at least one bundle folder or image, or use --token-only\n"],
+  ["--token-only without a ServiceAccount", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
   [
-    "versions of no catalog",
+    "--version without a catalog",
     ["hello-operator", "--version", "1.x"],
     "olmv1: --version and --channel require packages: name their catalog with --catalog or --catalog-url\n",
   ],
   [
-    "versions that the catalog does not have",
+    "a version range without bundles",
     ["hello-operator", "--catalog", join(SAMPLE, "catalog"), "--version", ">=7"],
     'olmv1: no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1.2.0\n',
   ],
-])("what cannot be done is said: %s", async ([, args, message]) => {
+])("rbac rejects %s", async ([, args, message]) => {
   expect(await rbac(...args)).toEqual({ code: 2, out: "", err: message });
 });

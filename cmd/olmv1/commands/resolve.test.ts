@@ -41,16 +41,16 @@ afterAll(() => folder[Symbol.dispose]());
 const main = (): string => `c=${join(folder.path, "main")}`;
 const file = (): string => join(folder.path, "files/extension.json");
 
-/** Source: D-07, D-28 (offline mode). No cluster can be asked in any of these. */
+/** Source: D-07, D-28 (offline mode). None of these commands reads a cluster. */
 test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
   [
-    "a package as for a new installation",
+    "resolve prints the bundle for a new installation",
     () => ["resolve", "p", "--catalog-dir", main()],
     0,
     ["bundle: p.v2.0.0 (version 2.0.0) of catalog c", 'why: bundle "p.v2.0.0" (version 2.0.0) of catalog "c": highest of 4 versions'],
   ],
   [
-    "an upgrade, filter by filter, with what was removed and what came next",
+    "resolve --explain lists the bundles that each filter removed, and the next candidate",
     () => ["resolve", "p", "--catalog-dir", main(), "--installed", "1.0.0", "--version", "<2", "--explain"],
     0,
     [
@@ -74,7 +74,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "an extension in a file, with what its status says is installed, and options in place of what it says",
+    "resolve reads the installed bundle from a file, and options replace its spec",
     () => ["resolve", "-f", file(), "--catalog-dir", main(), "--channel", "stable"],
     0,
     [
@@ -83,7 +83,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "nothing that fits",
+    "resolve explains why no bundle matches",
     () => ["resolve", "p", "--catalog-dir", main(), "--version", "3.x"],
     1,
     [
@@ -92,7 +92,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "a version that several upgrades lead to",
+    "why-not lists the intermediate versions of an upgrade path",
     () => ["why-not", "p", "2.0.0", "--catalog-dir", main(), "--catalog-dir", join(folder.path, "other"), "--installed", "p.v1.0.0"],
     1,
     [
@@ -105,7 +105,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "a version for the extension in a file",
+    "why-not reads the extension from a file",
     () => ["why-not", "2.0.0", "-f", file(), "--installed", "none", "--catalog-dir", main()],
     1,
     [
@@ -117,7 +117,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "a version that there is not",
+    "why-not suggests adjacent versions when the version does not exist",
     () => ["why-not", "p", "1.1.5", "--catalog-dir", main()],
     1,
     [
@@ -129,12 +129,12 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "the version that it gets",
+    "why-not reports that the version is selected",
     () => ["why-not", "p", "2.0.0", "--catalog-dir", main(), "--catalog", "c"],
     0,
     ["2.0.0 of package p is selected", "p.v2.0.0 (version 2.0.0) of catalog c, priority 0: selected"],
   ],
-])("offline: %s", async ([, args, code, lines]) => {
+])("offline %s", async ([, args, code, lines]) => {
   const ended = await olmv1(...args());
   expect(ended.err).toBe("");
   expect(ended.out.split("\n")).toEqual([...lines, ""]);
@@ -142,20 +142,24 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
 });
 
 test.for<[why: string, args: () => string[], err: string]>([
-  ["neither a package nor a file", () => ["resolve", "--catalog-dir", main()], "name one ClusterExtension or package, or one file"],
-  ["a catalog that is not given", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: catalog "d" not found'],
-  ["a folder that is not there", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
-  ["no version", () => ["why-not", "p", "--catalog-dir", main()], "name an extension or package, and a version"],
-  ["what is no version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is not a version such as 1.2.3'],
-  ["another package than the extension's", () => ["why-not", "q", "1.0.0", "-f", file(), "--catalog-dir", main()], "installs package"],
-  ["an option that there is not", () => ["resolve", "p", "--nonsense"], "unknown option"],
+  ["resolve without a package or file", () => ["resolve", "--catalog-dir", main()], "name one ClusterExtension or package, or one file"],
+  ["an unknown name for --catalog", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: catalog "d" not found'],
+  ["a missing folder", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
+  ["why-not without a version", () => ["why-not", "p", "--catalog-dir", main()], "name an extension or package, and a version"],
+  ["an invalid version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is not a version such as 1.2.3'],
+  [
+    "a package that differs from that of the extension",
+    () => ["why-not", "q", "1.0.0", "-f", file(), "--catalog-dir", main()],
+    "installs package",
+  ],
+  ["an unknown option", () => ["resolve", "p", "--nonsense"], "unknown option"],
 ])("%s is an error", async ([, args, err]) => {
   const ended = await olmv1(...args());
   expect(ended.err).toContain(err);
   expect([ended.out, ended.code]).toEqual(["", 2]);
 });
 
-test("as JSON and YAML it is the whole record", async () => {
+test("resolve prints the complete resolution record as JSON and YAML", async () => {
   const args = ["resolve", "p", "--catalog-dir", main(), "--channel", "fast", "-o"];
   const [json, yaml] = await Promise.all([olmv1(...args, "json"), olmv1(...args, "yaml")]);
   const record = JSON.parse(json.out) as ResolutionRecord;
@@ -167,7 +171,7 @@ test("as JSON and YAML it is the whole record", async () => {
   expect(parseYaml(yaml.out)).toEqual(record);
 });
 
-test("the guide shows what is printed", async () => {
+test("docs/how-to/explain-resolution.md shows the output of resolve and why-not", async () => {
   const name = "hello-operator";
   const of = (version: string): string => `${name}.v${version}`;
   const entries = ["1.0.0", "1.1.0", "1.2.0"].map((version, i, all) => ({

@@ -13,17 +13,17 @@ import { EXIT } from "../cli/errors.ts";
 import { type Output, print } from "../cli/output.ts";
 import { formatTableLines } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type Named, withQuestion } from "./resolutionQuestion.ts";
+import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
 
 /** The result of a command: as data, as text, and whether it counts as success. */
-export interface Answer {
+export interface CommandResult {
   readonly data: unknown;
   readonly text: string;
   readonly isYes: boolean;
 }
 
 /** Prints a result, and sets exit code 1 if it does not count as success. */
-export async function printAnswer(terminal: Terminal, find: () => Promise<Answer>, output: Output): Promise<void> {
+export async function printCommandResult(terminal: Terminal, find: () => Promise<CommandResult>, output: Output): Promise<void> {
   const { data, text, isYes } = await find();
   await print(terminal, output, { data, text: () => text });
   if (!isYes) terminal.exit(EXIT.no);
@@ -124,10 +124,10 @@ export interface ResolveOptions extends ResolutionOptions {
 
 /** Runs `olmv1 resolve`. */
 export async function showResolution(terminal: Terminal, name: string | undefined, options: ResolveOptions): Promise<void> {
-  await printAnswer(
+  await printCommandResult(
     terminal,
     () =>
-      withQuestion(terminal, namedBy(name, options), options, async (question) => {
+      withResolutionSubject(terminal, namedBy(name, options), options, async (question) => {
         const { request, subject } = question;
         const checked = await resolveWithDependencies(question);
         const record = recordChecked(request.source.packageName, checked);

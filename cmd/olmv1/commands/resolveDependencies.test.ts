@@ -39,10 +39,10 @@ const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose wh
 const UPDATE = ["--installed", "2.0.0", "--upgrade-constraint-policy", "SelfCertified"];
 const headed = (start: string): string => expect.stringContaining(start) as string;
 
-/** Source: S2-01, S2-02, S2-42, S2-43 (judgement of dependencies); D-07, D-28 (offline mode). */
+/** Source: S2-01, S2-02, S2-42, S2-43 (checks of dependencies); D-07, D-28 (offline mode). */
 test.for<[why: string, args: string[], code: number, lines: string[]]>([
   [
-    "nothing is left out where it is not known what is installed, and it is told what would supply it",
+    "resolve keeps a bundle and suggests how to meet its dependencies when the installed packages are unknown",
     ["resolve", "needy", "--version", "2.x"],
     0,
     [
@@ -52,7 +52,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "what the catalogs cannot supply is told in the same way",
+    "resolve reports a dependency that no catalog provides",
     ["resolve", "needy"],
     0,
     [
@@ -62,13 +62,13 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "what cannot be read is left out whatever is installed",
+    "resolve excludes a bundle with an unreadable constraint",
     ["resolve", "odd"],
     0,
     ["bundle: odd.v1.0.0 (version 1.0.0) of catalog c", headed("why: ")],
   ],
   [
-    "a package that counts as installed supplies it, and a higher version that it does not suffice for is left out",
+    "resolve excludes a bundle whose dependencies --installed-package does not meet",
     ["resolve", "needy", "--installed-package", "giver=2.0.0"],
     0,
     [
@@ -78,7 +78,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "policy Require goes without what is missing, with the filter among the others",
+    "resolve lists dependencies among the filters with policy Require",
     ["resolve", "needy", "--version", "<3", "--dependency-policy", "Require", "--explain"],
     0,
     [
@@ -102,7 +102,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "where nothing is left it says what would help",
+    "resolve suggests how to meet dependencies when they exclude every bundle",
     ["resolve", "needy", "--version", "2.0.0", "--dependency-policy", "Require"],
     1,
     [
@@ -112,7 +112,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "policy Install takes what can be supplied, and says by what",
+    "resolve lists the packages that policy Install installs first",
     ["resolve", "needy", "--version", "2.0.0", "--dependency-policy", "Install"],
     0,
     [
@@ -122,7 +122,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "policy Ignore takes anything, and says so",
+    "resolve notes that policy Ignore does not check dependencies",
     ["resolve", "needy", "--dependency-policy", "Ignore"],
     0,
     [
@@ -132,7 +132,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "an update that would take something away is not chosen",
+    "resolve excludes an upgrade that breaks a dependent",
     ["resolve", "giver", ...UPDATE, "--installed-package", "lender=1.0.0"],
     0,
     [
@@ -142,7 +142,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "why-not: what would lose something is an obstacle",
+    "why-not reports an upgrade that breaks a dependent",
     ["why-not", "giver", "3.0.0", ...UPDATE, "--installed-package", "lender=1.0.0"],
     1,
     [
@@ -154,7 +154,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "why-not: what is missing is an obstacle beside other ones, also where the filters did not come to judge it",
+    "why-not reports missing dependencies in addition to an earlier filter",
     ["why-not", "needy", "2.0.0", "--version", "<2", "--dependency-policy", "Require"],
     1,
     [
@@ -168,7 +168,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     ],
   ],
   [
-    "why-not: no obstacle is what policy Install supplies",
+    "why-not omits dependencies that policy Install installs",
     ["why-not", "needy", "2.0.0", "--version", "<2", "--dependency-policy", "Install"],
     1,
     [
@@ -179,7 +179,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
       "selected: needy.v1.0.0 (version 1.0.0) of catalog c",
     ],
   ],
-])("offline: %s", async ([, args, code, lines]) => {
+])("offline %s", async ([, args, code, lines]) => {
   const ended = await olmv1(...args, ...given);
   expect(ended.err).toBe("");
   expect(ended.out.split("\n")).toEqual([...lines, ""]);
@@ -187,9 +187,9 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
 });
 
 test.for<[why: string, stated: string, err: string]>([
-  ["that no catalog has", "giver=9.0.0", 'no catalog has version "9.0.0" of package "giver"'],
+  ["with a version that no catalog has", "giver=9.0.0", 'no catalog has version "9.0.0" of package "giver"'],
   ["without a version", "giver", '"giver" is not written as NAME=VERSION'],
-])("an installed package %s is an error", async ([, stated, err]) => {
+])("resolve rejects --installed-package %s", async ([, stated, err]) => {
   const ended = await olmv1("resolve", "needy", ...given, "--installed-package", stated);
   expect([ended.out, ended.code]).toEqual(["", 2]);
   expect(ended.err).toContain(err);

@@ -143,7 +143,7 @@ class RolloutPrinter {
   }
 }
 
-type PlannedObject = NonNullable<Plan["objects"]>[number];
+type PlannedRow = NonNullable<Plan["objects"]>[number];
 
 const MARKS = { Create: "+", Update: "~", Delete: "-", Unchanged: " " } as const;
 
@@ -169,7 +169,7 @@ export function formatPlanSummary(screen: Pick<Terminal, "width">, { metadata, s
   ].join("\n");
 }
 
-function objectLines(screen: Pick<Terminal, "width">, object: PlannedObject): string[] {
+function objectLines(screen: Pick<Terminal, "width">, object: PlannedRow): string[] {
   const { action, kind, name, namespace, fields = [], widens } = object;
   const what = describeObject({ apiVersion: "", kind, name, namespace });
   return [

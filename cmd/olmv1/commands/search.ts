@@ -25,7 +25,7 @@ export interface SearchOptions extends CatalogReadOptions {
 }
 
 /** The search results as data. */
-interface Answer {
+interface SearchOutput {
   readonly items: readonly PackageMatch[];
   /** Total number of results; with a limit, `items` has fewer. */
   readonly total: number;
@@ -50,7 +50,7 @@ export async function search(terminal: Terminal, text: readonly string[], option
     const wanted = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
     const installed = await listInstalledExtensions(client, signal);
     const items = wanted.slice(0, options.limit);
-    const answer: Answer = { items, total: wanted.length, leftOut };
+    const answer: SearchOutput = { items, total: wanted.length, leftOut };
     const count = looked.reduce((sum, { packages }) => sum + packages.length, 0);
     const isWide = catalogs.length > 1;
     await print(terminal, options.output, {

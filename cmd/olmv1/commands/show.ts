@@ -19,7 +19,7 @@ import { type Cell, type Detail, formatDetails, formatStyled, formatTable, MAX_P
 import type { Terminal } from "../cli/terminal.ts";
 
 /** Options for printing a package. */
-interface Telling {
+interface PrintOptions {
   /** The installed versions of the package. */
   readonly installed: readonly InstalledExtension[];
   /** Print lists completely. */
@@ -30,7 +30,7 @@ interface Telling {
 const MAX_NAMES = 12;
 
 /** Formats a package and one of its versions. */
-function packageText(terminal: Terminal, view: PackageView, telling: Telling): string {
+function packageText(terminal: Terminal, view: PackageView, telling: PrintOptions): string {
   const text = (telling.isWide ? view.longDescription : undefined) ?? view.description ?? "";
   return [
     `${formatStyled(terminal, { text: escapeControlCharacters(formatTitle(view)), mood: "strong" })}\n`,
@@ -52,7 +52,7 @@ function proseText(text: string, width: number): string {
   return text === "" ? "" : `${wrapText(escapeControlCharacters(text), Math.min(width, MAX_PROSE)).join("\n")}\n`;
 }
 
-function versionDetails(view: PackageView, { installed, isWide }: Telling): Detail[] {
+function versionDetails(view: PackageView, { installed, isWide }: PrintOptions): Detail[] {
   const { version, catalog, alsoIn } = view;
   const others = alsoIn.map((other) => faint(`also in ${other.catalog}${other.version === undefined ? "" : `, ${other.version}`}`));
   return [
@@ -80,7 +80,10 @@ function deprecations({ version, deprecated, channels, deprecatedBundles }: Pack
   ].map((text) => ({ text, mood: "warning" as const }));
 }
 
-function apiDetails({ version, exampleKinds, suggestedNamespace, package: name, provided }: PackageView, { isWide }: Telling): Detail[] {
+function apiDetails(
+  { version, exampleKinds, suggestedNamespace, package: name, provided }: PackageView,
+  { isWide }: PrintOptions,
+): Detail[] {
   const described = new Map(provided.map((one) => [`${one.kind}.${one.group}`, isWide ? one.description : one.displayName]));
   const examples =
     exampleKinds && exampleKinds.length > 0 ? `${shortened(exampleKinds)}; olmv1 show ${name} --examples prints them` : undefined;
@@ -99,7 +102,7 @@ function apiDetails({ version, exampleKinds, suggestedNamespace, package: name, 
   ];
 }
 
-function aboutDetails(view: PackageView, { isWide }: Telling): Detail[] {
+function aboutDetails(view: PackageView, { isWide }: PrintOptions): Detail[] {
   const { version, categories = [], keywords = [], maintainers, links, versions } = view;
   const images = version.relatedImages;
   return [

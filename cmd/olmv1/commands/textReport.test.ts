@@ -32,14 +32,14 @@ const CHECK: UpgradeCheck = {
   ],
 };
 
-// Source: G-04; what stands in the way of a cluster upgrade.
-test.for([80, 200])("a blocked upgrade at width %i", async (width) => {
+// Source: G-04.
+test.for([80, 200])("formatUpgradeReport prints a blocked upgrade in %i columns", async (width) => {
   await expect(formatUpgradeReport(CHECK, width)).toMatchFileSnapshot(join(GOLDENS, `cluster-upgrade-check-${width}.txt`));
   const table = formatUpgradeReport(CHECK, width).split("\n\n")[1] ?? "";
   expect(table.split("\n").filter((line) => Array.from(line).length > width)).toEqual([]);
 });
 
-test("an upgrade that nothing blocks", () => {
+test("formatUpgradeReport reports that no extension blocks the upgrade", () => {
   const [free] = CHECK.extensions;
   const text = formatUpgradeReport({ ...CHECK, upgradeable: true, extensions: free ? [free] : [] }, 80);
   expect(text.split("\n")[0]).toBe("OK: no extension blocks the upgrade from 4.18.9 to 4.19");

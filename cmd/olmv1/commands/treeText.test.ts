@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formatTree } from "./tree.ts";
 
-test("a tree is printed a line a node, with lines that show what hangs on what", () => {
+test("formatTree prints one line per node, with connecting lines", () => {
   const leaf = (label: string) => ({ label, children: [] });
   const root = {
     label: "x",
@@ -17,7 +17,7 @@ test("a tree is printed a line a node, with lines that show what hangs on what",
 const FAILING =
   "Deployment argocd/argocd-operator-controller-manager: in progress: 0 of 2 updated replicas are available; Deployment does not have minimum availability";
 
-test.for([40, 80, 200])("a tree on a terminal of %i columns", async (width) => {
+test.for([40, 80, 200])("formatTree wraps labels in %i columns", async (width) => {
   const pods = ["a", "b"].map((name) => ({
     label: `Pod argocd/argocd-operator-7d9c-${name}: failed: container "manager": ImagePullBackOff`,
     children: [],
@@ -33,6 +33,6 @@ test.for([40, 80, 200])("a tree on a terminal of %i columns", async (width) => {
   await expect(formatTree(root, width)).toMatchFileSnapshot(join(import.meta.dirname, `../../../test/goldens/cli/tree-${width}.txt`));
 });
 
-test("what an author wrote cannot move the cursor or begin a line", () => {
+test("formatTree escapes control characters and line breaks", () => {
   expect(formatTree({ label: "a\u001b[2J\nb", children: [] })).toBe("a\\u{1b}[2J b\n");
 });

@@ -3,8 +3,8 @@ import { type ExplainedBundle, explainWhyNot, parseAskedVersion, type WhyNot } f
 import { toOneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { type Named, withQuestion } from "./resolutionQuestion.ts";
-import { formatBundle, printAnswer } from "./resolve.ts";
+import { type Named, withResolutionSubject } from "./resolutionSubject.ts";
+import { formatBundle, printCommandResult } from "./resolve.ts";
 
 /**
  * Formats why a version is not selected: for each catalog, every rule that excludes the version, and what would allow it.
@@ -63,7 +63,7 @@ export interface WhyNotOptions extends ResolutionOptions {
 export async function showWhyNot(terminal: Terminal, words: readonly string[], options: WhyNotOptions): Promise<void> {
   const find = async (): Promise<{ data: unknown; text: string; isYes: boolean }> => {
     const { version, ...named } = parseWords(words, options);
-    return withQuestion(terminal, named, options, async (question) => {
+    return withResolutionSubject(terminal, named, options, async (question) => {
       const { resolution, unjudged } = await resolveWithDependencies(question, version);
       const answer = explainWhyNot(question.request.source.packageName, version, resolution);
       return {
@@ -73,7 +73,7 @@ export async function showWhyNot(terminal: Terminal, words: readonly string[], o
       };
     });
   };
-  await printAnswer(terminal, find, options.output);
+  await printCommandResult(terminal, find, options.output);
 }
 
 /**

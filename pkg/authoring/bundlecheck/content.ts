@@ -81,7 +81,7 @@ export interface CrdManifest extends Manifest {
 }
 
 /** The location of a breach in a bundle. */
-export interface Place {
+export interface BundlePlace {
   /** Path in the bundle, with slashes. Not needed if `manifest` is set. */
   readonly file?: string;
   readonly manifest?: Manifest | undefined;
@@ -149,12 +149,12 @@ export class BundleContent {
   }
 
   /** Returns a location in the CSV. */
-  inCsv(...path: (string | number)[]): Place {
+  inCsv(...path: (string | number)[]): BundlePlace {
     return { manifest: this.csvManifest, path };
   }
 
   /** Returns the known file and line of a location. */
-  locate({ file, manifest, path }: Place): { file?: string; line?: number } {
+  locate({ file, manifest, path }: BundlePlace): { file?: string; line?: number } {
     const name = manifest?.file ?? file;
     if (name === undefined) return {};
     if (!manifest && !path) return { file: name };

@@ -2,7 +2,7 @@ import { ANNOTATIONS_FILE } from "../../bundle/annotations.ts";
 import { getSupportedScope, VALIDATORS, type Validator } from "../../bundle/validate.ts";
 import { UnidentifiedObjectsError } from "../../release/identity.ts";
 import { InvalidBundleError } from "../../render/render.ts";
-import type { BundleContent, Place } from "./content.ts";
+import type { BundleContent, BundlePlace } from "./content.ts";
 import { type Breach, type BundleRule, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 /** Requirements of the validators of operator-controller. */
@@ -57,7 +57,7 @@ function fromValidator(rule: string, validator: Validator, code: string): Bundle
 }
 
 /** Returns the location of a breach: a part of the CSV, unless the rule is about other manifests. */
-function toPlace(code: string, content: BundleContent, i: number): Place {
+function toPlace(code: string, content: BundleContent, i: number): BundlePlace {
   if (code === "package-name-missing")
     return { file: ANNOTATIONS_FILE, path: ["annotations", "operators.operatorframework.io.bundle.package.v1"] };
   if (code === "kind-unsupported")

@@ -6,7 +6,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatList } from "../../text/lists.ts";
-import type { BundleContent, CrdManifest, Place } from "./content.ts";
+import type { BundleContent, BundlePlace, CrdManifest } from "./content.ts";
 import { type Breach, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const EXAMPLES = "alm-examples";
@@ -26,7 +26,7 @@ export const EXAMPLE_RULES: RuleTable = {
 };
 
 interface Examples {
-  readonly objects: readonly { object: JsonObject; at: Place }[];
+  readonly objects: readonly { object: JsonObject; at: BundlePlace }[];
   readonly breaches: readonly Breach[];
 }
 

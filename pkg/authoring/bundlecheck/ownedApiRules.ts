@@ -68,10 +68,10 @@ export const OWNED_RULES: RuleTable = {
   ),
 };
 
-type Described = Readonly<Record<string, unknown>>;
+type DescribedFields = Readonly<Record<string, unknown>>;
 
 /** Returns the descriptions of owned CRDs in the CSV, with their indexes. */
-function ownedIn({ csv }: BundleContent): { described: Described; name: string; i: number }[] {
+function ownedIn({ csv }: BundleContent): { described: DescribedFields; name: string; i: number }[] {
   const owned = csv?.spec.customresourcedefinitions.owned ?? [];
   return owned.map((described, i) => ({ described: { ...described }, name: described.name, i }));
 }

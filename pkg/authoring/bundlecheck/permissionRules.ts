@@ -1,7 +1,7 @@
 import { findMember, getObjectsAt } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { formatCount } from "../../text/lists.ts";
-import type { BundleContent, Place } from "./content.ts";
+import type { BundleContent, BundlePlace } from "./content.ts";
 import { type Breach, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 const MEMBERS = ["verbs", "apiGroups", "resources", "nonResourceURLs"] as const;
@@ -25,7 +25,7 @@ interface PlacedRule {
   readonly of: string;
   readonly rule: Readonly<Record<string, unknown>>;
   readonly isNamespaced: boolean;
-  readonly at: Place;
+  readonly at: BundlePlace;
 }
 
 /** Returns the rules of the CSV, followed by the rules of Roles and ClusterRoles among the manifests. */
@@ -76,7 +76,7 @@ function findIncompleteRules(content: BundleContent): Breach[] {
 
 /** Returns one breach for each role and combination of wildcards, at the first rule that has it. */
 function wildcards(content: BundleContent): Breach[] {
-  const found = new Map<string, { count: number; at: Place }>();
+  const found = new Map<string, { count: number; at: BundlePlace }>();
   for (const { of, rule, at } of listRules(content)) {
     const all = MEMBERS.filter((member) => readList(rule, member).includes("*"));
     const text = `of ${of} allow all ${all.join(" and all ")}`;

@@ -1,12 +1,12 @@
 import { type Severity } from "../../fbc/validate/rules.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { BundleContent, Place } from "./content.ts";
+import type { BundleContent, BundlePlace } from "./content.ts";
 
 /** A place where a bundle breaks a rule. */
 export interface Breach {
   /** The mistake and, if known, its correction. One sentence without a full stop. */
   readonly message: string;
-  readonly at?: Place;
+  readonly at?: BundlePlace;
 }
 
 /** A rule for bundles. */

@@ -47,10 +47,10 @@ const POLICIES = {
   reinvocationPolicy: ["Never", "IfNeeded"],
 } as const;
 
-type Check = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
+type WebhookCheck = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
 
 /** Applies a check to all webhooks of known types, in order. `member` is the field that breaches are about. */
-function inEach(content: BundleContent, member: keyof WebhookDescription, check: Check): Breach[] {
+function inEach(content: BundleContent, member: keyof WebhookDescription, check: WebhookCheck): Breach[] {
   return (content.csv?.spec.webhookdefinitions ?? []).flatMap((webhook, i) => {
     if (!TYPES.includes(webhook.type)) return [];
     const at = content.inCsv("spec", "webhookdefinitions", i, member);

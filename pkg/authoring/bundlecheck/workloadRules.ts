@@ -2,7 +2,7 @@ import { isDigestReference } from "../../api/imageReference.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import { getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
-import type { BundleContent, Place } from "./content.ts";
+import type { BundleContent, BundlePlace } from "./content.ts";
 import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
 /** A container of a deployment in the CSV. */
@@ -35,7 +35,7 @@ function podPath(deployment: number): (string | number)[] {
 }
 
 /** Returns a location in a container. */
-function inContainer(content: BundleContent, { path }: PlacedContainer, ...more: (string | number)[]): Place {
+function inContainer(content: BundleContent, { path }: PlacedContainer, ...more: (string | number)[]): BundlePlace {
   return content.inCsv(...path, ...more);
 }
 
@@ -179,15 +179,15 @@ export const IMAGE_RULES: RuleTable = {
   "image-digest": defineInfoRule("Images of deployments are referenced by digest.", Source.disconnected, usedByTag),
 };
 
-interface Used {
+interface UsedImage {
   readonly image: string;
-  readonly at: Place;
+  readonly at: BundlePlace;
 }
 
 /** Returns the distinct images of containers and of RELATED_IMAGE_ variables. */
-function usedImages(content: BundleContent): Used[] {
-  const used = new Map<string, Used>();
-  const note = (image: unknown, at: Place): void => {
+function usedImages(content: BundleContent): UsedImage[] {
+  const used = new Map<string, UsedImage>();
+  const note = (image: unknown, at: BundlePlace): void => {
     if (typeof image === "string" && image !== "" && !used.has(image)) used.set(image, { image, at });
   };
   for (const one of listContainers(content)) {

@@ -23,7 +23,7 @@ export interface ComparedBundle {
   readonly relatedImages: readonly string[];
 }
 
-interface Entry {
+interface ComparedEntry {
   readonly name: string;
   readonly replaces: string | undefined;
   readonly skips: readonly string[];
@@ -37,7 +37,7 @@ export class ComparedPackage {
   readonly bundles = new Map<string, ComparedBundle>();
   /** By schema and name of the reference. */
   readonly deprecations = new Map<string, { schema: string; name: string; message: string }>();
-  readonly #entries = new Map<string, readonly Entry[]>();
+  readonly #entries = new Map<string, readonly ComparedEntry[]>();
   readonly #versions = new Map<string, BundleVersion>();
 
   constructor(name: string) {
@@ -92,7 +92,7 @@ export class ComparedPackage {
   }
 }
 
-function listEdges({ replaces, skips, skipRange }: Entry): ReadonlySet<string> {
+function listEdges({ replaces, skips, skipRange }: ComparedEntry): ReadonlySet<string> {
   return new Set([
     ...(replaces ? [`replaces ${goQuote(replaces)}`] : []),
     ...skips.map((skip) => `skips ${goQuote(skip)}`),

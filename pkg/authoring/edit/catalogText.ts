@@ -28,7 +28,7 @@ const SEPARATORS = /^(?:(?:[ \t\r]*(?:#[^\n]*)?|---[^\n]*)\n)*/;
 const JSON_INDENT = 4;
 
 /** A piece of a file: an object, or the text between objects. */
-interface Piece {
+interface TextPiece {
   readonly text: string;
   readonly document?: Meta;
 }
@@ -39,7 +39,7 @@ interface Piece {
  */
 export class CatalogText {
   readonly json: boolean;
-  readonly #pieces: readonly Piece[];
+  readonly #pieces: readonly TextPiece[];
   readonly documents: readonly TextDocument[];
 
   constructor(text: string) {
@@ -56,7 +56,7 @@ export class CatalogText {
    */
   applyChanges(changes: ReadonlyMap<number, DocumentChange>, added: readonly JsonObject[] = []): ChangedText {
     const rewritten: number[] = [];
-    const kept: Piece[] = [];
+    const kept: TextPiece[] = [];
     let index = -1;
     for (const piece of this.#pieces) {
       if (!piece.document) {
@@ -109,14 +109,14 @@ function plain(blob: JsonObject): unknown {
 }
 
 /** Removes the separator before an object that was removed. Call it when the pieces before the object are in `kept`. */
-function removePiece(kept: Piece[]): void {
+function removePiece(kept: TextPiece[]): void {
   const last = kept.at(-1);
   if (last && !last.document && last.text.startsWith("---")) kept.pop();
 }
 
 /** Splits a stream of JSON objects. Returns undefined if the text is not one. */
-function jsonPieces(text: string): Piece[] | undefined {
-  const pieces: Piece[] = [];
+function jsonPieces(text: string): TextPiece[] | undefined {
+  const pieces: TextPiece[] = [];
   const scanner = new JsonObjectScanner();
   let bytes = Buffer.from(text);
   for (;;) {
@@ -129,8 +129,8 @@ function jsonPieces(text: string): Piece[] | undefined {
   }
 }
 
-function yamlPieces(text: string): Piece[] {
-  const pieces: Piece[] = [];
+function yamlPieces(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
   const splitter = new YamlSplitter();
   let bytes = Buffer.from(text);
   for (let split = splitter.next(bytes, true); split; split = splitter.next(bytes, true)) {
@@ -142,7 +142,7 @@ function yamlPieces(text: string): Piece[] {
   return pieces;
 }
 
-function parsePiece(text: string): Piece {
+function parsePiece(text: string): TextPiece {
   const [document, ...more] = parseMetas(text);
   if (more.length > 0) throw new NotEditableError("a YAML document contains several objects");
   return document ? { text, document } : { text };

@@ -57,20 +57,20 @@ function formatEntry({ source, name, replaces, skips, skipRange }: EditedEntry):
 }
 
 /** Versions of the bundles of a package by name. */
-export type Versions = ReadonlyMap<string, BundleVersion>;
+export type BundleVersions = ReadonlyMap<string, BundleVersion>;
 
 /** Finds the version of a bundle: the stated one, or else the version at the end of its name. */
-export function findVersion(name: string, versions: Versions): BundleVersion | undefined {
+export function findVersion(name: string, versions: BundleVersions): BundleVersion | undefined {
   const stated = versions.get(name);
   return stated?.parsed ? stated : parseVersionInName(name);
 }
 
 /** Compares two bundles by version. Bundles of unknown version are the oldest. */
-export function compareByVersion(a: string, b: string, versions: Versions): number {
+export function compareByVersion(a: string, b: string, versions: BundleVersions): number {
   return compareKnownVersions(findVersion(a, versions)?.parsed, findVersion(b, versions)?.parsed);
 }
 
 /** Returns the newest entry that no other entry replaces or skips; undefined if the channel has none. */
-export function findHead(entries: readonly EditedEntry[], versions: Versions): string | undefined {
+export function findHead(entries: readonly EditedEntry[], versions: BundleVersions): string | undefined {
   return findChannelHeads(entries).toSorted((a, b) => compareByVersion(b, a, versions))[0];
 }

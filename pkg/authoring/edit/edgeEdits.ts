@@ -4,12 +4,12 @@ import { findRangeFault } from "../../fbc/validate/propertyCheck.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import {
+  type BundleVersions,
   compareByVersion,
   type EditedEntry,
   findHead,
   findVersion,
   readChannelEntries,
-  type Versions,
   withEdges,
   withEntries,
 } from "./channelEntries.ts";
@@ -133,7 +133,7 @@ export function rebuildZstream(edit: PackageEdit, channel?: string): void {
 }
 
 /** Returns the entries, in order, with the edges of a graph by minor versions. */
-export function computeZstreamEntries(entries: readonly EditedEntry[], versions: Versions): EditedEntry[] {
+export function computeZstreamEntries(entries: readonly EditedEntry[], versions: BundleVersions): EditedEntry[] {
   const names = entries.map(({ name }) => name);
   const absent = [...new Set(entries.flatMap(({ replaces = "", skips }) => [replaces, ...skips]))].filter(
     (name) => name !== "" && !names.includes(name),
@@ -152,7 +152,7 @@ export function computeZstreamEntries(entries: readonly EditedEntry[], versions:
 }
 
 /** Returns the newest patch release of each minor version, in ascending order. */
-function newestByMinor(names: readonly string[], versions: Versions): string[] {
+function newestByMinor(names: readonly string[], versions: BundleVersions): string[] {
   const newest = new Map<string, string>();
   for (const name of names) {
     const minor = getMinor(name, versions);
@@ -163,7 +163,7 @@ function newestByMinor(names: readonly string[], versions: Versions): string[] {
   return [...newest.values()].sort((a, b) => compareByVersion(a, b, versions));
 }
 
-function getMinor(name: string, versions: Versions): string | undefined {
+function getMinor(name: string, versions: BundleVersions): string | undefined {
   const version = findVersion(name, versions)?.parsed?.version;
   return version && `${version.major}.${version.minor}`;
 }

@@ -68,7 +68,7 @@ export class ChannelPaths {
   leadingTo(targets: readonly string[], sources: Iterable<string>): ReadonlySet<string> | undefined {
     const missing = new Set(sources);
     const found = new Set(targets);
-    const unseen = new Unseen(this.#ranged.length);
+    const unseen = new UnvisitedPositions(this.#ranged.length);
     for (const name of found) {
       if (++this.#steps > MAX_STEPS) return undefined;
       missing.delete(name);
@@ -91,7 +91,7 @@ export class ChannelPaths {
 }
 
 /** The positions that a search has not visited. */
-class Unseen {
+class UnvisitedPositions {
   /** Union-find links: each leads towards the next position that is not taken. */
   readonly #next: Int32Array;
 

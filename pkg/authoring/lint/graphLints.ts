@@ -22,7 +22,7 @@ export const GRAPH_LINTS: LintTable = {
   "several-replacements": defineWarningLint(
     "At most one entry of a channel replaces a version, not counting skipped entries.",
     LintSource.updates,
-    perChannel(several),
+    perChannel(findSeveralReplacements),
   ),
   "late-z-stream": defineWarningLint(
     "Every patch release in a channel has an upgrade path to the latest one of its minor version.",
@@ -101,7 +101,7 @@ function unreachable(paths: ChannelPaths, channel: LintedChannel): LintBreach[] 
     );
 }
 
-function several(_: ChannelPaths, channel: LintedChannel): LintBreach[] {
+function findSeveralReplacements(_: ChannelPaths, channel: LintedChannel): LintBreach[] {
   const skipped = new Set(channel.entries.flatMap(({ skips }) => skips));
   const first = new Map<string, string>();
   return channel.entries.flatMap((entry) => {

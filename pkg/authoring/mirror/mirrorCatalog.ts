@@ -22,7 +22,7 @@ import {
   renderTagMirrorSet,
 } from "./mirrorRules.ts";
 import { formatMirroredRef, type MirrorGoal, type MirrorPlan, planMirror, selectAnnotations } from "./mirrorSource.ts";
-import type { CatalogSelection } from "./subset.ts";
+import type { MirrorSelection } from "./subset.ts";
 
 /** Content of the files of a mirror. */
 interface MirrorFiles extends MirrorRuleOptions {
@@ -63,7 +63,7 @@ export interface MirrorRequest {
   readonly source: string;
   readonly target: MirrorGoal;
   /** Undefined for the whole catalog. */
-  readonly selection: CatalogSelection | undefined;
+  readonly selection: MirrorSelection | undefined;
   /** Name of the objects. Default: derived from the source. */
   readonly name: string | undefined;
   /** Folder of the files. Default: derived from the name. */

@@ -13,7 +13,7 @@ export interface MirrorRuleOptions {
 }
 
 /** A source repository, its mirror, and whether its images are referenced by digest or tag. */
-interface Rule {
+interface MirrorRule {
   readonly source: string;
   readonly mirror: string;
   readonly byDigest: boolean;
@@ -83,13 +83,13 @@ export function renderClusterCatalog(name: string, ref: string): string {
   });
 }
 
-function mirrorSet(kind: string, member: string, rules: readonly Rule[], { name, blockSources }: MirrorRuleOptions): string {
+function mirrorSet(kind: string, member: string, rules: readonly MirrorRule[], { name, blockSources }: MirrorRuleOptions): string {
   const mirrors = rules.map(({ source, mirror }) => ({ mirrors: [mirror], source, ...(blockSources ? NEVER : {}) }));
   return toYaml({ apiVersion: "config.openshift.io/v1", kind, metadata: { labels: CATALOG_LABEL, name }, spec: { [member]: mirrors } });
 }
 
 /** Returns a rule for each repository, sorted. Tags and digests are the same in the mirror. */
-function buildRules(images: readonly MirroredImage[]): Rule[] {
+function buildRules(images: readonly MirroredImage[]): MirrorRule[] {
   const grouped = Map.groupBy(images, ({ sourceRepository }) => sourceRepository);
   return [...grouped]
     .map(([source, [first, ...rest]]) => ({

@@ -17,7 +17,7 @@ import { listCatalogFiles } from "../../sources/catalogContent.ts";
 import { deriveCatalogName } from "../../sources/catalogNames.ts";
 import { listImages, listProvidedApis, listRequiredApis, listRequiredPackages } from "./bundleReferences.ts";
 import { formatDestination, type MirroredImage, type MirrorTarget, mapCarriedImage, mapMirroredImage } from "./mirroredImages.ts";
-import { type CatalogSelection, subsetPackage } from "./subset.ts";
+import { type MirrorSelection, subsetPackage } from "./subset.ts";
 
 /** The catalog of a layout that is moved from one registry to another. */
 interface CarriedCatalog {
@@ -56,7 +56,7 @@ interface MirroredCatalog {
  * @param source folder or file
  * @throws ContentError if the catalog cannot be read; Error if the selection is invalid or empty.
  */
-export async function readMirroredCatalog(source: string, selection: CatalogSelection | undefined): Promise<MirroredCatalog> {
+export async function readMirroredCatalog(source: string, selection: MirrorSelection | undefined): Promise<MirroredCatalog> {
   const images = new Set<string>();
   const byPackage = new Map<string, Meta[]>();
   let bundles = 0;
@@ -116,7 +116,7 @@ async function* metasIn(source: string): AsyncGenerator<Meta> {
 }
 
 /** Objects without a package are always selected. */
-function isSelected({ packages }: CatalogSelection, name: string): boolean {
+function isSelected({ packages }: MirrorSelection, name: string): boolean {
   return packages === undefined || name === "" || packages.has(name);
 }
 
@@ -146,7 +146,7 @@ export interface MirrorPlan {
  * @throws Error if the catalog cannot be read.
  */
 export async function planMirror(
-  { source, target, selection }: { source: string; target: MirrorGoal; selection: CatalogSelection | undefined },
+  { source, target, selection }: { source: string; target: MirrorGoal; selection: MirrorSelection | undefined },
   stores: ImageStores,
   reader: BundleReader,
   signal: AbortSignal,
@@ -176,7 +176,7 @@ async function planLayout(
     toMirrored,
     local,
     selection,
-  }: { toMirrored: (ref: ImageName) => MirroredImage; local: ImageName & { repository: string }; selection: CatalogSelection | undefined },
+  }: { toMirrored: (ref: ImageName) => MirroredImage; local: ImageName & { repository: string }; selection: MirrorSelection | undefined },
   stores: ImageStores,
   reader: BundleReader,
   signal: AbortSignal,

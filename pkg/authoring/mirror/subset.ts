@@ -8,7 +8,7 @@ import { parseBundleVersion } from "../../resolve/candidates.ts";
 import { type Constraint, parseConstraint } from "../../version/masterminds.ts";
 
 /** The selected part of a catalog. */
-export interface CatalogSelection {
+export interface MirrorSelection {
   /** Names of packages; undefined for all. */
   readonly packages: ReadonlySet<string> | undefined;
   /** Returns the selected channels of a package; empty for all. */
@@ -30,7 +30,7 @@ const QUALIFIED = /^([a-z0-9](?:[-a-z0-9.]*[a-z0-9])?):(.+)$/s;
 const ALL = "";
 
 /** Parses a selection. @returns undefined for the whole catalog. @throws Error if a version range is invalid. */
-export function parseSelection({ packages = [], channels = [], versions = [] }: SelectionTexts): CatalogSelection | undefined {
+export function parseSelection({ packages = [], channels = [], versions = [] }: SelectionTexts): MirrorSelection | undefined {
   if (packages.length + channels.length + versions.length === 0) return undefined;
   const byChannel = Map.groupBy(channels.map(parseQualified), ({ of }) => of);
   const byVersion = Map.groupBy(versions.map(parseQualified), ({ of }) => of);
@@ -74,7 +74,7 @@ export interface PackageSubset {
  * @param metas of this package, in order
  * @throws Error if the package or a channel does not exist, or if nothing remains.
  */
-export function subsetPackage(metas: readonly Meta[], name: string, selection: CatalogSelection): PackageSubset {
+export function subsetPackage(metas: readonly Meta[], name: string, selection: MirrorSelection): PackageSubset {
   const content = selectPackage(metas, name);
   if (!content.package) throw new Error(`the catalog has no package ${goQuote(name)}`);
   const channels = selectChannels(content, name, selection.channelsOf(name));
@@ -99,14 +99,14 @@ export function subsetPackage(metas: readonly Meta[], name: string, selection: C
   return { metas: metas.flatMap((meta) => subsetMeta(meta, { kept, bundles, defaultChannel })), notes };
 }
 
-interface Kept {
+interface KeptContent {
   /** Kept entries by channel. */
   readonly kept: ReadonlyMap<string, ReadonlySet<string>>;
   readonly bundles: ReadonlySet<string>;
   readonly defaultChannel: string;
 }
 
-function subsetMeta(meta: Meta, { kept, bundles, defaultChannel }: Kept): Meta[] {
+function subsetMeta(meta: Meta, { kept, bundles, defaultChannel }: KeptContent): Meta[] {
   switch (meta.schema) {
     case Schema.package:
       return [{ ...meta, blob: withMember(meta.blob, "defaultChannel", defaultChannel) }];

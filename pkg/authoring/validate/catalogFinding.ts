@@ -1,4 +1,4 @@
-import type { ReadFault } from "../../catalogd/load/checkCatalog.ts";
+import type { UnreadableFile } from "../../catalogd/load/checkCatalog.ts";
 import { type ContentPlace, formatContentPlace } from "../../fbc/types.ts";
 import { comparePrinted, type Finding, type FindingSubject, formatFindingMessage, formatSubject } from "../../fbc/validate/finding.ts";
 import { RULES, type RuleCode, SEVERITIES, type Severity } from "../../fbc/validate/rules.ts";
@@ -37,7 +37,7 @@ export function convertFinding(finding: Finding): CatalogFinding {
 }
 
 /** Converts the error of a file that cannot be read. */
-export function reportUnreadableFile({ message, place }: ReadFault): CatalogFinding {
+export function reportUnreadableFile({ message, place }: UnreadableFile): CatalogFinding {
   return { rule: "unreadable", severity: "error", message, ...(place ? { place } : {}) };
 }
 

@@ -28,7 +28,7 @@ const TOO_MUCH_MEMORY = "query needs too much memory; request fewer objects (lim
 /** Why a thread was terminated during a query. */
 type FailedQuery = "late" | "memory";
 
-interface AskOptions {
+interface QueryOptions {
   readonly find: (query: PageQuery) => readonly LineRange[];
   readonly failed: (reason: FailedQuery) => Uint8Array;
   readonly transfer?: readonly ArrayBuffer[];
@@ -113,7 +113,7 @@ class QueryThread {
    * Sends one message to the thread and waits for the response. @param options.failed returns the
    * response of a terminated thread.
    */
-  async #ask(message: ToQueryThread, { find, failed, transfer = [] }: AskOptions): Promise<Uint8Array | undefined> {
+  async #ask(message: ToQueryThread, { find, failed, transfer = [] }: QueryOptions): Promise<Uint8Array | undefined> {
     let late = false;
     const end = (): void => {
       late = true;
@@ -152,7 +152,7 @@ class QueryThread {
     this.#worker.postMessage(message, [...transfer]);
   }
 
-  #settleEnded(late: boolean, failed: AskOptions["failed"], done: PromiseWithResolvers<Uint8Array | undefined>): void {
+  #settleEnded(late: boolean, failed: QueryOptions["failed"], done: PromiseWithResolvers<Uint8Array | undefined>): void {
     try {
       done.resolve(this.#responseOfEnded(late, failed));
     } catch (err) {
@@ -160,7 +160,7 @@ class QueryThread {
     }
   }
 
-  #responseOfEnded(late: boolean, failed: AskOptions["failed"]): Uint8Array {
+  #responseOfEnded(late: boolean, failed: QueryOptions["failed"]): Uint8Array {
     if (late) return failed("late");
     if (this.#failure?.code === "ERR_WORKER_OUT_OF_MEMORY") return failed("memory");
     throw new Error("the thread that executes queries ended early", { cause: this.#failure });
@@ -188,7 +188,7 @@ export class QueriesBusyError extends Error {
   override readonly name = "QueriesBusyError";
 }
 
-interface Waiting {
+interface QueuedQuery {
   readonly go: (thread: QueryThread) => void;
   readonly giveUp: (reason: Error) => void;
 }
@@ -202,7 +202,7 @@ export class QueryThreads {
   readonly #threadLimits: ThreadLimits;
   readonly #idle = new Map<QueryThread, NodeJS.Timeout>();
   readonly #busy = new Set<QueryThread>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedQuery[] = [];
   #closed = false;
 
   constructor(limits: QueueLimits = QUEUE_LIMITS, threadLimits: ThreadLimits = THREAD_LIMITS) {
@@ -264,7 +264,7 @@ export class QueryThreads {
   async #wait(signal: AbortSignal): Promise<QueryThread> {
     signal.throwIfAborted();
     const turn = Promise.withResolvers<QueryThread>();
-    const waiting: Waiting = { go: turn.resolve, giveUp: turn.reject };
+    const waiting: QueuedQuery = { go: turn.resolve, giveUp: turn.reject };
     const leave = (reason: Error): void => {
       const at = this.#waiting.indexOf(waiting);
       if (at >= 0) this.#waiting.splice(at, 1);

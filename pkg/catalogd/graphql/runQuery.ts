@@ -44,7 +44,7 @@ function checkComplexity(document: DocumentNode, limits: QueryLimits): void {
   for (const { selectionSet } of operations) counter.walk(selectionSet, { depth: 1, introspects: false });
 }
 
-interface Place {
+interface SelectionContext {
   depth: number;
   introspects: boolean;
 }
@@ -64,14 +64,14 @@ class ComplexityCounter {
     this.#limits = limits;
   }
 
-  walk(set: SelectionSetNode | undefined, place: Place): void {
+  walk(set: SelectionSetNode | undefined, place: SelectionContext): void {
     if (!set) return;
     const limit = place.introspects ? this.#limits.introspectionDepth : this.#limits.depth;
     if (place.depth > limit) throw new QueryError(`query exceeds maximum depth of ${limit}`);
     for (const selection of set.selections) this.#select(selection, place);
   }
 
-  #select(selection: SelectionNode, { depth, introspects }: Place): void {
+  #select(selection: SelectionNode, { depth, introspects }: SelectionContext): void {
     const below = { depth: depth + 1, introspects };
     if (++this.#selections > this.#limits.selections) throw tooManyFields(this.#limits.fields);
     if (selection.kind === Kind.FIELD) {

@@ -12,7 +12,7 @@ import { CatalogName, type CatalogServer } from "./route.ts";
 
 /** The formats of a graph and their media types; the first is the default. */
 const TYPES = { json: "application/json", mermaid: "text/vnd.mermaid", svg: "image/svg+xml" } as const;
-type Format = keyof typeof TYPES;
+type GraphResponseFormat = keyof typeof TYPES;
 
 /** Maximum bytes of a package for a drawing. The largest real package has some hundred kilobytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -113,7 +113,7 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
  */
 async function readGraph(
   content: CatalogContent,
-  wanted: Query & { readonly package: string; readonly format: Format },
+  wanted: Query & { readonly package: string; readonly format: GraphResponseFormat },
   { cache, graphs }: GraphRouteDependencies,
 ): Promise<ServedDocument> {
   const { package: name, format, channel, minimum } = wanted;
@@ -134,8 +134,8 @@ async function readGraph(
   }
 }
 
-function preferredFormat(accept: string | undefined): Format {
-  const formats = Object.keys(TYPES) as Format[];
+function preferredFormat(accept: string | undefined): GraphResponseFormat {
+  const formats = Object.keys(TYPES) as GraphResponseFormat[];
   const type = choosePreferredType(accept, Object.values(TYPES));
   return formats.find((format) => TYPES[format] === type) ?? "json";
 }

@@ -75,7 +75,7 @@ async function write(
   exchange.sending(reply);
   try {
     reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
-    const target: Target = { response: reply.raw, exchange };
+    const target: ResponseTarget = { response: reply.raw, exchange };
     if (body.kind === "file") await writePieces(target, body.file, body.pieces, pool);
     else await writeBytes(target, body.bytes, pool);
   } catch (err) {
@@ -87,13 +87,13 @@ async function write(
 }
 
 /** Destination of a body, and the counter of its bytes. */
-interface Target {
+interface ResponseTarget {
   readonly response: ServerResponse;
   readonly exchange: Pick<Exchange, "bytes">;
 }
 
 /** Writes in pieces; TLS copies one piece at a time. */
-async function writeBytes({ response, exchange }: Target, bytes: Uint8Array, pool: BufferPool): Promise<void> {
+async function writeBytes({ response, exchange }: ResponseTarget, bytes: Uint8Array, pool: BufferPool): Promise<void> {
   if (bytes.byteLength <= pool.chunkBytes) {
     exchange.bytes = bytes.byteLength;
     response.end(bytes);
@@ -115,7 +115,7 @@ async function writeBytes({ response, exchange }: Target, bytes: Uint8Array, poo
  * @throws Error if a file cannot be read.
  */
 async function writePieces(
-  { response, exchange }: Target,
+  { response, exchange }: ResponseTarget,
   file: HeldFile,
   pieces: readonly (Slice | Uint8Array)[],
   pool: BufferPool,

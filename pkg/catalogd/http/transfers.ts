@@ -17,7 +17,7 @@ type TransferLimits = Pick<
   "transfers" | "transfersPerClient" | "transferWaitMs" | "transferQueue" | "transferFloor" | "transferCheckMs"
 >;
 
-interface Waiting {
+interface QueuedTransfer {
   readonly client: string;
   /** Time of the first check that saw the transfer. */
   since?: number;
@@ -49,7 +49,7 @@ export class Transfers {
   readonly #limits: TransferLimits;
   readonly #active = new Map<Transfer, Sample | undefined>();
   readonly #byClient = new Map<string, number>();
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<QueuedTransfer>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limits: TransferLimits) {
@@ -74,7 +74,7 @@ export class Transfers {
     return new Promise((resolve) => {
       const end = (): void => waiting.start(false);
       const timer = setTimeout(end, this.#limits.transferWaitMs);
-      const waiting: Waiting = {
+      const waiting: QueuedTransfer = {
         client: transfer.client,
         start: (admitted) => {
           clearTimeout(timer);
@@ -141,8 +141,8 @@ export class Transfers {
     return [...this.#active.keys()].filter(({ client }) => client === greediest).sort((a, b) => rate(a) - rate(b))[0];
   }
 
-  #next(): Waiting | undefined {
-    let best: Waiting | undefined;
+  #next(): QueuedTransfer | undefined {
+    let best: QueuedTransfer | undefined;
     for (const waiting of this.#waiting) {
       if (!this.#hasRoom(waiting.client)) continue;
       if (!best || this.#count(waiting.client) < this.#count(best.client)) best = waiting;

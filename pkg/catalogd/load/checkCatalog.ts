@@ -14,7 +14,7 @@ export interface CatalogFileSource {
 }
 
 /** The reason why a file or the whole catalog cannot be read. */
-export interface ReadFault {
+export interface UnreadableFile {
   readonly message: string;
   /** Absent if the problem concerns the whole catalog. */
   readonly place?: ContentPlace;
@@ -27,7 +27,7 @@ export interface CheckedCatalog extends CheckResult {
    * Files that cannot be read. If there are any, the relations between the objects were not
    * checked.
    */
-  faults: ReadFault[];
+  faults: UnreadableFile[];
   /**
    * The error of opm or the reader that rejects the catalog; undefined if there are only
    * warnings or no findings.
@@ -52,7 +52,7 @@ export async function checkCatalogFolder(root: string, seen?: (meta: PlacedMeta)
  */
 export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen?: (meta: PlacedMeta) => void): Promise<CheckedCatalog> {
   const check = new CatalogCheck();
-  const faults: ReadFault[] = [];
+  const faults: UnreadableFile[] = [];
   const options = { maxDocumentBytes: CONTENT_LIMITS.documentBytes, onEmpty: (place: ContentPlace) => check.addEmpty(place) };
   try {
     for await (const { path, bytes } of files) {
@@ -73,7 +73,7 @@ export async function checkCatalog(files: AsyncIterable<CatalogFileSource>, seen
   return { ...result, counts: check.counts, faults, refusal: faults[0]?.message ?? formatOpmError(result.findings) };
 }
 
-function toReadFault(err: unknown): ReadFault {
+function toReadFault(err: unknown): UnreadableFile {
   return err instanceof ContentError ? { message: err.message, place: err.place } : { message: getErrorMessage(err) };
 }
 

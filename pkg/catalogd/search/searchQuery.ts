@@ -90,7 +90,7 @@ function toSet(texts: readonly string[] | undefined): ReadonlySet<string> | unde
 }
 
 /** Values that the versions of a package share, prepared for comparison in lower case. */
-interface Words {
+interface SharedTexts {
   text: string;
   keywords: readonly string[];
 }
@@ -108,7 +108,7 @@ export interface SearchedPackage {
   readonly channels: SearchRecord["channels"];
   /** Name and descriptive texts of the package, in lower case. */
   readonly text: string;
-  readonly descriptions: readonly Words[];
+  readonly descriptions: readonly SharedTexts[];
   readonly supports: readonly SearchedSupport[];
   /** Each `group/version/kind`, in lower case. */
   readonly apis: readonly string[];
@@ -160,7 +160,7 @@ export function prepareSearchedPackage(record: SearchRecord): SearchedPackage {
   };
 }
 
-function prepareWords({ displayName = "", description = "", provider = "", keywords = [] }: SearchedDescription): Words {
+function prepareWords({ displayName = "", description = "", provider = "", keywords = [] }: SearchedDescription): SharedTexts {
   const own = keywords.map((keyword) => keyword.toLowerCase());
   return {
     text: [displayName, description, provider]
@@ -194,7 +194,7 @@ export function isDeprecated(one: SearchedPackage, [, , , , , , deprecated, chan
   return channels.length > 0 && channels.every((index) => one.channels[index]?.deprecated === true);
 }
 
-function isDescribed(packageText: string, { text, keywords }: Words, query: SearchQuery): boolean {
+function isDescribed(packageText: string, { text, keywords }: SharedTexts, query: SearchQuery): boolean {
   return (
     query.words.every((word) => packageText.includes(word) || text.includes(word)) &&
     query.keywords.every((keyword) => keywords.includes(keyword))

@@ -87,7 +87,7 @@ export interface CompressTask {
  * Result: size and CRC-32 of the compressed file, and for gzip the size of each line's segment in
  * bytes.
  */
-export interface MadeForm {
+export interface CompressionResult {
   bytes: number;
   crc32: number;
   segments?: Uint32Array<ArrayBuffer>;
@@ -107,7 +107,7 @@ export class Compressor {
    * rejects: in progress, after the compression has stopped; in the queue, immediately.
    * @throws DamagedError if the artifact's file does not match its index.
    */
-  async make(task: CompressTask, signal: AbortSignal): Promise<MadeForm> {
+  async make(task: CompressTask, signal: AbortSignal): Promise<CompressionResult> {
     signal.throwIfAborted();
     let begun = false;
     const turn = this.#last.then(async () => {
@@ -131,7 +131,7 @@ export class Compressor {
     await this.#thread.close();
   }
 
-  async #gzip({ from, to, index }: CompressTask, signal: AbortSignal): Promise<MadeForm> {
+  async #gzip({ from, to, index }: CompressTask, signal: AbortSignal): Promise<CompressionResult> {
     const message = await this.#thread.run({ from, to, lengths: index.columns.lengths, crc32: index.crc32 }, signal);
     if (message.kind === "damaged") throw new DamagedError(`${from}: ${message.message}`);
     if (message.kind === "failed") throw new Error(message.message);
@@ -140,7 +140,7 @@ export class Compressor {
   }
 }
 
-async function zstd({ from, to }: CompressTask, signal: AbortSignal): Promise<MadeForm> {
+async function zstd({ from, to }: CompressTask, signal: AbortSignal): Promise<CompressionResult> {
   const made = { bytes: 0, crc32: 0 };
   const count = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {

@@ -14,7 +14,7 @@ const IO_BYTES = 1024 * 1024;
 /** Ends a segment at a byte boundary, without references across it. */
 const SEGMENT = { level: GZIP_LEVEL, finishFlush: constants.Z_FULL_FLUSH } as const;
 
-class Damage extends Error {}
+class DamageError extends Error {}
 class Stopped extends Error {}
 
 /** Reads a file from start to end and computes its CRC-32. */
@@ -52,14 +52,14 @@ class Source {
     this.#start = 0;
     while (this.#end < bytes) {
       const read = readSync(this.#fd, this.#buffer, this.#end, IO_BYTES - this.#end, null);
-      if (read === 0) throw new Damage("the file is shorter than recorded in its index");
+      if (read === 0) throw new DamageError("the file is shorter than recorded in its index");
       this.#end += read;
     }
   }
 }
 
 /** Writes a file through a buffer and computes its size and CRC-32. */
-class Target {
+class SegmentTarget {
   readonly #fd: number;
   readonly #buffer = Buffer.allocUnsafeSlow(IO_BYTES);
   #used = 0;
@@ -103,11 +103,15 @@ function throwIfStopped(stop: SegmentTask["stop"]): void {
   if (Atomics.load(stop, 0) !== 0) throw new Stopped();
 }
 
-async function writeAll(pieces: AsyncIterable<Buffer>, target: Target): Promise<void> {
+async function writeAll(pieces: AsyncIterable<Buffer>, target: SegmentTarget): Promise<void> {
   for await (const piece of pieces) target.write(piece);
 }
 
-async function compress({ lengths, crc32: wanted, stop }: SegmentTask, source: Source, target: Target): Promise<Uint32Array<ArrayBuffer>> {
+async function compress(
+  { lengths, crc32: wanted, stop }: SegmentTask,
+  source: Source,
+  target: SegmentTarget,
+): Promise<Uint32Array<ArrayBuffer>> {
   const segments = new Uint32Array(lengths.length);
   target.write(GZIP_HEADER);
   let size = 0;
@@ -119,8 +123,8 @@ async function compress({ lengths, crc32: wanted, stop }: SegmentTask, source: S
     segments[line] = target.bytes - before;
     size += length;
   }
-  if (source.crc32 !== wanted) throw new Damage("the file does not match the checksum in its index");
-  if (!source.isAtEnd) throw new Damage("the file is longer than recorded in its index");
+  if (source.crc32 !== wanted) throw new DamageError("the file does not match the checksum in its index");
+  if (!source.isAtEnd) throw new DamageError("the file is longer than recorded in its index");
   target.write(buildGzipTrailer(wanted, size));
   target.flush();
   return segments;
@@ -140,13 +144,13 @@ async function make(task: SegmentTask): Promise<SegmentMessage> {
   try {
     from = openSync(task.from, "r");
     to = openSync(task.to, "w", 0o600);
-    const target = new Target(to);
+    const target = new SegmentTarget(to);
     const lengths = await compress(task, new Source(from), target);
     fsyncSync(to);
     return { kind: "made", lengths, bytes: target.bytes, crc32: target.crc32 };
   } catch (err) {
     if (err instanceof Stopped) return { kind: "stopped" };
-    return { kind: err instanceof Damage ? "damaged" : "failed", message: getErrorMessage(err) };
+    return { kind: err instanceof DamageError ? "damaged" : "failed", message: getErrorMessage(err) };
   } finally {
     if (from !== undefined) closeSync(from);
     if (to !== undefined) closeSync(to);

@@ -69,7 +69,7 @@ export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
     return { node, label: labels[row] ?? "", x, y, width, height: BOX_HEIGHT };
   });
   const assignLane = (side: Lane["side"]) => {
-    return ({ group, index }: { group: Group; index: number }): Lane[] => {
+    return ({ group, index }: { group: EdgeGroup; index: number }): Lane[] => {
       const to = boxes[group.to];
       const from = group.from.flatMap((row) => boxes[row] ?? []);
       const offset = LANE_GAP + index * LANE_WIDTH;
@@ -88,15 +88,15 @@ export function layoutChannel(channel: ChannelGraph, top = 0): ChannelLayout {
 }
 
 /** The upgrade edges of one lane, by row. */
-interface Group {
+interface EdgeGroup {
   readonly type: EdgeType;
   readonly range: string | undefined;
   readonly to: number;
   readonly from: number[];
 }
 
-function groupEdges(channel: ChannelGraph, rows: ReadonlyMap<string, number>): Group[] {
-  const groups = new Map<string, Group>();
+function groupEdges(channel: ChannelGraph, rows: ReadonlyMap<string, number>): EdgeGroup[] {
+  const groups = new Map<string, EdgeGroup>();
   for (const { from, to, type, range } of listUpdates(channel)) {
     const target = rows.get(to);
     const source = rows.get(from);
@@ -110,7 +110,7 @@ function groupEdges(channel: ChannelGraph, rows: ReadonlyMap<string, number>): G
 }
 
 /** Assigns each group to the nearest lane without overlap, short groups first. */
-function assignLanes(groups: readonly Group[]): { count: number; lanes: { group: Group; index: number }[] } {
+function assignLanes(groups: readonly EdgeGroup[]): { count: number; lanes: { group: EdgeGroup; index: number }[] } {
   const taken: { top: number; bottom: number }[][] = [];
   const spans = groups
     .map((group) => ({ group, ...computeSpan(group) }))
@@ -125,7 +125,7 @@ function assignLanes(groups: readonly Group[]): { count: number; lanes: { group:
 }
 
 /** Computes the extent of a group in half rows. A line starts in the upper half of its row and ends in the lower half. */
-function computeSpan({ to, from }: Group): { top: number; bottom: number } {
+function computeSpan({ to, from }: EdgeGroup): { top: number; bottom: number } {
   let top = to * 2 + 1;
   let bottom = top;
   for (const row of from) {

@@ -14,7 +14,7 @@ export interface AttachmentLimits extends DownloadLimits {
 }
 
 /** Reads the signatures attached to a manifest in one of the supported ways, newest first. */
-type Reading = (repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal) => Promise<FoundSignature[]>;
+type SignatureReader = (repository: Repository, digest: string, limits: AttachmentLimits, signal: AbortSignal) => Promise<FoundSignature[]>;
 
 /** Media type of a signature's payload. */
 export const SIGNATURE_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -54,7 +54,7 @@ export async function* attachedSignatures(
   limits: AttachmentLimits,
   signal: AbortSignal,
 ): AsyncGenerator<readonly FoundSignature[]> {
-  const ways: Reading[] = [readTaggedSignatures, referring];
+  const ways: SignatureReader[] = [readTaggedSignatures, referring];
   for (const way of ways)
     try {
       yield await way(repository, digest, limits, signal);

@@ -3,7 +3,7 @@ import { KeyedLock } from "../../async/keyedLock.ts";
 import { ImageContentError } from "../imageErrors.ts";
 import { type Descriptor, parseManifest } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
-import type { BlobFate, ImageReader, ImageWriter } from "../store/imageStore.ts";
+import type { BlobOutcome, ImageReader, ImageWriter } from "../store/imageStore.ts";
 
 /**
  * Records which repositories contain which blobs, as this process wrote or saw them, so that a blob
@@ -69,7 +69,7 @@ const FOREIGN = /\.(?:foreign|nondistributable)\./;
  * @throws ImageContentError for a malformed manifest; Error of either side.
  */
 export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
-  const copy = new Copy(from, to, options);
+  const copy = new ImageCopy(from, to, options);
   const { tag, signal } = options;
   const { digest, mediaType } = top;
   const isThere = (await to.has(digest, signal)) === digest;
@@ -80,7 +80,7 @@ export async function copyImage(from: ImageReader, top: FetchedManifest, to: Ima
   return { digest, mediaType, fate, manifests: copy.manifests, bytes: copy.bytes };
 }
 
-class Copy {
+class ImageCopy {
   readonly manifests: string[] = [];
   bytes = 0;
   /** Whether referenced content was missing. */
@@ -126,7 +126,7 @@ class Copy {
     const { signal, book = new BlobLocations() } = this.#options;
     const each = new Map(blobs.filter(({ mediaType }) => !FOREIGN.test(mediaType)).map((blob) => [blob.digest, blob])).values();
     await forEachAbortOnError(each, PARALLEL_BLOBS, signal, async (blob, either) => {
-      const put = (mountFrom: readonly string[]): Promise<BlobFate> =>
+      const put = (mountFrom: readonly string[]): Promise<BlobOutcome> =>
         this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
       const fate = await book.placing(blob.digest, this.#to.name, either, put);
       if (fate === "sent") this.bytes += blob.size;

@@ -46,7 +46,7 @@ function clean(path: string): string {
 }
 
 /** A requested image. */
-export interface AskedImage {
+export interface RequestedImageRef {
   /** for messages */
   readonly text: string;
   /** Whether the reference can never refer to another image. */
@@ -54,7 +54,7 @@ export interface AskedImage {
 }
 
 /** Returns the directory of an image to unpack. May throw to reject the image. */
-export type ImageFilter = (config: ImageConfig, asked: AskedImage) => { readonly root: string };
+export type ImageFilter = (config: ImageConfig, asked: RequestedImageRef) => { readonly root: string };
 
 /** Parameters of one pull. */
 export interface PullJob {
@@ -98,7 +98,7 @@ export const CONFIG_DIR_LABEL = "operators.operatorframework.io.index.configs.v1
  * have it
  * @throws TerminalError or RetryableError `catalog image is missing the required label "…"`
  */
-export function findCatalogRoot(config: ImageConfig, { isPinned }: AskedImage): { root: string } {
+export function findCatalogRoot(config: ImageConfig, { isPinned }: RequestedImageRef): { root: string } {
   const root = config.labels[CONFIG_DIR_LABEL];
   if (root !== undefined) return { root };
   const message = `catalog image is missing the required label "${CONFIG_DIR_LABEL}"`;
@@ -112,7 +112,7 @@ export function findCatalogRoot(config: ImageConfig, { isPinned }: AskedImage): 
  * @param asked with a digest, the image never changes; with a tag, the next image may be a bundle
  * @throws TerminalError or RetryableError with the image and the label
  */
-export function findBundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: AskedImage): { root: string } {
+export function findBundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: RequestedImageRef): { root: string } {
   const mediaType = labels[MEDIA_TYPE_KEY] ?? "";
   const isCatalog = mediaType === "" && labels[CONFIG_DIR_LABEL] !== undefined;
   if (mediaType === MEDIA_TYPE || (mediaType === "" && !isCatalog)) return { root: "" };

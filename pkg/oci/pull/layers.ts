@@ -41,13 +41,13 @@ interface Header {
 }
 
 /** One archive member; it must be read or skipped before the next one. */
-interface Entry extends AsyncIterable<Uint8Array> {
+interface LayerEntry extends AsyncIterable<Uint8Array> {
   readonly header: Header;
   resume(): unknown;
 }
 
 /** The number of bytes read from a layer, and the size of its last member. */
-interface Seen {
+interface LayerProgress {
   bytes: number;
   lastSize: number;
 }
@@ -85,7 +85,7 @@ const UNSUPPORTED_COMPRESSION = new Map([
  */
 export async function applyLayer(path: string, target: LayerTarget, signal: AbortSignal): Promise<void> {
   const archive = extract(TAR_OPTIONS);
-  const seen: Seen = { bytes: 0, lastSize: 0 };
+  const seen: LayerProgress = { bytes: 0, lastSize: 0 };
   const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target, seen)];
   const fed = pipeline([...stages, archive], { signal });
   // A failure of the loop destroys the archive and thereby the stages; their errors only follow
@@ -96,7 +96,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   );
   target.tree.nextLayer();
   try {
-    for await (const entry of archive as AsyncIterable<Entry>) {
+    for await (const entry of archive as AsyncIterable<LayerEntry>) {
       signal.throwIfAborted();
       seen.lastSize = entry.header.size;
       await applyEntry(entry, target);
@@ -113,7 +113,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   if (rest !== 0 && rest !== seen.lastSize % BLOCK) throw new ImageContentError("invalid archive: Unexpected end of data");
 }
 
-async function applyEntry(entry: Entry, target: LayerTarget): Promise<void> {
+async function applyEntry(entry: LayerEntry, target: LayerTarget): Promise<void> {
   const { header } = entry;
   const { tree, limits, usage, filter } = target;
   if (++usage.entries > limits.entries) throw new RefusedError(`more than ${limits.entries} entries`);
@@ -166,7 +166,7 @@ function whiteout(tree: Tree, parent: readonly string[], last: string, filter: P
   else tree.whiteout(path);
 }
 
-async function writeFile(entry: Entry, size: number, path: string): Promise<void> {
+async function writeFile(entry: LayerEntry, size: number, path: string): Promise<void> {
   if (size <= SMALL_FILE) {
     const chunks: Uint8Array[] = [];
     for await (const chunk of entry) chunks.push(chunk);
@@ -235,7 +235,7 @@ async function decompressors(path: string): Promise<Duplex[]> {
  * Counts decompressed bytes, including discarded ones, so that an archive of only padding ends as
  * well. Pads an incomplete last block.
  */
-function counter({ limits, usage }: LayerTarget, seen: Seen): Duplex {
+function counter({ limits, usage }: LayerTarget, seen: LayerProgress): Duplex {
   return new Transform({
     transform: (chunk: Uint8Array, _encoding, done) => {
       usage.bytes += chunk.byteLength;

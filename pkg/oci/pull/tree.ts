@@ -23,7 +23,7 @@ interface Symlink {
 type TreeNode = Directory | File | Symlink;
 
 /** A directory and its real path relative to the root, without symlinks; "" is the root. */
-interface Place {
+interface TreePlace {
   readonly directory: Directory;
   readonly path: string;
 }
@@ -152,7 +152,7 @@ export class Tree {
   finish(): void {
     const budget = { steps: SYMLINK_STEPS };
     const directories: string[] = [];
-    const pending: Place[] = [{ directory: this.#root, path: "" }];
+    const pending: TreePlace[] = [{ directory: this.#root, path: "" }];
     for (let place = pending.pop(); place; place = pending.pop()) {
       directories.push(place.path);
       for (const [name, node] of place.directory.children) {
@@ -168,7 +168,7 @@ export class Tree {
    * Returns the position of an entry: its parent, created if missing, and the existing entry with
    * its name.
    */
-  #slot(path: readonly string[]): { parent: Place; name: string; there: TreeNode | undefined } {
+  #slot(path: readonly string[]): { parent: TreePlace; name: string; there: TreeNode | undefined } {
     const name = path.at(-1);
     const parent = this.#resolve(path.slice(0, -1), true);
     if (name === undefined || !parent) throw new Error("an entry needs a name");
@@ -181,8 +181,8 @@ export class Tree {
    * @throws RefusedError if a component is a file, symlinks are circular, or the image exceeds the
    * symlink limit
    */
-  #resolve(path: readonly string[], make: boolean): Place | undefined {
-    const trail: Place[] = [{ directory: this.#root, path: "" }];
+  #resolve(path: readonly string[], make: boolean): TreePlace | undefined {
+    const trail: TreePlace[] = [{ directory: this.#root, path: "" }];
     const todo = [...path].reverse();
     let hops = 0;
     for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
@@ -213,14 +213,14 @@ export class Tree {
     return trail.at(-1);
   }
 
-  #makeDirectory(parent: Place, name: string): Directory {
+  #makeDirectory(parent: TreePlace, name: string): Directory {
     mkdirSync(this.#onDisk(parent, name), { mode: 0o700 });
     const directory: Directory = { kind: "directory", layer: this.#layer, prunedIn: this.#layer, children: new Map() };
     parent.directory.children.set(name, directory);
     return directory;
   }
 
-  #clear(parent: Place, name: string): void {
+  #clear(parent: TreePlace, name: string): void {
     if (!parent.directory.children.delete(name)) return;
     rmSync(this.#onDisk(parent, name), { recursive: true, force: true });
   }
@@ -229,7 +229,7 @@ export class Tree {
    * Removes a node and its content if they are older than this layer. @returns whether the node was
    * removed
    */
-  #prune(parent: Place, name: string): boolean {
+  #prune(parent: TreePlace, name: string): boolean {
     const node = parent.directory.children.get(name);
     if (!node) return true;
     this.#visits++;
@@ -244,14 +244,14 @@ export class Tree {
    * adds later is not older.
    * @returns whether the directory is empty
    */
-  #pruneChildren(place: Place): boolean {
+  #pruneChildren(place: TreePlace): boolean {
     const { directory } = place;
     if (directory.prunedIn !== this.#layer) for (const name of directory.children.keys()) this.#prune(place, name);
     directory.prunedIn = this.#layer;
     return directory.children.size === 0;
   }
 
-  #leadsOut(from: Place, link: Symlink, budget: { steps: number }): boolean {
+  #leadsOut(from: TreePlace, link: Symlink, budget: { steps: number }): boolean {
     const todo = [...splitPath(from.path), ...splitPath(link.target)].reverse();
     const trail: Directory[] = [this.#root];
     let hops = 0;
@@ -270,7 +270,7 @@ export class Tree {
     return false;
   }
 
-  #onDisk(parent: Place, name: string): string {
+  #onDisk(parent: TreePlace, name: string): string {
     return `${this.#folder}/${joinPath(parent.path, name)}`;
   }
 }

@@ -11,7 +11,7 @@ import {
   type ImageManifest,
   parseConfig,
   parseManifest,
-  type WantedPlatform,
+  type RequestedPlatform,
 } from "../manifest.ts";
 import { downloadBlob, readBlob } from "../registry/download.ts";
 import type { FoundContent } from "../registry/imageSource.ts";
@@ -32,7 +32,7 @@ const PARALLEL_DOWNLOADS = 3;
  * index.
  * @throws ImageContentError if the manifest is malformed or there is none for this platform
  */
-export function selectInstanceDigest({ manifest }: FoundContent, platform: WantedPlatform): string {
+export function selectInstanceDigest({ manifest }: FoundContent, platform: RequestedPlatform): string {
   const top = parseManifest(manifest.bytes, manifest.mediaType);
   return top.kind === "manifest" ? manifest.digest : chooseImage(top, platform).digest;
 }
@@ -44,7 +44,7 @@ export function selectInstanceDigest({ manifest }: FoundContent, platform: Wante
  */
 export async function describeImage(
   image: FoundContent,
-  platform: WantedPlatform,
+  platform: RequestedPlatform,
   limits: Limits,
   signal: AbortSignal,
 ): Promise<DescribedImage> {
@@ -57,7 +57,12 @@ export async function describeImage(
   return { config: parseConfig(await readBlob(image.repository, config, limits, signal)), layers };
 }
 
-async function imageManifest(image: FoundContent, platform: WantedPlatform, limits: Limits, signal: AbortSignal): Promise<ImageManifest> {
+async function imageManifest(
+  image: FoundContent,
+  platform: RequestedPlatform,
+  limits: Limits,
+  signal: AbortSignal,
+): Promise<ImageManifest> {
   const top = parseManifest(image.manifest.bytes, image.manifest.mediaType);
   if (top.kind === "manifest") return top;
   const chosen = chooseImage(top, platform);

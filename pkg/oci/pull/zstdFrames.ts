@@ -9,7 +9,7 @@ const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8];
 /** Number of bytes that the next step needs. */
 const HEAD_BYTES = { magic: 4, skippableSize: 4, frameHeader: 1, blockHeader: 3 } as const;
-type Part = keyof typeof HEAD_BYTES;
+type FrameSection = keyof typeof HEAD_BYTES;
 
 /**
  * Splits a zstd stream so that no chunk spans the end of a frame, and removes frames without data.
@@ -39,7 +39,7 @@ export function createZstdFrameSplitter(): Transform {
  * bytes as it declares.
  */
 class FrameScanner {
-  #part: Part = "magic";
+  #part: FrameSection = "magic";
   readonly #head: number[] = [];
   /** remaining bytes of the last header's data */
   #left = 0;

@@ -73,7 +73,7 @@ export class ImageSource {
     work: (image: Located) => Promise<T>,
   ): Promise<T> {
     const { start, signal } = o;
-    const attempt = async (place: Place, hasAlternative: boolean): Promise<{ value: T } | undefined> => {
+    const attempt = async (place: ImageLocation, hasAlternative: boolean): Promise<{ value: T } | undefined> => {
       let doing = o.doing ?? "";
       try {
         place.found ??= await place.locate(!hasAlternative);
@@ -108,7 +108,7 @@ export class ImageSource {
    * @throws as `withImage` if no location has it
    */
   async look(ref: Reference, signal: AbortSignal): Promise<void> {
-    const failures: Failure[] = [];
+    const failures: SourceFailure[] = [];
     const sources = await this.#sources(ref);
     for (const source of sources) {
       try {
@@ -126,13 +126,13 @@ export class ImageSource {
   }
 
   /** Returns the locations in order. */
-  async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<Place[]> {
+  async #places(ref: Reference, start: Located | undefined, signal: AbortSignal): Promise<ImageLocation[]> {
     const sources = await this.#sources(ref);
     const isStart = (source: PullSource): boolean =>
       start !== undefined && formatRepository(start.repository.ref) === formatRepository(source.ref);
     const others = sources
       .filter((source) => !isStart(source))
-      .map((source): Place => {
+      .map((source): ImageLocation => {
         const locate = (isLast: boolean): Promise<Located> => this.#ask(isLast, signal, (until) => this.#locate(source, until));
         return { ref: source.ref, locate };
       });
@@ -192,23 +192,23 @@ function getTagOrDigest(ref: Reference): string {
 }
 
 /** One location of an image. */
-interface Place {
+interface ImageLocation {
   readonly ref: Reference;
   readonly locate: (isLast: boolean) => Promise<Located>;
   found?: Located;
   /** its last failure */
-  failure?: Failure;
+  failure?: SourceFailure;
 }
 
 /** A failed location, and the operation that failed. */
-interface Failure {
+interface SourceFailure {
   readonly ref: string;
   readonly doing: string;
   readonly err: unknown;
 }
 
 /** Combines the errors of all tried locations, with the text of containers/image. */
-function combineFailures(failures: readonly Failure[]): Error {
+function combineFailures(failures: readonly SourceFailure[]): Error {
   const last = failures.at(-1);
   if (!last) return new Error("no location to pull from");
   const mirrors = failures.slice(0, -1).map(({ ref, err }) => `[${ref}: ${getErrorMessage(err)}]`);

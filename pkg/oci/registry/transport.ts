@@ -12,9 +12,9 @@ import { createRequestError, isSilence, isTransient } from "./networkError.ts";
 import { getProxyFor } from "./proxy.ts";
 
 /** Addresses of this machine or of its local link, such as the metadata services of cloud providers. */
-export type InnerAddress = "loopback" | "link-local" | "unspecified";
+export type PrivateAddress = "loopback" | "link-local" | "unspecified";
 
-const LISTS: readonly (readonly [InnerAddress, BlockList])[] = [
+const LISTS: readonly (readonly [PrivateAddress, BlockList])[] = [
   ["loopback", createBlockList(["127.0.0.0", 8], ["::1", 128])],
   ["link-local", createBlockList(["169.254.0.0", 16], ["fe80::", 10], ["fd00:ec2::254", 128])],
   ["unspecified", createBlockList(["0.0.0.0", 8], ["::", 128])],
@@ -30,7 +30,7 @@ function createBlockList(...subnets: readonly (readonly [address: string, prefix
  * Returns the type of inner address of a URL's hostname, according to its text; undefined for
  * others and for names that need a lookup.
  */
-export function parseInnerAddress(hostname: string): InnerAddress | undefined {
+export function parsePrivateAddress(hostname: string): PrivateAddress | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   if (host === "localhost" || host.endsWith(".localhost")) return "loopback";
   const family = isIP(host);
@@ -46,8 +46,8 @@ export function parseInnerAddress(hostname: string): InnerAddress | undefined {
  * @param registry the hostname of the registry that named the target.
  */
 export function findRefusal(target: string, registry: string): string | undefined {
-  const inner = parseInnerAddress(target);
-  if (inner === undefined || (inner !== "link-local" && inner === parseInnerAddress(registry))) return undefined;
+  const inner = parsePrivateAddress(target);
+  if (inner === undefined || (inner !== "link-local" && inner === parsePrivateAddress(registry))) return undefined;
   return `refused to connect to ${target}, a ${inner} address`;
 }
 
@@ -55,7 +55,7 @@ export function findRefusal(target: string, registry: string): string | undefine
 export const outerLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (err, addresses) => {
     if (err) return callback(err, "", 0);
-    const inner = addresses.map(({ address }) => parseInnerAddress(address)).find((found) => found !== undefined);
+    const inner = addresses.map(({ address }) => parsePrivateAddress(address)).find((found) => found !== undefined);
     if (inner !== undefined) return callback(new Error(`refused to connect to ${hostname}, which has a ${inner} address`), "", 0);
     const [first] = addresses;
     if (options.all) return callback(null, addresses);
@@ -184,7 +184,7 @@ export class RegistryTransport {
       if (refused !== undefined) throw new Error(refused);
       const headers: Record<string, string> = { "user-agent": "olmv1", ...ask.headers };
       if (ask.authorization !== undefined && !foreign) headers["authorization"] = ask.authorization;
-      const connections = this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && parseInnerAddress(home) === undefined });
+      const connections = this.#agent(url, ask.peer, { foreign, outer: url.hostname !== home && parsePrivateAddress(home) === undefined });
       const response = await connections.request(url, {
         method: ask.method,
         headers,
@@ -204,7 +204,7 @@ export class RegistryTransport {
     }
   }
 
-  #agent(url: URL, peer: Peer, way: Way): Connections {
+  #agent(url: URL, peer: Peer, way: ConnectionTraits): Connections {
     const proxy = getProxyFor(url, this.#env);
     const key = [proxy?.href ?? "", peer.insecure, way.foreign, way.outer, peer.tls.fingerprint].join("|");
     const known = this.#agents.get(key);
@@ -216,14 +216,14 @@ export class RegistryTransport {
 }
 
 /** Properties of a connection. */
-interface Way {
+interface ConnectionTraits {
   /** After a redirect to another origin, without the client certificate. */
   readonly foreign: boolean;
   /** To a host that a registry named, which must not be on this machine. */
   readonly outer: boolean;
 }
 
-function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: Way): Connections {
+function agentFor(proxy: URL | undefined, peer: Peer, { foreign, outer }: ConnectionTraits): Connections {
   const identity = foreign ? undefined : peer.tls.identity;
   // An unverified peer needs no authorities, and reading them takes 100 ms.
   const ca = peer.insecure ? [] : listAuthorities(peer.tls.ca);

@@ -12,7 +12,7 @@ export type BlobBytes = (offset: number) => AsyncIterable<Uint8Array>;
  * How a blob was stored: it existed, the registry mounted it from another repository, or it was
  * sent.
  */
-export type BlobFate = "present" | "mounted" | "sent";
+export type BlobOutcome = "present" | "mounted" | "sent";
 
 /** One repository or layout to read images from. */
 export interface ImageReader {
@@ -45,7 +45,7 @@ export interface ImageWriter {
    * Stores a blob unless it exists. @param mountFrom paths of repositories in the same registry
    * that have it.
    */
-  putBlob(blob: Descriptor, bytes: BlobBytes, o: { mountFrom?: readonly string[]; signal: AbortSignal }): Promise<BlobFate>;
+  putBlob(blob: Descriptor, bytes: BlobBytes, o: { mountFrom?: readonly string[]; signal: AbortSignal }): Promise<BlobOutcome>;
   /**
    * Stores the exact bytes of a manifest or index under its digest and, if given, a tag. The
    * content that it references must exist.

@@ -1,7 +1,7 @@
 import { isDigest } from "../imagePlace.ts";
 import type { Descriptor } from "../manifest.ts";
 import { type FetchedManifest, parseReferrers, type Referrer } from "../registry/repository.ts";
-import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
+import type { BlobBytes, BlobOutcome, ImageReader, ImageWriter } from "./imageStore.ts";
 import type { LayoutStore } from "./layoutStore.ts";
 
 /**
@@ -37,7 +37,7 @@ export class LayoutRepository implements ImageReader, ImageWriter {
     return this.#layout.has(this.#named(reference), signal);
   }
 
-  putBlob(blob: Descriptor, bytes: BlobBytes, o: { signal: AbortSignal }): Promise<BlobFate> {
+  putBlob(blob: Descriptor, bytes: BlobBytes, o: { signal: AbortSignal }): Promise<BlobOutcome> {
     return this.#layout.putBlob(blob, bytes, o);
   }
 

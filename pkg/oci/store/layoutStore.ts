@@ -11,7 +11,7 @@ import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_IMAGE_LIMITS } from "../limits.ts";
 import { type Descriptor, MediaType } from "../manifest.ts";
 import type { FetchedManifest } from "../registry/repository.ts";
-import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
+import type { BlobBytes, BlobOutcome, ImageReader, ImageWriter } from "./imageStore.ts";
 import {
   formatAvailableNames,
   formatLayoutIndex,
@@ -166,7 +166,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
   }
 
   /** Resumes a partly written blob. */
-  async putBlob(blob: Descriptor, bytes: BlobBytes, { signal }: { signal: AbortSignal }): Promise<BlobFate> {
+  async putBlob(blob: Descriptor, bytes: BlobBytes, { signal }: { signal: AbortSignal }): Promise<BlobOutcome> {
     const file = this.#blobFile(blob.digest);
     const there = await stat(file).catch(ignoreMissingFile);
     if (there?.size === blob.size) return "present";

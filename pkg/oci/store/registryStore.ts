@@ -7,7 +7,7 @@ import { isFetchFailure, isTransient } from "../registry/networkError.ts";
 import { RegistryError, readRegistryError } from "../registry/registryError.ts";
 import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import type { RegistryResponse } from "../registry/transport.ts";
-import type { BlobBytes, BlobFate, ImageReader, ImageWriter } from "./imageStore.ts";
+import type { BlobBytes, BlobOutcome, ImageReader, ImageWriter } from "./imageStore.ts";
 
 /** Advice by status of the response. */
 const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {
@@ -56,7 +56,7 @@ interface Session {
  * @throws RegistryError or Error `pushing blob DIGEST to NAME: …`
  * @see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#push
  */
-async function uploadBlob(to: Repository, blob: Descriptor, bytes: BlobBytes, options: UploadOptions): Promise<BlobFate> {
+async function uploadBlob(to: Repository, blob: Descriptor, bytes: BlobBytes, options: UploadOptions): Promise<BlobOutcome> {
   const { limits, signal } = options;
   let session: Session | undefined;
   for (let failures = 0; ; ) {
@@ -208,7 +208,7 @@ export class RegistryStore implements ImageReader, ImageWriter {
     blob: Descriptor,
     bytes: BlobBytes,
     { mountFrom, signal }: { mountFrom?: readonly string[]; signal: AbortSignal },
-  ): Promise<BlobFate> {
+  ): Promise<BlobOutcome> {
     return uploadBlob(this.#repository, blob, bytes, { mountFrom, limits: this.#limits, signal });
   }
 

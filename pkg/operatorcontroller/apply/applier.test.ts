@@ -3,8 +3,8 @@ import { refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
+import { DeniedError } from "../state/conditionPoller.ts";
 import { formatActions, selectChanges, summarizeActions } from "../state/objectActions.ts";
-import { DeniedError } from "../state/waiting.ts";
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
 

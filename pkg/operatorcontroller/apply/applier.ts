@@ -41,11 +41,11 @@ export async function applyWithPorts(
     const { dryRun = false, fieldManager, signal } = options;
     const during = signal ? { signal } : {};
     const live = isAboutPorts(err) ? await client.get(toObjectRef(object), during) : undefined;
-    const supplanted = live && findRenumberedPorts(object, live);
-    if (!supplanted) throw err;
-    if (dryRun) return supplanted.after;
+    const renumbered = live && findRenumberedPorts(object, live);
+    if (!renumbered) throw err;
+    if (dryRun) return renumbered.after;
     const { resourceVersion } = live.metadata;
-    const metadata = { managedFields: supplanted.managedFields, resourceVersion };
+    const metadata = { managedFields: renumbered.managedFields, resourceVersion };
     await client.patch(toObjectRef(object), { metadata }, { type: "merge", fieldManager, ...during });
     return client.apply(object, options);
   }
@@ -82,7 +82,7 @@ function haveCommonOwner(a: KubeObject, b: KubeObject): boolean {
 const PARALLEL_OBJECTS = 8;
 
 /** A failed request about one object. */
-export interface Failure {
+export interface ObjectFailure {
   readonly item: KubeObject | ObjectRef;
   readonly err: unknown;
 }
@@ -95,8 +95,8 @@ export async function collectFailures<T extends KubeObject | ObjectRef>(
   items: readonly T[],
   signal: AbortSignal,
   run: (item: T) => Promise<void>,
-): Promise<Failure[]> {
-  const failures = await mapInParallel(items, PARALLEL_OBJECTS, async (item): Promise<Failure[]> => {
+): Promise<ObjectFailure[]> {
+  const failures = await mapInParallel(items, PARALLEL_OBJECTS, async (item): Promise<ObjectFailure[]> => {
     signal.throwIfAborted();
     try {
       await run(item);
@@ -110,13 +110,13 @@ export async function collectFailures<T extends KubeObject | ObjectRef>(
 }
 
 /** Returns the object of a failure with the reason, and in `next` what to do, if that is known. */
-export function describeFailure({ item, err }: Failure): { message: string; next?: string } {
+export function describeFailure({ item, err }: ObjectFailure): { message: string; next?: string } {
   const next = getAdvice(item, err);
   return { message: `${describeObject(item)}: ${getErrorMessage(err)}`, ...(next === undefined ? {} : { next }) };
 }
 
 /** Converts a failed request to entries of `status.problems`. */
-export function toFailureProblems(failure: Failure): readonly Problem[] {
+export function toFailureProblems(failure: ObjectFailure): readonly Problem[] {
   const { item, err } = failure;
   const { message, next } = describeFailure(failure);
   const own = getProblems(err);
@@ -128,7 +128,7 @@ export function toFailureProblems(failure: Failure): readonly Problem[] {
 }
 
 /** Formats one failure as a sentence, and several in Helm's form ("N errors occurred:"). @param doing start of each failure. */
-export function formatFailures(doing: string, failures: readonly Failure[]): string {
+export function formatFailures(doing: string, failures: readonly ObjectFailure[]): string {
   const lines = failures.map((failure) => `${doing}${describeFailure(failure).message}`);
   return lines.length === 1 ? String(lines[0]) : `${lines.length} errors occurred:\n${lines.map((line) => `\t* ${line}\n`).join("")}\n`;
 }
@@ -138,10 +138,10 @@ export function formatFailures(doing: string, failures: readonly Failure[]): str
  * extension.
  */
 export class RequestsFailed extends RetryableError {
-  readonly failures: readonly Failure[];
+  readonly failures: readonly ObjectFailure[];
 
   /** @param doing start of the text of each failure. */
-  constructor(doing: string, failures: readonly Failure[]) {
+  constructor(doing: string, failures: readonly ObjectFailure[]) {
     super("Retrying", formatFailures(doing, failures), { cause: failures[0]?.err, problems: failures.flatMap(toFailureProblems) });
     this.failures = failures;
   }
@@ -151,7 +151,7 @@ export class RequestsFailed extends RetryableError {
  * Throws one error for all failures; does nothing without failures.
  * @throws RequestsFailed Retrying.
  */
-export function throwFailures(doing: string, failures: readonly Failure[]): void {
+export function throwFailures(doing: string, failures: readonly ObjectFailure[]): void {
   if (failures.length > 0) throw new RequestsFailed(doing, failures);
 }
 
@@ -177,7 +177,7 @@ export interface ObjectResults {
   /** The objects in the responses of the API server, by `getObjectKey`. */
   readonly objects: LiveObjects;
   /** In the order of the set. */
-  readonly failures: readonly Failure[];
+  readonly failures: readonly ObjectFailure[];
 }
 
 /** Attempts of a deletion while other writers change the object. */
@@ -260,7 +260,7 @@ export class Applier {
     live: LiveObjects,
     { continueOnFailure = false }: { continueOnFailure?: boolean } = {},
   ): Promise<void> {
-    const failures: Failure[] = [];
+    const failures: ObjectFailure[] = [];
     for (const group of groupByKind(objects)) {
       failures.push(...(await collectFailures(group, this.#signal, (object) => this.#apply(object, live))));
       if (!continueOnFailure) throwFailures("", failures);

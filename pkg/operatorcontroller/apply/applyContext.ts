@@ -1,7 +1,7 @@
 import type { EventSink } from "../../api/events.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
-import type { StepContext } from "../../controller/story.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
 import type { Client } from "../../kube/client.ts";
 import { preserveIgnored } from "../../release/drift.ts";
 import { getObjectKey } from "../../release/identity.ts";

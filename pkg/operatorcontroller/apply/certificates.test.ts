@@ -4,9 +4,9 @@ import { stepContext } from "../../../test/support/extensionFakes.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type CaTarget, getCaBundles } from "../../certificates/caBundle.ts";
+import type { DesiredCertificate } from "../../certificates/desiredCertificates.ts";
 import type { CertificateTimes } from "../../certificates/rotation.ts";
 import { parseCertificates, readStoredCertificates } from "../../certificates/storedCertificates.ts";
-import type { WantedCertificate } from "../../certificates/wantedCertificates.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { issueCertificate } from "../../serving/issueWorker.ts";
 import { CertificateKeeper } from "./certificates.ts";
@@ -22,7 +22,7 @@ const API_SERVICE: CaTarget = {
   ref: { apiVersion: "apiregistration.k8s.io/v1", kind: "APIService", name: "v1.g.io" },
   webhooks: undefined,
 };
-const WANTED: WantedCertificate = {
+const WANTED: DesiredCertificate = {
   secret: SECRET,
   host: "s.ns",
   dnsNames: ["s.ns", "s.ns.svc"],

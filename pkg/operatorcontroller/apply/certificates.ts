@@ -2,6 +2,7 @@ import { API_VERSION, CERTIFICATES_FIELD_MANAGER, CLUSTER_EXTENSION } from "../.
 import type { EventReason } from "../../api/events.ts";
 import type { KubeObject, ObjectRef } from "../../api/k8s.ts";
 import { type CaTarget, canTrust, getCaBundles, isConversionLost, withBundle, withoutBundle } from "../../certificates/caBundle.ts";
+import { type DesiredCertificate, listDesiredCertificates } from "../../certificates/desiredCertificates.ts";
 import { listServedNames } from "../../certificates/providers.ts";
 import {
   assessCertificates,
@@ -20,8 +21,7 @@ import {
   type StoredCertificates,
   toServingSecret,
 } from "../../certificates/storedCertificates.ts";
-import { listWantedCertificates, type WantedCertificate } from "../../certificates/wantedCertificates.ts";
-import type { StepContext } from "../../controller/story.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
@@ -75,7 +75,7 @@ export class CertificateKeeper {
    * @returns the time of the next action, in milliseconds since the epoch.
    * @throws RetryableError with the name of the Secret.
    */
-  async keep(wanted: readonly WantedCertificate[]): Promise<number> {
+  async keep(wanted: readonly DesiredCertificate[]): Promise<number> {
     let at = Number.POSITIVE_INFINITY;
     for (const one of wanted) {
       try {
@@ -88,7 +88,7 @@ export class CertificateKeeper {
     return at;
   }
 
-  async #maintain(wanted: WantedCertificate): Promise<number> {
+  async #maintain(wanted: DesiredCertificate): Promise<number> {
     const { now, times, trustedSince } = this.#options;
     const key = getObjectKey(wanted.secret);
     const maintenance = new CertificateMaintenance(this.#options, wanted, await this.#ownSecret(wanted.secret));
@@ -120,11 +120,11 @@ export class CertificateKeeper {
 class CertificateMaintenance {
   stored: StoredCertificates | undefined;
   readonly #options: KeeperOptions;
-  readonly #wanted: WantedCertificate;
+  readonly #wanted: DesiredCertificate;
   #secret: KubeObject | undefined;
   #targets: { target: CaTarget; live: KubeObject }[] = [];
 
-  constructor(options: KeeperOptions, wanted: WantedCertificate, secret: KubeObject | undefined) {
+  constructor(options: KeeperOptions, wanted: DesiredCertificate, secret: KubeObject | undefined) {
     this.#options = options;
     this.#wanted = wanted;
     this.#secret = secret;
@@ -263,7 +263,7 @@ export class ExtensionCertificates {
    */
   async keep(objects: readonly KubeObject[]): Promise<boolean> {
     const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
-    const wanted = listWantedCertificates(objects);
+    const wanted = listDesiredCertificates(objects);
     if (!own || wanted.length === 0) return false;
     const { extension, releases, client } = this.#phase;
     const { name, uid = "" } = extension.metadata;

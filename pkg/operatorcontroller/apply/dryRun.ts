@@ -3,15 +3,15 @@ import { type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
 import { isDenied, isImmutableField, isNamespaceMissing, isNotFound } from "../../kube/errors.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { compareText } from "../../text/compare.ts";
+import { DeniedError, type UnblockCheck } from "../state/conditionPoller.ts";
 import { formatFirst, type LiveObjects } from "../state/objectActions.ts";
-import { DeniedError, type IsOver } from "../state/waiting.ts";
 import {
   applyWithPorts,
   collectFailures,
-  type Failure,
   formatFailures,
   isRecreatable,
   type ObjectClient,
+  type ObjectFailure,
   type ObjectResults,
   RequestsFailed,
 } from "./applier.ts";
@@ -74,7 +74,7 @@ export class DryRun {
    * @returns a DeniedError if permissions, quotas or policies deny all of them, which is over when the first of them is no longer denied;
    * otherwise RequestsFailed Retrying with every failure; undefined without failures.
    */
-  toError(failures: readonly Failure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
+  toError(failures: readonly ObjectFailure[], objects: readonly KubeObject[]): RequestsFailed | DeniedError | undefined {
     const [first] = failures;
     if (!first) return undefined;
     const refused = objects.find((object) => getObjectKey(object) === getObjectKey(first.item));
@@ -106,7 +106,7 @@ export class DryRun {
   }
 
   /** Returns a check that is true when a dry run of the object no longer fails with such an error. */
-  untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): IsOver {
+  untilNot(isRefusal: (err: unknown) => boolean, object: KubeObject): UnblockCheck {
     return async (signal) => {
       const options = { fieldManager: FIELD_MANAGER, force: true, dryRun: true, signal };
       const failure: unknown = await this.#client.apply(object, options).catch((err: unknown) => err);

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { KubeError } from "../../kube/errors.ts";
-import { WaitingError } from "../state/waiting.ts";
-import type { Failure } from "./applier.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
+import type { ObjectFailure } from "./applier.ts";
 import { findMissingNamespaces, newNamespacesError } from "./dryRunCheck.ts";
 import { formatPreflightFinding } from "./preflightRequest.ts";
 
 const object = (name: string, namespace: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace } });
-const newFailure = (name: string, namespace: string): Failure => {
+const newFailure = (name: string, namespace: string): ObjectFailure => {
   const err = new KubeError(`namespaces "${namespace}" not found`, {
     status: 404,
     reason: "NotFound",
@@ -14,7 +14,10 @@ const newFailure = (name: string, namespace: string): Failure => {
   });
   return { item: object(name, namespace), err };
 };
-const another: Failure = { item: object("x", "b"), err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }) };
+const another: ObjectFailure = {
+  item: object("x", "b"),
+  err: new KubeError('configmaps "x" not found', { status: 404, reason: "NotFound" }),
+};
 
 test("findMissingNamespaces returns one finding for each missing namespace, in order of name, and none for other failures", () => {
   const found = findMissingNamespaces([newFailure("1", "b"), another, newFailure("2", "a"), newFailure("3", "b")], { namespace: "ns" });

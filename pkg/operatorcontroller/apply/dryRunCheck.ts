@@ -8,18 +8,18 @@ import { isNamespaceMissing } from "../../kube/errors.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import { sortLikeLive } from "../../release/liveOrder.ts";
 import { compareText } from "../../text/compare.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
-import { WaitingError } from "../state/waiting.ts";
-import { describeFailure, type Failure, toFailureProblems } from "./applier.ts";
+import { describeFailure, type ObjectFailure, toFailureProblems } from "./applier.ts";
 import type { DryRun } from "./dryRun.ts";
-import { type Check, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
+import { newFinding, type PreflightCheck, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 /**
  * Runs a dry run of each object: admission, validation, quota and permissions decide. Missing namespaces are the first findings, one for each
  * namespace. Skips a CustomResourceDefinition whose conversion webhook needs a certificate of the controller: the API server would deny it only
  * because the certificate authority is not in it yet.
  */
-export const dryRunCheck: Check = {
+export const dryRunCheck: PreflightCheck = {
   name: "dryRun",
   async run({ desired, kinds, extension, dryRun, willBeAdopted }, checked) {
     const { live, refused, untried, needs } = checked;
@@ -52,13 +52,13 @@ function keepAdoptedOrder(object: KubeObject, live: LiveObjects, willBeAdopted: 
   return current && willBeAdopted?.(current) ? sortLikeLive(object, current) : object;
 }
 
-function newDeniedFinding(failure: Failure): PreflightFinding {
+function newDeniedFinding(failure: ObjectFailure): PreflightFinding {
   return { kind: "dryRun", ...describeFailure(failure), problems: toFailureProblems(failure) };
 }
 
 /** Finds the namespaces that do not exist, and counts their objects. @returns a finding for each namespace, in order of name. */
 export function findMissingNamespaces(
-  failures: readonly Failure[],
+  failures: readonly ObjectFailure[],
   spec: Pick<ClusterExtensionSpec, "namespace" | "config">,
 ): PreflightFinding[] {
   const counts = new Map<string, number>();
@@ -97,7 +97,7 @@ function getNamespaceAdvice(
  */
 export function newNamespacesError(
   missing: readonly PreflightFinding[],
-  failures: readonly Failure[],
+  failures: readonly ObjectFailure[],
   tried: readonly KubeObject[],
   dryRun: Pick<DryRun, "untilNot">,
 ): WaitingError | undefined {

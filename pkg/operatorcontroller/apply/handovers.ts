@@ -7,8 +7,8 @@ import { isConflict } from "../../kube/errors.ts";
 import { describeObject, getObjectKey, isCrd } from "../../release/identity.ts";
 import { GO_FIELD_MANAGER, handOverFields } from "../../release/managedFields.ts";
 import { determineOwnership, type Owner } from "../../release/ownership.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { WaitingError } from "../state/waiting.ts";
 
 /** An object that a release needs and another extension owns. */
 export interface Need {
@@ -28,7 +28,7 @@ export interface Need {
  */
 type Progress = "blocked" | "ready" | "writing" | "settled";
 
-interface Target {
+interface HandoverTarget {
   readonly uid: string;
   /** Keys of the objects of the target release. */
   readonly keys: ReadonlySet<string>;
@@ -49,7 +49,7 @@ const NO_KEYS: ReadonlySet<string> = new Set();
  */
 export class Handovers {
   readonly #existing: () => readonly Readonly<ClusterExtension>[];
-  readonly #targets = new Map<string, Target>();
+  readonly #targets = new Map<string, HandoverTarget>();
   /** Uids of the extensions with a known target, or known to have none, by name. */
   readonly #seen = new Map<string, string>();
 
@@ -181,10 +181,10 @@ const HANDOVER_LOOK_MS = 1_000;
 
 /** The error of a release that needs objects of other extensions whose own next releases cannot be applied yet. */
 export class HandoverPending extends WaitingError {
-  constructor(needs: readonly Need[], agreed: () => boolean) {
+  constructor(needs: readonly Need[], isAgreed: () => boolean) {
     const objects = needs.map(({ object, owner }) => `${describeObject(object)} of ${CLUSTER_EXTENSION} "${owner}"`);
     const text = `waiting for ${formatFirst(objects)}, whose next release no longer contains it and cannot be applied yet; nothing was changed, and the controller retries automatically`;
-    super(Reason.Retrying, text, { isOver: () => Promise.resolve(agreed()), everyMs: HANDOVER_LOOK_MS });
+    super(Reason.Retrying, text, { isOver: () => Promise.resolve(isAgreed()), everyMs: HANDOVER_LOOK_MS });
   }
 }
 

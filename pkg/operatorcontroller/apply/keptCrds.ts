@@ -109,7 +109,7 @@ export interface RecheckRequest {
 }
 
 /** A definition that stays after a check. */
-export interface StillKept {
+export interface KeptCrdResult {
   left: LeftObject;
   /** Set when the next try may find the definition unused. */
   retry?: { readonly cause: unknown };
@@ -144,8 +144,8 @@ export async function recheckKept(
   definitions: readonly LeftObject[],
   { policy, owner, isWanted }: RecheckRequest,
   signal: AbortSignal,
-): Promise<StillKept[]> {
-  const still: StillKept[] = [];
+): Promise<KeptCrdResult[]> {
+  const still: KeptCrdResult[] = [];
   for (const one of definitions) {
     const { kept: _before, ...ref } = one;
     const stays = (because: string): void => void still.push({ left: { ...ref, kept: because } });

@@ -2,8 +2,8 @@ import { type GroupVersionKind, getGroup, type KubeObject } from "../../api/k8s.
 import { newProblem, type ProblemObject } from "../../api/problems.ts";
 import type { Client } from "../../kube/client.ts";
 import { isCrd } from "../../release/identity.ts";
-import { WaitingError } from "../state/waiting.ts";
-import { type Check, newFinding, type Refusal } from "./preflightRequest.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
+import { newFinding, type PreflightCheck, type Refusal } from "./preflightRequest.ts";
 import { findResource, formatKinds, getKindKey, type ServedKinds } from "./preparedObjects.ts";
 
 const GO_PREFIX =
@@ -16,7 +16,7 @@ interface UnservedKind extends GroupVersionKind {
 }
 
 /** Denies a release with kinds that the cluster does not serve. */
-export const kindsCheck: Check = {
+export const kindsCheck: PreflightCheck = {
   name: "kindNotServed",
   run: ({ desired, kinds, discovery }) => Promise.resolve(denyUnservedKinds(desired, kinds, discovery)),
 };

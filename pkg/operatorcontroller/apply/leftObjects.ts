@@ -4,9 +4,9 @@ import { getCrdPolicy } from "../../release/plan.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";
 import type { ReleaseJournal } from "../releases/releaseJournal.ts";
 import { replaceCurrent } from "../releases/releaseStore.ts";
+import { combineUnblockChecks } from "../state/conditionPoller.ts";
 import { readReconcileRequest } from "../state/extensionSpec.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { combineIsOver } from "../state/waiting.ts";
 import type { ApplyContext } from "./applyContext.ts";
 import { filterOwned, isKept, recheckKept, removeCrds, toKubeObject, toLeftObject } from "./keptCrds.ts";
 
@@ -53,7 +53,7 @@ export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): 
   const { report } = context.phase;
   const isOver = (): Promise<boolean> =>
     Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(toKubeObject(one), context)) || isTaken(one, context)));
-  report.awaits = combineIsOver(report.awaits, isOver);
+  report.awaits = combineUnblockChecks(report.awaits, isOver);
 }
 
 /** Deletes left objects that no other extension needs. @returns the objects that stay. */

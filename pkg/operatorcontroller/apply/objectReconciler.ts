@@ -1,7 +1,7 @@
 import { CLUSTER_EXTENSION, LABEL_BUNDLE_NAME, Reason } from "../../api/constants.ts";
 import { CLASSIC_FIELD_MANAGERS, isMigrated } from "../../api/migration.ts";
 import { findProvider } from "../../certificates/providers.ts";
-import type { StepContext } from "../../controller/story.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { preserveDrift } from "../../release/drift.ts";

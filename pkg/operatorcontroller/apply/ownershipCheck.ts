@@ -13,9 +13,9 @@ import {
   type Owner,
 } from "../../release/ownership.ts";
 import { sortForUninstall } from "../../release/plan.ts";
+import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
-import { type IsOver, WaitingError } from "../state/waiting.ts";
-import { type Check, newFinding, type PreflightFinding } from "./preflightRequest.ts";
+import { newFinding, type PreflightCheck, type PreflightFinding } from "./preflightRequest.ts";
 
 /** The desired and the live objects, and the owner of the desired ones. */
 interface KindRequest {
@@ -146,7 +146,7 @@ const GO_PREFIX = "failed to get release state using server-side dry-run: ";
  * release does not contain them, become `needs`. The controller waits for the object that an uninstall would remove last, with one request for
  * its metadata each time; if no object is denied, it waits for the kinds.
  */
-export const ownershipCheck: Check = {
+export const ownershipCheck: PreflightCheck = {
   name: "ownership",
   async run({ desired, base, owner, extensionExists, handovers, willBeAdopted, client, signal }, checked) {
     const { live, refused } = checked;
@@ -166,14 +166,14 @@ export const ownershipCheck: Check = {
     for (const { object } of denied) refused.add(getObjectKey(object));
     if (findings.length === 0) return undefined;
     const last = sortForUninstall(denied.map(({ object }) => object)).at(-1);
-    const isFree = (ref: ObjectRef): IsOver => {
+    const isFree = (ref: ObjectRef): UnblockCheck => {
       return async (until) => {
         if (denied.every(isHandedOver)) return true;
         return findOwnershipConflict(await client.get(ref, { metadataOnly: true, signal: until }), owner, extensionExists) === undefined;
       };
     };
     // The ServiceAccount may be denied to read the definition, but everyone may read the served kinds.
-    const isUndefined: IsOver = async (until) => (await findKindConflicts(client, readable, until)).length === 0;
+    const isUndefined: UnblockCheck = async (until) => (await findKindConflicts(client, readable, until)).length === 0;
     const error = new WaitingError(Reason.Retrying, `${GO_PREFIX}${findings.map(({ message }) => message).join("\n")}`, {
       isOver: last ? isFree(toObjectRef(last)) : isUndefined,
       everyMs: CONFLICT_RECHECK_MS,

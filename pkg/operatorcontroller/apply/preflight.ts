@@ -5,18 +5,25 @@ import { getObjectKey } from "../../release/identity.ts";
 import { type CrdRefusal, checkCrdUpgrades, type UpgradeRefusal } from "../crds/crdUpgrades.ts";
 import { checkConversions, newConversionRequest } from "../crds/lostConversions.ts";
 import type { MissingPermissions } from "../permissions/permissions.ts";
-import { DeniedError, findWaitingError } from "../state/waiting.ts";
+import { DeniedError, findWaitingError } from "../state/conditionPoller.ts";
 import { describeFailure, RequestsFailed, toFailureProblems } from "./applier.ts";
 import { dryRunCheck } from "./dryRunCheck.ts";
 import { kindsCheck } from "./kindsCheck.ts";
 import { ownershipCheck } from "./ownershipCheck.ts";
 import { newPermissionsError, withMissingPermissions } from "./permissionCheck.ts";
-import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest, type Refusal } from "./preflightRequest.ts";
+import {
+  type Checked,
+  newFinding,
+  type PreflightCheck,
+  type PreflightFinding,
+  type PreflightRequest,
+  type Refusal,
+} from "./preflightRequest.ts";
 import { listLeavingCrds } from "./prune.ts";
 import { quotaCheck } from "./quotaCheck.ts";
 
 /** Denies a release for missing permissions, unless the extension tolerates them or only the dry run can decide. */
-const permissionsCheck: Check = {
+const permissionsCheck: PreflightCheck = {
   name: "permissions",
   async run({ permissions, extension }, checked) {
     const lacking = await permissions?.();
@@ -33,7 +40,7 @@ function newPermissionsFinding({ text, problem }: MissingPermissions): Preflight
 }
 
 /** Reads the live objects. */
-const readCheck: Check = {
+const readCheck: PreflightCheck = {
   name: "read",
   async run({ applier, desired, kinds }, checked) {
     const doing = "could not get object: ";
@@ -51,7 +58,7 @@ const readCheck: Check = {
 };
 
 /** Denies CRDs that cannot replace the existing ones, and CRDs that cannot be checked. */
-const crdUpgradesCheck: Check = {
+const crdUpgradesCheck: PreflightCheck = {
   name: "crdUpgrade",
   async run({ client, desired, extension, advice, objects, onlyTries = false, signal }, checked) {
     const upgrade = { desired, live: checked.live, spec: extension.spec, advice, objects, onlyTries };
@@ -79,7 +86,7 @@ function toCrdDetails({ name, findings, refusals }: CrdRefusal): { name: string;
 }
 
 /** Denies a release that removes the conversion webhook of custom resources that stay. */
-const conversionsCheck: Check = {
+const conversionsCheck: PreflightCheck = {
   name: "conversion",
   async run({ client, extension, applier, pruning, signal }, checked) {
     try {
@@ -96,20 +103,27 @@ const conversionsCheck: Check = {
 };
 
 /** Runs before the controller compares a release with the deployed one. */
-export const KIND_CHECKS: readonly Check[] = [kindsCheck];
+export const KIND_CHECKS: readonly PreflightCheck[] = [kindsCheck];
 /** Runs before the controller locks the objects against writes of other extensions. */
-export const PERMISSION_CHECKS: readonly Check[] = [permissionsCheck];
+export const PERMISSION_CHECKS: readonly PreflightCheck[] = [permissionsCheck];
 /** Runs while the objects are locked. */
-export const OBJECT_CHECKS: readonly Check[] = [readCheck, ownershipCheck, crdUpgradesCheck, dryRunCheck, quotaCheck, conversionsCheck];
+export const OBJECT_CHECKS: readonly PreflightCheck[] = [
+  readCheck,
+  ownershipCheck,
+  crdUpgradesCheck,
+  dryRunCheck,
+  quotaCheck,
+  conversionsCheck,
+];
 /** All checks that can deny a release before the controller writes anything, in the order of the controller. */
-const ALL_CHECKS: readonly Check[] = [...KIND_CHECKS, ...PERMISSION_CHECKS, ...OBJECT_CHECKS];
+const ALL_CHECKS: readonly PreflightCheck[] = [...KIND_CHECKS, ...PERMISSION_CHECKS, ...OBJECT_CHECKS];
 
 /** The options of a preflight. */
 export interface PreflightOptions {
   /** stop: throws at the first check that denies the release; collect: continues, and skips objects that are already denied. */
   readonly mode: "stop" | "collect";
   /** Default: all checks. */
-  readonly checks?: readonly Check[];
+  readonly checks?: readonly PreflightCheck[];
   /** The results of earlier checks of the same release. */
   readonly checked?: Checked;
 }

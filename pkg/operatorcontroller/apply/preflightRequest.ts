@@ -136,7 +136,7 @@ export interface Refusal {
 }
 
 /** One check of a preflight. */
-export interface Check {
+export interface PreflightCheck {
   /** The kind of its first finding. */
   readonly name: FindingKind;
   /** @throws Error if it cannot check. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../api/k8s.ts";
 import { KindNotServed } from "../../kube/errors.ts";
-import { findWaitingError } from "../state/waiting.ts";
+import { findWaitingError } from "../state/conditionPoller.ts";
 import { denyUnservedKinds } from "./kindsCheck.ts";
 import { lookUpKinds } from "./preparedObjects.ts";
 

@@ -1,5 +1,5 @@
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
-import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
+import { listCertificateSecrets } from "../../certificates/desiredCertificates.ts";
 import type { Client } from "../../kube/client.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";
 import type { Owner } from "../../release/ownership.ts";

@@ -4,9 +4,9 @@ import type { Client } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import { type CountedObject, type ExceededQuota, findExceededQuotas, formatExceededQuota } from "../../release/quota.ts";
+import { DeniedError } from "../state/conditionPoller.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { DeniedError } from "../state/waiting.ts";
-import { type Check, type Checked, newFinding, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
+import { type Checked, newFinding, type PreflightCheck, type PreflightFinding, type PreflightRequest } from "./preflightRequest.ts";
 
 const QUOTA = { apiVersion: "v1", kind: "ResourceQuota" };
 /** ResourceQuotas of one namespace that are checked. */
@@ -16,7 +16,7 @@ const MAX_QUOTAS = 500;
  * Denies new objects that fit into a ResourceQuota one by one but not all together. Sends one request for each namespace with new objects.
  * Finds nothing if the client may not list quotas, or if the dry run denied objects, because the number of created objects is unknown then.
  */
-export const quotaCheck: Check = {
+export const quotaCheck: PreflightCheck = {
   name: "quota",
   async run(request, checked) {
     if (checked.findings.some(({ kind }) => kind === "dryRun" || kind === "namespace")) return undefined;

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import type { Problem } from "../../api/problems.ts";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/concurrency.ts";
-import { type Ask, listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
+import { listMovable, type SendRequest, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
 import { type BundleSummary, summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { createBundleTooLargeError, isWithin } from "../../bundle/limits.ts";
 import { loadBundle } from "../../bundle/load.ts";
@@ -38,7 +38,7 @@ const THREAD_LIMITS: TaskThreadLimits = { heapMib: 192, deadlineMs: 120_000, idl
 /** Delay before the next attempt after a bundle exceeded the deadline. */
 const THREAD_REST_MS = 300_000;
 
-type AskThread = Ask<BundleRequest, BundleResponse>;
+type SendToThread = SendRequest<BundleRequest, BundleResponse>;
 
 /** Loads and renders large bundles in a worker thread, with the same functions as in the main thread. */
 export class BundleThread {
@@ -70,7 +70,7 @@ export class BundleThread {
     return this.#thread.end();
   }
 
-  async #load(ask: AskThread, digest: string, files: BundleFiles) {
+  async #load(ask: SendToThread, digest: string, files: BundleFiles) {
     const response = await ask({ kind: "load", digest, files }, listMovable(files.values()));
     if (response.kind !== "loaded") throw createResponseError(response);
     return response.summary;
@@ -90,7 +90,7 @@ export class BundleThread {
     return decodeAll(objects);
   }
 
-  async #run<T>(work: (ask: AskThread) => Promise<T>): Promise<T> {
+  async #run<T>(work: (ask: SendToThread) => Promise<T>): Promise<T> {
     try {
       return await this.#thread.run(work);
     } catch (err) {

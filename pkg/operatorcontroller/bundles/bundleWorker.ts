@@ -1,7 +1,7 @@
 import { serialize } from "node:v8";
 import { Reason } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
-import { listMovable, type Served, serveTasks } from "../../async/taskThread.ts";
+import { listMovable, serveTasks, type TaskResponse } from "../../async/taskThread.ts";
 import { summarizeBundle } from "../../bundle/bundleSummary.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
@@ -17,7 +17,7 @@ class BundleWorker {
   #digest: string | undefined;
   #bundle: RegistryV1Bundle | undefined;
 
-  serve(request: BundleRequest): Served<BundleResponse> {
+  serve(request: BundleRequest): TaskResponse<BundleResponse> {
     try {
       return request.kind === "load" ? this.#load(request) : this.#render(request);
     } catch (err) {
@@ -29,14 +29,14 @@ class BundleWorker {
     }
   }
 
-  #load({ digest, files }: BundleRequest & { kind: "load" }): Served<BundleResponse> {
+  #load({ digest, files }: BundleRequest & { kind: "load" }): TaskResponse<BundleResponse> {
     this.#bundle = undefined;
     this.#bundle = loadBundle(files);
     this.#digest = digest;
     return { response: { kind: "loaded", summary: summarizeBundle(this.#bundle) } };
   }
 
-  #render({ digest, options: { certProvider: name, ...options } }: BundleRequest & { kind: "render" }): Served<BundleResponse> {
+  #render({ digest, options: { certProvider: name, ...options } }: BundleRequest & { kind: "render" }): TaskResponse<BundleResponse> {
     if (!this.#bundle || this.#digest !== digest) return { response: { kind: "unknown" } };
     const certProvider = CERTIFICATE_PROVIDERS.find((provider) => provider.name === name);
     const objects = renderBundle(this.#bundle, { ...options, certProvider }).map(encode);

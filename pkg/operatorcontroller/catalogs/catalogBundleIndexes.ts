@@ -26,7 +26,7 @@ export interface CatalogBundleIndex {
   readonly unavailable?: string;
 }
 
-interface Kept {
+interface KeptIndex {
   readonly ref: string;
   readonly read: Promise<KnownBundleIndex>;
   /** Cancels the timer that drops it. */
@@ -45,7 +45,7 @@ export class CatalogBundleIndexes {
   readonly #clock: Clock;
   readonly #stopped: AbortSignal;
   readonly #idleMs: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptIndex>();
 
   /** @param stopped aborts all reads. */
   constructor(reader: BundleIndexReader, clock: Clock, stopped: AbortSignal, idleMs = IDLE_MS) {
@@ -106,7 +106,7 @@ export class CatalogBundleIndexes {
     return read;
   }
 
-  async #readAfter(before: Kept | undefined, base: string, ref: string): Promise<KnownBundleIndex> {
+  async #readAfter(before: KeptIndex | undefined, base: string, ref: string): Promise<KnownBundleIndex> {
     const known = await before?.read.catch(() => undefined);
     return this.#reader.bundleIndex(base, ref, this.#stopped, known);
   }

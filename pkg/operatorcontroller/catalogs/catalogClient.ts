@@ -118,7 +118,7 @@ const DIGEST_HEADER = "olm-catalog-digest";
 const INDEX_PATHS = ["/properties", "/api/v1/metas?schema=olm.bundle", "/api/v1/all"] as const;
 
 /** One read of a package or an index. */
-interface Reading {
+interface CatalogRead {
   readonly ref: string | undefined;
   readonly signal: AbortSignal;
   /** Known entity tags, by path; replaced by those of the responses. */
@@ -194,7 +194,7 @@ export class CatalogClient {
     await Promise.all([this.#connections.close(), this.#thread.end()]);
   }
 
-  async #packageMetas(base: string, packageName: string, reading: Reading): Promise<Meta[] | "unchanged"> {
+  async #packageMetas(base: string, packageName: string, reading: CatalogRead): Promise<Meta[] | "unchanged"> {
     const name = encodeURIComponent(packageName);
     const ofPackageUrl = `${base}/api/v1/metas?package=${name}`;
     const packagesUrl = `${base}/api/v1/metas?schema=olm.package&name=${name}`;
@@ -219,7 +219,7 @@ export class CatalogClient {
   }
 
   /** Reads the index from the first endpoint that exists. @returns undefined if it has not changed. */
-  async #readIndex(base: string, reading: Reading): Promise<BundleIndex | undefined> {
+  async #readIndex(base: string, reading: CatalogRead): Promise<BundleIndex | undefined> {
     for (const path of INDEX_PATHS) {
       try {
         return await this.#readIndexAt(new URL(base + path), reading);
@@ -231,7 +231,7 @@ export class CatalogClient {
     throw new UnexpectedStatus(404);
   }
 
-  async #readIndexAt(url: URL, reading: Reading): Promise<BundleIndex | undefined> {
+  async #readIndexAt(url: URL, reading: CatalogRead): Promise<BundleIndex | undefined> {
     const lines = await this.#open(url, { kind: "bundleIndex" }, reading, Number.POSITIVE_INFINITY);
     if (!lines) return undefined;
     const builder = new BundleIndexBuilder();
@@ -246,7 +246,7 @@ export class CatalogClient {
   async #open(
     at: URL,
     wanted: ReadTask["wanted"],
-    { ref, signal, tags }: Reading,
+    { ref, signal, tags }: CatalogRead,
     maxBytes: number,
   ): Promise<AsyncIterable<Meta> | undefined> {
     const path = at.pathname + at.search;

@@ -13,8 +13,8 @@ import { formatRuleLines, toRule } from "../../rbac/ruleSets.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";
 import { formatCount, formatList } from "../../text/lists.ts";
 import { isAllowed } from "../permissions/ownRules.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import type { LiveObjects } from "../state/objectActions.ts";
-import { WaitingError } from "../state/waiting.ts";
 import { getServedKind } from "./crdUse.ts";
 import { ObjectChecker, type ObjectsFound } from "./existingObjects.ts";
 

@@ -74,7 +74,7 @@ export type ObjectsFound =
 /** Definitions with at most this many bytes of JSON, both together, are compared in the main thread. */
 const MAIN_THREAD_BYTES = 128 * 1024;
 
-type Seen = ObjectsFound & { kind: "seen" };
+type SeenObjects = ObjectsFound & { kind: "seen" };
 type PageResult = PageFindings | { kind: "exceeded"; because: string };
 
 /** Checks custom resources against schemas, one page at a time. Uses a worker thread, because they are untrusted input of namespace users. */
@@ -103,7 +103,7 @@ export class ObjectChecker {
     listAs: { apiVersion: string; kind: string } | undefined,
     signal: AbortSignal,
   ): Promise<ObjectsFound> {
-    const found: Seen = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
     try {
       if (checks.length === 0) {
         if (!listAs) return { kind: "unseen", because: "no version of it is served" };
@@ -144,14 +144,14 @@ export class ObjectChecker {
     }
   }
 
-  async #checkVersion(client: Pick<Client, "listPage">, check: ObjectCheck, signal: AbortSignal): Promise<Seen> {
+  async #checkVersion(client: Pick<Client, "listPage">, check: ObjectCheck, signal: AbortSignal): Promise<SeenObjects> {
     const { objects: mostObjects, bytes: mostBytes, pageBytes, pageValues: maxValues, steps: mostSteps, patternMs } = this.#limits;
     const schema = new TextEncoder().encode(JSON.stringify(check.schema ?? null));
-    const found: Seen = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
+    const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
     let [bytes, steps, patternsTook, limit] = [0, 0, 0, FIRST_PAGE];
     let token: string | undefined;
     let total: number | undefined;
-    const cut = (because: string): Seen => ({ ...found, cut: { total, because } });
+    const cut = (because: string): SeenObjects => ({ ...found, cut: { total, because } });
     for (;;) {
       if (found.count >= mostObjects) return cut(`the limit is ${mostObjects} custom resources`);
       limit = Math.min(limit, mostObjects - found.count);

@@ -8,8 +8,8 @@ import type { Client } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { describeObject, getObjectKey } from "../../release/identity.ts";
 import type { CrdPolicy } from "../../release/plan.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import { formatFirst } from "../state/objectActions.ts";
-import { WaitingError } from "../state/waiting.ts";
 import { type CrdUse, checkCrdUse, getServedKind } from "./crdUse.ts";
 
 /** The CustomResourceDefinitions that an extension no longer contains, and the objects that leave with them. */

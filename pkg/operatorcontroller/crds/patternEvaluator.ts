@@ -18,14 +18,14 @@ for (let at = 0; at < questions.length; at++) {
   answers[at] = expression?.test(text);
 }`);
 
-type Question = [pattern: string, flags: string, text: string];
+type PatternTask = [pattern: string, flags: string, text: string];
 
 /**
  * Matches texts against untrusted patterns in two rounds. In the first round, `matches` records its questions and returns true. Then `evaluate`
  * evaluates all of them within a time limit, and in the second round `matches` returns the results.
  */
 export class PatternEvaluator {
-  readonly #questions = new Map<string, Question>();
+  readonly #questions = new Map<string, PatternTask>();
   #answers: ReadonlyMap<string, boolean | undefined> | undefined;
   readonly #timeoutMs: number;
   #unknown = false;

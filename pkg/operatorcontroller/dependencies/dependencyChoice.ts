@@ -23,8 +23,8 @@ import { chooseBest } from "../../resolve/resolve.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { CatalogBundleIndexes } from "../catalogs/catalogBundleIndexes.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
+import type { UnblockCheck } from "../state/conditionPoller.ts";
 import type { DependencyNeed, PendingDependencies } from "../state/phases.ts";
-import type { IsOver } from "../state/waiting.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 import { canBeNamed } from "./dependencyExtensions.ts";
 import type { InstallContextReader } from "./installContext.ts";
@@ -51,14 +51,14 @@ export interface RejectedBundle {
   /** Reasons and remedies. */
   readonly clauses: readonly string[];
   /** Reports whether the conflict has changed. */
-  readonly isOver: IsOver;
+  readonly isOver: UnblockCheck;
 }
 
 /** Number of undecided searches for dependencies before the choice gives up. Each takes a second. */
 const MAX_UNDECIDED = 2;
 
 /** A choice in progress. */
-interface Choice {
+interface ChoiceRequest {
   readonly extension: ClusterExtension;
   readonly filtered: FilteredCatalogs;
   readonly catalogs: readonly ClusterCatalog[];
@@ -95,7 +95,7 @@ export class DependencyChoice {
   async findConflict(
     { metadata: { name } }: ClusterExtension,
     bundle: AvailableBundle,
-  ): Promise<{ readonly text: string; readonly isOver: IsOver } | undefined> {
+  ): Promise<{ readonly text: string; readonly isOver: UnblockCheck } | undefined> {
     const { constraints, installContext } = this.#options;
     await constraints.prepare([bundle.properties]);
     const findNow = async (): Promise<string | undefined> => {
@@ -156,7 +156,7 @@ export class DependencyChoice {
   }
 
   /** Chooses a bundle whose dependencies are already satisfied, and finds a remedy for the best rejected one. */
-  async #require(choice: Choice, installable: FilteredCatalogs): Promise<DependencyResolution> {
+  async #require(choice: ChoiceRequest, installable: FilteredCatalogs): Promise<DependencyResolution> {
     const resolution = chooseBest(installable);
     const best = findBestRejected(resolution, installable.results);
     if (!best) return { resolution };
@@ -169,7 +169,7 @@ export class DependencyChoice {
   }
 
   /** Checks rejected candidates again with the bundles in catalogs. */
-  async #install(choice: Choice): Promise<DependencyResolution> {
+  async #install(choice: ChoiceRequest): Promise<DependencyResolution> {
     const { filtered, conflicts } = choice;
     const reachable = await this.#readIndex(choice, [...conflicts.keys()]);
     const needs = new Map<Candidate, readonly SolverBundle[]>();
@@ -195,7 +195,7 @@ export class DependencyChoice {
     return { resolution, pending, rejected: best && this.#rejectedBundle(best.candidate, [best.clause], choice) };
   }
 
-  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { context }: Choice, { index }: ReachableIndex): DependencyNeed[] {
+  #needs({ bundle }: Candidate, added: readonly SolverBundle[], { context }: ChoiceRequest, { index }: ReachableIndex): DependencyNeed[] {
     const dependent = { ...toProvider(bundle), constraints: index.read(bundle).constraints };
     return added.map((one) => {
       const others = [dependent, ...added.filter((other) => other !== one)];
@@ -210,11 +210,11 @@ export class DependencyChoice {
     });
   }
 
-  #rejectedBundle(candidate: Candidate, clauses: readonly string[], choice: Choice): RejectedBundle {
+  #rejectedBundle(candidate: Candidate, clauses: readonly string[], choice: ChoiceRequest): RejectedBundle {
     return { bundle: candidate.bundle.name, clauses, isOver: this.#isOver(candidate, choice) };
   }
 
-  #isOver(candidate: Candidate, { extension, conflicts }: Choice): IsOver {
+  #isOver(candidate: Candidate, { extension, conflicts }: ChoiceRequest): UnblockCheck {
     const before = conflicts.get(candidate);
     return async () => {
       const context = await this.#options.installContext.read(extension.metadata.name);
@@ -231,7 +231,7 @@ export class DependencyChoice {
   #findHint(
     candidate: Candidate,
     result: FilterResult,
-    { context, conflicts }: Choice,
+    { context, conflicts }: ChoiceRequest,
     { index, packages, isComplete }: ReachableIndex,
   ): ResolutionHint | undefined {
     if (conflicts.get(candidate)?.kind === "faulty") return undefined;
@@ -247,7 +247,7 @@ export class DependencyChoice {
    * Reads catalogs for the constraints of the candidates, and for those of installed bundles that a candidate would
    * break.
    */
-  #readIndex({ catalogs, filtered, context, conflicts, signal }: Choice, candidates: readonly Candidate[]): Promise<ReachableIndex> {
+  #readIndex({ catalogs, filtered, context, conflicts, signal }: ChoiceRequest, candidates: readonly Candidate[]): Promise<ReachableIndex> {
     const { constraints, indexes } = this.#options;
     const breaks = candidates.some((candidate) => conflicts.get(candidate)?.kind === "breaks");
     const constraintsToMeet = [

@@ -6,8 +6,8 @@ import type { InstallContext, InstalledPeer } from "../../resolve/dependencies/d
 import { type Dependent, findDependents } from "../../resolve/dependencies/dependents.ts";
 import { formatCount } from "../../text/lists.ts";
 import type { InstalledBundles } from "../releases/installedReleases.ts";
+import { WaitingError } from "../state/conditionPoller.ts";
 import type { ExtensionCache } from "../state/extensionCache.ts";
-import { WaitingError } from "../state/waiting.ts";
 import type { ClusterApi, ClusterApis } from "./clusterApis.ts";
 import type { ConstraintCache } from "./constraintCache.ts";
 

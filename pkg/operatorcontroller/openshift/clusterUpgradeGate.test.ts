@@ -16,7 +16,7 @@ import { getReleaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { InstalledReleases } from "../releases/installedReleases.ts";
-import { ReleaseFactsCache } from "../releases/releaseReader.ts";
+import { InstalledSummaryCache } from "../releases/releaseReader.ts";
 import { CLUSTER_OPERATOR, OLM } from "./clusterOperator.ts";
 import { ClusterUpgradeGate } from "./clusterUpgradeGate.ts";
 import { CLUSTER_VERSION, ClusterVersionSource } from "./clusterVersion.ts";
@@ -99,7 +99,7 @@ class GateFixture {
     const releases = new InstalledReleases({
       client: cluster,
       store: { read },
-      cache: new ReleaseFactsCache(),
+      cache: new InstalledSummaryCache(),
       systemNamespace: "system",
       log,
       clock,

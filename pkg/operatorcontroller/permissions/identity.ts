@@ -5,7 +5,7 @@ import { getErrorMessage, TerminalError } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNamespaceMissing, isNotFound, KubeError } from "../../kube/errors.ts";
 import type { ServiceAccountTokens } from "../../kube/tokens.ts";
-import { type IsOver, WaitingError } from "../state/waiting.ts";
+import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { WatchIdentity } from "../watches/streamPool.ts";
 import type { MayWatchAll } from "./ownRules.ts";
 
@@ -85,7 +85,7 @@ export class Identities {
     if (!shared) this.#tokens.forget(namespace, account);
   }
 
-  async #explain(err: unknown, namespace: string, name: string, isOver: IsOver): Promise<unknown> {
+  async #explain(err: unknown, namespace: string, name: string, isOver: UnblockCheck): Promise<unknown> {
     if (!(err instanceof KubeError)) return err;
     const text = `${FAILED_VALIDATION}service account "${name}" not found in namespace "${namespace}"`;
     const noNamespace = newProblem("NamespaceNotFound", {
@@ -144,7 +144,7 @@ export function getControllerWatchIdentity(client: Client): WatchIdentity {
 }
 
 /** Returns a check that creates the token again, and is true if that succeeds or fails with another error. */
-function newTokenCheck(before: unknown, source: () => Promise<string>): IsOver {
+function newTokenCheck(before: unknown, source: () => Promise<string>): UnblockCheck {
   return async (signal) => {
     try {
       await rejectOnAbort(source(), signal);

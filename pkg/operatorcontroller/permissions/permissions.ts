@@ -6,7 +6,7 @@ import { mapInParallel } from "../../async/concurrency.ts";
 import { findProvider } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
-import type { HeldCheck } from "../../rbac/escalation.ts";
+import type { PermissionHolder } from "../../rbac/escalation.ts";
 import { type Grant, type PolicyRule, splitRule } from "../../rbac/policyRule.ts";
 import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../../rbac/requiredRules.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
@@ -21,7 +21,7 @@ import {
 } from "../../rbac/ruleSets.ts";
 import { getCrdPolicy } from "../../release/plan.ts";
 import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
-import type { IsOver } from "../state/waiting.ts";
+import type { UnblockCheck } from "../state/conditionPoller.ts";
 import { hashRules, isAllowed, listOwnRules, listScopeRules, type OwnRules } from "./ownRules.ts";
 
 /** Limit of options of one kind from a configuration, as many as a valid one has namespaces. A configuration can be invalid and large. */
@@ -101,7 +101,7 @@ export interface MissingPermissions {
   missing: RequiredRules;
   /** Only a dry run can decide: only `bind` on foreign roles is missing, and the ServiceAccount may hold the rules of these roles itself. */
   uncertain: boolean;
-  isOver: IsOver;
+  isOver: UnblockCheck;
 }
 
 /** @see operator-controller v1.5.0 internal/operator-controller/applier/helm.go runPreAuthorizationChecks */
@@ -135,7 +135,7 @@ export async function findMissingPermissions(
   if (!own) return undefined;
   const heldIn = (namespace: string): PolicyRule[] => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])];
   // Only RBAC decides whether an identity may grant rules, and RBAC lists all rules that it allows.
-  const isHeld: HeldCheck = (namespace, rules) => findMissingPolicyRules(rules, heldIn(namespace)).length === 0;
+  const isHeld: PermissionHolder = (namespace, rules) => findMissingPolicyRules(rules, heldIn(namespace)).length === 0;
   const needed = (essentialOnly: boolean): RequiredRules => computeRequiredRules(desired, { ...options, isHeld, essentialOnly });
   const unlisted = findMissingRules(needed(false), own.granted);
   const missing = own.incomplete ? findMissingRules(unlisted, await findAllowed(client, unlisted, signal)) : unlisted;
@@ -221,7 +221,7 @@ function isUncertain(missing: RequiredRules, desired: readonly KubeObject[]): bo
 }
 
 /** Returns a check that is true when the rules of a scope with a missing permission change, or when a review of that permission succeeds. */
-function newChangeCheck(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): IsOver {
+function newChangeCheck(client: Pick<Client, "raw">, missing: RequiredRules, { granted, incomplete }: OwnRules): UnblockCheck {
   const [first] = listGrants(missing);
   if (!first) return () => Promise.resolve(true);
   const { namespace, grant } = first;

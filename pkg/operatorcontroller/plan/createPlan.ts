@@ -11,7 +11,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
 import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { findProvider } from "../../certificates/providers.ts";
-import { Story } from "../../controller/story.ts";
+import { StepSequence } from "../../controller/stepSequence.ts";
 import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
@@ -178,7 +178,7 @@ async function resolve(request: PlanRequest, phase: Authenticated): Promise<Reso
   const { catalogs, isServiceAccount, contents, log, signal } = request;
   const sources = { catalogs: { list: () => catalogs }, contents };
   const choice = { choose: (_: unknown, filtered: FilteredCatalogs) => Promise.resolve({ resolution: chooseBest(filtered) }) };
-  const outcome = await Story.from<Authenticated, Phase>()
+  const outcome = await StepSequence.from<Authenticated, Phase>()
     .step(resolveBundle({ ...sources, choice }))
     .step(noteDependencies)
     .step(pinInstalledImage({ events: { record: () => undefined }, memory: new ExtensionCache() }))

@@ -1,6 +1,6 @@
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
-import type { StepContext } from "../../controller/story.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { isQuotaExceeded } from "../../kube/errors.ts";
 import { getObjectKey, isCrd } from "../../release/identity.ts";

@@ -9,9 +9,9 @@ import { buildSampleBundles } from "../../devcluster/sample/sample.ts";
 import { getProblems } from "../../errors/errors.ts";
 import type { ServedResource } from "../../kube/servedResources.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
+import { findWaitingError } from "../state/conditionPoller.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { Phase, ResolvedBundle, Unpacked } from "../state/phases.ts";
-import { findWaitingError } from "../state/waiting.ts";
 import { checkRequirements } from "./check.ts";
 
 const BUNDLE: ResolvedBundle = { packageName: "p", name: "p.v1.1.0", version: "1.1.0", image: "i", explanation: "" };

@@ -11,11 +11,12 @@ import {
 } from "../../bundle/maxOpenShiftVersion.ts";
 import { parseRawProperties } from "../../bundle/properties.ts";
 import { type BundleRequirements, findUnmetRequirements } from "../../bundle/requirements.ts";
-import { fail, stop } from "../../controller/story.ts";
+import { fail, stop } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { findLastDeployed } from "../../release/record.ts";
 import { formatList } from "../../text/lists.ts";
+import { combineUnblockChecks, WaitingError } from "../state/conditionPoller.ts";
 import { hasSpec } from "../state/extensionSpec.ts";
 import {
   type Authenticated,
@@ -28,7 +29,6 @@ import {
   type WithContent,
 } from "../state/phases.ts";
 import { describeProxyMismatch } from "../state/proxyVariables.ts";
-import { combineIsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
 /**
@@ -210,7 +210,7 @@ export function checkRequirements({ apis, events, memory }: Pick<Services, "apis
       report.problems.push(newProblem("RequirementsNotMet", { severity: "Warning", message: warning, details: unmet.slice(0, MAX_UNMET) }));
       if (remembered.reportedRequirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
       remembered.reportedRequirements = warning;
-      report.awaits = combineIsOver(report.awaits, isOver);
+      report.awaits = combineUnblockChecks(report.awaits, isOver);
       return phase;
     },
   };

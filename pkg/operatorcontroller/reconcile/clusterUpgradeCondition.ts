@@ -17,7 +17,7 @@ export interface UpgradeVerdict {
 }
 
 type ActiveReleases = NonNullable<KnownReleases["active"]>;
-type Stated = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
+type StatedVerdict = Exclude<ReleaseVerdict, { kind: "unlimited" }>;
 
 /**
  * Computes condition ClusterUpgradeBlocked: whether the active releases of an extension block the upgrade of the
@@ -39,7 +39,7 @@ export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): U
     ...unreadable.map((because) => ({ extension: name, because })),
   ];
   const verdicts = releases.map((release) => assessRelease(release, clusterVersion));
-  const stated = verdicts.filter((verdict): verdict is Stated => verdict.kind !== "unlimited");
+  const stated = verdicts.filter((verdict): verdict is StatedVerdict => verdict.kind !== "unlimited");
   const [status, reason] = computeOutcome(stated) ?? [];
   if (status === undefined || reason === undefined) return undefined;
   const blocking = stated.filter(({ kind }) => kind === "blocked" || kind === "error").map(({ bundle }) => bundle);
@@ -64,7 +64,7 @@ function getActiveRelease(extension: string, { labels, annotations }: ActiveRele
   return { extension, bundle: labels[LABEL_BUNDLE_NAME] ?? "", version: labels[LABEL_BUNDLE_VERSION] ?? "", properties };
 }
 
-function computeOutcome(stated: readonly Stated[]): [ConditionVerdict["status"], string] | undefined {
+function computeOutcome(stated: readonly StatedVerdict[]): [ConditionVerdict["status"], string] | undefined {
   const kinds = stated.map(({ kind }) => kind);
   if (kinds.includes("blocked")) return ["True", Reason.IncompatibleOperatorInstalled];
   if (stated.some(({ kind, bundle }) => kind === "error" && bundle !== "")) return ["True", Reason.InvalidMaxOpenShiftVersion];
@@ -73,7 +73,7 @@ function computeOutcome(stated: readonly Stated[]): [ConditionVerdict["status"],
   return kinds.length > 0 ? ["False", Reason.Compatible] : undefined;
 }
 
-function toSentence(verdict: Stated, cluster: ClusterVersion): string {
+function toSentence(verdict: StatedVerdict, cluster: ClusterVersion): string {
   if (verdict.kind === "error") return verdict.text;
   const max = formatMinorVersion(verdict.max);
   const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;

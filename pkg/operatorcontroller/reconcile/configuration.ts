@@ -10,8 +10,8 @@ import { checkConfigSize } from "../../render/configLimits.ts";
 import { mergeConfig, type ReadSource } from "../../render/configSources.ts";
 import { getWatchIdentity } from "../permissions/identity.ts";
 import { findMissingPermissions } from "../permissions/permissions.ts";
+import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import type { ReconcileStep, Resolved } from "../state/phases.ts";
-import { type IsOver, WaitingError } from "../state/waiting.ts";
 import { formatUnwatched } from "../watches/objectWatches.ts";
 import type { ReadObject } from "../watches/sourceWatches.ts";
 import type { Services } from "./services.ts";
@@ -23,13 +23,17 @@ function listSourceRefs({ spec }: Pick<ClusterExtension, "spec">): ObjectRef[] {
 }
 
 /** Objects that were read, and the errors of the others. */
-interface Sources {
+interface ConfigSourceReads {
   readonly read: readonly ReadSource[];
   readonly failures: readonly unknown[];
 }
 
 /** Reads all objects of `spec.config.valuesFrom`, only in spec.namespace, with the identity of `client`. */
-async function readSources(client: Pick<Client, "get">, extension: Pick<ClusterExtension, "spec">, signal: AbortSignal): Promise<Sources> {
+async function readSources(
+  client: Pick<Client, "get">,
+  extension: Pick<ClusterExtension, "spec">,
+  signal: AbortSignal,
+): Promise<ConfigSourceReads> {
   const refs = listSourceRefs(extension);
   const answers = await Promise.allSettled(refs.map((ref) => client.get(ref, { signal })));
   signal.throwIfAborted();
@@ -99,7 +103,7 @@ export function readConfiguration(services: ConfigurationServices): ReconcileSte
 }
 
 /** Returns the error for sources that cannot be merged. It is over when one of them has changed. */
-function createSourcesError({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: IsOver): Error {
+function createSourcesError({ missing, invalid }: { missing: readonly string[]; invalid: readonly string[] }, isOver: UnblockCheck): Error {
   const text = [...invalid, ...missing].join("; ");
   const details = (texts: readonly string[]) => texts.map((message) => ({ path: "valuesFrom", message }));
   const problems = [newProblem("ConfigurationSourceNotFound", { message: text, details: details(missing) })];
@@ -127,20 +131,20 @@ async function createDeniedError(phase: Resolved, failures: readonly unknown[], 
   const lacking = await findMissingPermissions(client, request, signal);
   if (lacking)
     return new WaitingError(Reason.Retrying, lacking.text, { cause: first, isOver: lacking.isOver, problems: [lacking.problem] });
-  const isOver: IsOver = async (until) => !(await readSources(client, extension, until)).failures.some(isForbidden);
+  const isOver: UnblockCheck = async (until) => !(await readSources(client, extension, until)).failures.some(isForbidden);
   const { message } = createReadError(failures);
   return new WaitingError(Reason.Retrying, message, { cause: first, isOver, problems: [newProblem("MissingPermissions", { message })] });
 }
 
-function listObjects(extension: Readonly<ClusterExtension>, { read }: Sources): ReadObject[] {
+function listObjects(extension: Readonly<ClusterExtension>, { read }: ConfigSourceReads): ReadObject[] {
   return listSourceRefs(extension).map((ref) => {
     const found = read.find(({ source }) => source.kind === ref.kind && source.name === ref.name);
     return { ref, resourceVersion: found?.object?.metadata.resourceVersion };
   });
 }
 
-function checkChangedSince(client: Pick<Client, "get">, extension: Readonly<ClusterExtension>, before: Sources): IsOver {
-  const formatVersions = (sources: Sources): string =>
+function checkChangedSince(client: Pick<Client, "get">, extension: Readonly<ClusterExtension>, before: ConfigSourceReads): UnblockCheck {
+  const formatVersions = (sources: ConfigSourceReads): string =>
     JSON.stringify(listObjects(extension, sources).map(({ resourceVersion }) => resourceVersion ?? null));
   return async (signal) => formatVersions(await readSources(client, extension, signal)) !== formatVersions(before);
 }

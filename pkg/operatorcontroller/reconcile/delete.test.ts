@@ -7,14 +7,14 @@ import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
-import type { StepResult } from "../../controller/story.ts";
+import type { StepResult } from "../../controller/stepSequence.ts";
 import { getProblems, RetryableError, TerminalError } from "../../errors/errors.ts";
 import { Client } from "../../kube/client.ts";
 import type { Dependent } from "../../resolve/dependencies/dependents.ts";
 import { ServiceAccountMissing } from "../permissions/identity.ts";
+import { findWaitingError } from "../state/conditionPoller.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { getReleases, type Phase, type Started } from "../state/phases.ts";
-import { findWaitingError } from "../state/waiting.ts";
 import { handleDeletion } from "./delete.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 

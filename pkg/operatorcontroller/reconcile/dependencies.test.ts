@@ -5,8 +5,8 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
+import { findWaitingError } from "../state/conditionPoller.ts";
 import type { Phase } from "../state/phases.ts";
-import { findWaitingError } from "../state/waiting.ts";
 import { checkDependencies } from "./dependencies.ts";
 
 const RESOLVED = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p", explanation: "" };

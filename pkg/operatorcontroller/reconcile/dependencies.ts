@@ -4,8 +4,8 @@ import { TerminalError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { truncateForCondition } from "../../resolve/wording.ts";
+import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import { isInstalled, keepsEarlierRelease, type ReconcileStep, type Unpacked } from "../state/phases.ts";
-import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
 /** With policy Install: creates extensions for missing dependencies of the resolved bundle, and waits for them. */
@@ -21,7 +21,7 @@ export function installDependencies({ created }: Pick<Services, "created">): Rec
         extension.metadata.name,
       );
       const before = created.waitingFor(pending.needs);
-      const isOver: IsOver = async (stopped) => created.waitingFor(pending.needs) !== before || (await pending.isOver(stopped));
+      const isOver: UnblockCheck = async (stopped) => created.waitingFor(pending.needs) !== before || (await pending.isOver(stopped));
       const details = waiting.map((message) => ({ message }));
       throw new WaitingError(Reason.Retrying, text, {
         isOver,

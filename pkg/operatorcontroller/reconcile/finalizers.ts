@@ -1,6 +1,6 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { COLLECTOR_FINALIZERS, FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
-import { stopWithoutStatus } from "../../controller/story.ts";
+import { stopWithoutStatus } from "../../controller/stepSequence.ts";
 import type { Client } from "../../kube/client.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { Observed, ReconcileStep, Started } from "../state/phases.ts";

@@ -1,6 +1,6 @@
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { mapInParallel } from "../../async/concurrency.ts";
-import type { StepContext } from "../../controller/story.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, KindNotServed } from "../../kube/errors.ts";

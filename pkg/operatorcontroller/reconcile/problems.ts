@@ -2,7 +2,7 @@ import { Reason } from "../../api/constants.ts";
 import { newProblem, type Problem, toProblemObject } from "../../api/problems.ts";
 import type { ProblemType } from "../../api/problemTypes.ts";
 import { findTerminalError, getErrorMessage, getProblems, ReconcileError } from "../../errors/errors.ts";
-import type { Held } from "../state/clusterChanges.ts";
+import type { BundleHold } from "../state/clusterChanges.ts";
 import { hasBundle, hasClient, type Phase } from "../state/phases.ts";
 import type { ConditionVerdict } from "./clusterUpgradeCondition.ts";
 
@@ -39,7 +39,7 @@ export function collectProblems(phase: Phase, error: unknown, available: Conditi
 }
 
 /** Returns why a bundle that was rolled back now or earlier is skipped. Undefined if it is not. */
-export function findHold(phase: Phase): Held | undefined {
+export function findHold(phase: Phase): BundleHold | undefined {
   if (!hasClient(phase)) return undefined;
   return phase.changes.held ?? (hasBundle(phase) ? phase.held : undefined);
 }

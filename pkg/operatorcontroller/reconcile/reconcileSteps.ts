@@ -1,4 +1,4 @@
-import { Story } from "../../controller/story.ts";
+import { StepSequence } from "../../controller/stepSequence.ts";
 import type { Applied, Phase, Started } from "../state/phases.ts";
 import { applyBundle, correctDrift } from "./apply.ts";
 import { checkBundle, checkClusterVersion, checkRequirements, reportProxy, requireSpec, skipSuspended, validate } from "./check.ts";
@@ -14,8 +14,8 @@ import type { Services } from "./services.ts";
 import { unpackBundle } from "./unpack.ts";
 
 /** Returns the steps of the reconcile of one extension, in their order. */
-export function reconcileSteps(services: Services): Story<Started, Applied, Phase> {
-  return Story.from<Started, Phase>()
+export function reconcileSteps(services: Services): StepSequence<Started, Applied, Phase> {
+  return StepSequence.from<Started, Phase>()
     .step(handleDeletion(services))
     .step(removeCollectorFinalizers(services))
     .step(requireSpec)

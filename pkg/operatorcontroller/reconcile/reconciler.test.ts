@@ -5,7 +5,7 @@ import { extensionNamed } from "../../../test/support/extensions.ts";
 import { observed, resolved, started } from "../../../test/support/phases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { Ended, fail, Story, stop, stopWithoutStatus } from "../../controller/story.ts";
+import { Ended, fail, StepSequence, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { isRetryable, RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { Availability } from "../../release/health/availability.ts";
 import type { KnownReleases } from "../state/clusterChanges.ts";
@@ -58,7 +58,7 @@ async function pass({
   };
   const reconciler = new Reconciler({
     statuses: createExtensionStatusWriter(patches, events),
-    steps: Story.from<Started, Phase>().step(requireSpec).step(one),
+    steps: StepSequence.from<Started, Phase>().step(requireSpec).step(one),
     keepInstalled: () => {
       kept++;
       return keepFails ? Promise.reject(keepFails) : Promise.resolve();

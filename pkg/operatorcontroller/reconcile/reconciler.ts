@@ -1,12 +1,12 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { StatusWrite } from "../../controller/statusWriter.ts";
-import type { StepContext, StepResult, Story } from "../../controller/story.ts";
+import type { StepContext, StepResult, StepSequence } from "../../controller/stepSequence.ts";
 import { findTerminalError, getErrorMessage, ReconcileError, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import type { Logger } from "../../telemetry/log.ts";
+import type { UnblockCheck } from "../state/conditionPoller.ts";
 import { createHidingLog, hideInError } from "../state/hiddenValues.ts";
 import { getReleases, hasBundle, newStarted, type Phase, type Started, type Unpacking } from "../state/phases.ts";
-import type { IsOver } from "../state/waiting.ts";
 import { CHANGED_MS } from "./finalizers.ts";
 import type { Services } from "./services.ts";
 import { statusFrom } from "./status.ts";
@@ -15,7 +15,7 @@ import { statusFrom } from "./status.ts";
 export interface ReconcilerOptions
   extends Pick<Services, "statuses" | "clusterVersion" | "clusterProxy" | "now" | "resyncMs">,
     Partial<Pick<Services, "metrics">> {
-  steps: Story<Started, Phase, Phase>;
+  steps: StepSequence<Started, Phase, Phase>;
   /** Called after a failed step, to maintain the installed objects. */
   keepInstalled: (phase: Phase, context: StepContext) => Promise<void>;
   /** Checks whether the installed objects work. Called at the end of every reconcile, in any phase. */
@@ -27,7 +27,7 @@ export interface ReconcilerOptions
 }
 
 /** Delay until the next reconcile, and a check that ends it early. */
-export type ReconcileResult = (StepResult & { awaits?: IsOver }) | undefined;
+export type ReconcileResult = (StepResult & { awaits?: UnblockCheck }) | undefined;
 
 /** A phase, and the error of the reconcile as the conditions show it. */
 interface Finished {

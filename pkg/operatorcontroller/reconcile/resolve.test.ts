@@ -12,8 +12,8 @@ import { getProblems } from "../../errors/errors.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { CatalogPackages } from "../catalogs/catalogPackages.ts";
+import { findWaitingError } from "../state/conditionPoller.ts";
 import type { Resolved } from "../state/phases.ts";
-import { findWaitingError } from "../state/waiting.ts";
 import { resolveBundle } from "./resolve.ts";
 
 const CONTENT = contentFrom(

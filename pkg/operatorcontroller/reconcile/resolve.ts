@@ -23,6 +23,7 @@ import { CAUSE_LENGTH, truncate } from "../../text/truncate.ts";
 import { formatVersion, formatVersionRelease } from "../../version/version.ts";
 import { selectClusterCatalogs } from "../catalogs/catalogPackages.ts";
 import type { DependencyResolution, RejectedBundle } from "../dependencies/dependencyChoice.ts";
+import { type UnblockCheck, WaitingError } from "../state/conditionPoller.ts";
 import { findInstalledCatalog } from "../state/extensionSpec.ts";
 import {
   type Authenticated,
@@ -34,7 +35,6 @@ import {
   type Resolved,
   type ResolvedBundle,
 } from "../state/phases.ts";
-import { type IsOver, WaitingError } from "../state/waiting.ts";
 import type { Services } from "./services.ts";
 
 /** Dependencies of resolution. */
@@ -274,7 +274,7 @@ function checkAvailableAgain(
   { catalogs, contents }: Pick<Services, "catalogs" | "contents">,
   source: CatalogSource,
   before: readonly CatalogPackage[],
-): IsOver {
+): UnblockCheck {
   const unavailable = before.flatMap((one) => (one.unavailable === undefined ? [] : [one.name]));
   return async (signal) => {
     const selection = selectClusterCatalogs(catalogs, source);

@@ -1,6 +1,6 @@
 import { Reason } from "../../api/constants.ts";
 import { newProblem } from "../../api/problems.ts";
-import { fail } from "../../controller/story.ts";
+import { fail } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { formatMissingRelease } from "../../openshift/upgradeable.ts";
 import { findInstalledBundle } from "../../release/installedBundle.ts";

@@ -1,7 +1,7 @@
 import { ANNOTATION_ROLLBACK_TO, Reason } from "../../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import { newProblem } from "../../api/problems.ts";
-import type { StepContext } from "../../controller/story.ts";
+import type { StepContext } from "../../controller/stepSequence.ts";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
 import { formatTime } from "../../golang/time.ts";
 import { isPassing } from "../../kube/errors.ts";
@@ -21,7 +21,7 @@ import { Applier } from "../apply/applier.ts";
 import type { ApplyServices } from "../apply/applyContext.ts";
 import { ObjectReconciler } from "../apply/objectReconciler.ts";
 import { getRecord } from "../releases/releaseStore.ts";
-import type { FailedRelease, Held } from "../state/clusterChanges.ts";
+import type { BundleHold, FailedRelease } from "../state/clusterChanges.ts";
 import { selectChanges } from "../state/objectActions.ts";
 import {
   type ActingPhase,
@@ -143,7 +143,7 @@ function isRollback({ rolledBack, pinnedTo }: ReleaseRecord): boolean {
 }
 
 /** Returns the reason and message of condition Progressing while a failed bundle is on hold. */
-function toHold(attempt: RolledBack, restored: string): Held {
+function toHold(attempt: RolledBack, restored: string): BundleHold {
   const until = formatTime(new Date(getRetryTime(attempt)));
   const [prefix, outcome] =
     attempt.reason === "Retrying"

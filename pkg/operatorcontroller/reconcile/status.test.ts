@@ -6,7 +6,7 @@ import { authenticated, observed, resolved, started } from "../../../test/suppor
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
-import type { Held, KnownReleases } from "../state/clusterChanges.ts";
+import type { BundleHold, KnownReleases } from "../state/clusterChanges.ts";
 import type { Phase, ResolvedBundle } from "../state/phases.ts";
 import type { CatalogObservations, Report } from "../state/report.ts";
 import { statusFrom } from "./status.ts";
@@ -14,7 +14,7 @@ import { statusFrom } from "./status.ts";
 /** Result of a reconcile. */
 interface Reached extends Partial<KnownReleases>, Partial<Omit<Report, "catalogs">>, Partial<Pick<CatalogObservations, "deprecation">> {
   resolved?: ResolvedBundle;
-  held?: Held;
+  held?: BundleHold;
   deleting?: string;
   isSuspended?: boolean;
   unpacking?: { image: string };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { newProblem } from "../../api/problems.ts";
-import { Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/story.ts";
+import { Ended, fail, type StepContext, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { encodeCanonicalJson } from "../../golang/json.ts";
 import { findLastDeployed, isOfAnotherWriter } from "../../release/record.ts";

@@ -12,7 +12,7 @@ import type { DecodedRelease } from "../../release/storage/decode.ts";
 import { getReleaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { InstalledBundles, InstalledReleases } from "./installedReleases.ts";
-import { ReleaseFactsCache } from "./releaseReader.ts";
+import { InstalledSummaryCache } from "./releaseReader.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const stop: AbortController[] = [];
@@ -42,7 +42,7 @@ class InstalledFixture {
     const releases = new InstalledReleases({
       client: secrets,
       store,
-      cache: new ReleaseFactsCache(),
+      cache: new InstalledSummaryCache(),
       systemNamespace: "system",
       log,
       clock,

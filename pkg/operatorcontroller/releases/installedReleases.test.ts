@@ -10,7 +10,7 @@ import type { DecodedRelease, UnreadableRelease } from "../../release/storage/de
 import { getReleaseKey } from "../../release/storage/encode.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { InstalledReleases } from "./installedReleases.ts";
-import { ReleaseFactsCache } from "./releaseReader.ts";
+import { InstalledSummaryCache } from "./releaseReader.ts";
 
 const X = { name: "x", uid: "uid-x" };
 const stop: AbortController[] = [];
@@ -39,7 +39,7 @@ class StoredRecords {
 function start() {
   const secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
   const store = new StoredRecords();
-  const cache = new ReleaseFactsCache();
+  const cache = new InstalledSummaryCache();
   const clock = new FakeClock();
   const log = createLogger({ component: "test", level: "silent" });
   const releases = new InstalledReleases({ client: secrets, store, cache, systemNamespace: "system", log, clock });

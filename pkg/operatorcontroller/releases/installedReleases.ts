@@ -13,7 +13,7 @@ import { formatUnreadable, parseReleaseIndex, type ReleaseIndex, type Unreadable
 import { RELEASE_OWNER } from "../../release/storage/encode.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { compareText } from "../../text/compare.ts";
-import { type ReleaseFacts, type ReleaseFactsCache, ReleaseReader } from "./releaseReader.ts";
+import { type InstalledSummary, type InstalledSummaryCache, ReleaseReader } from "./releaseReader.ts";
 import type { ReleaseOwner, ReleaseStore } from "./releaseStore.ts";
 
 /** The options of InstalledReleases. */
@@ -21,7 +21,7 @@ export interface InstalledReleasesOptions {
   client: Pick<Client, "list" | "watch">;
   store: Pick<ReleaseStore, "read">;
   /** The cache of the store that the reconciles use. */
-  cache: ReleaseFactsCache;
+  cache: InstalledSummaryCache;
   systemNamespace: string;
   log: Logger;
   clock?: Clock;
@@ -212,12 +212,12 @@ export class InstalledReleases {
   }
 }
 
-type Found = ReleaseIndex & { readonly secret: KubeObject };
+type FoundRelease = ReleaseIndex & { readonly secret: KubeObject };
 type Releases = (ActiveRelease | UnreadableReleases)[];
 
 interface FoundReleases {
-  readonly own: Found[];
-  readonly foreign: Found[];
+  readonly own: FoundRelease[];
+  readonly foreign: FoundRelease[];
   readonly unreadable: UnreadableRelease[];
 }
 
@@ -227,7 +227,7 @@ interface CachedResult {
 }
 
 /** Reports whether a release contains the bundle that a status names. */
-function matchesInstalled({ name, version }: NonNullable<ReleasesQuery["installed"]>, facts: ReleaseFacts): boolean {
+function matchesInstalled({ name, version }: NonNullable<ReleasesQuery["installed"]>, facts: InstalledSummary): boolean {
   return facts.bundle === name && facts.version === version;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extractReleaseFacts, ReleaseFactsCache } from "./releaseReader.ts";
+import { InstalledSummaryCache, summarizeRelease } from "./releaseReader.ts";
 
 const LABELS = { "olm.operatorframework.io/bundle-name": "a.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" };
 const withProperties = (text: string) => ({ labels: LABELS, annotations: { "olm.properties": text }, objects: [] });
@@ -15,29 +15,29 @@ test.for([
   ["[]", "[]"],
   ["", ""],
   ['{"not":"a list"}', '{"not":"a list"}'],
-] as const)("extractReleaseFacts keeps only the maximum OpenShift version of properties %s", ([text, kept]) => {
-  expect(extractReleaseFacts(withProperties(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
+] as const)("summarizeRelease keeps only the maximum OpenShift version of properties %s", ([text, kept]) => {
+  expect(summarizeRelease(withProperties(text))).toMatchObject({ bundle: "a.v1.0.0", version: "1.0.0", properties: kept });
 });
 
-test("extractReleaseFacts has no properties when the release has no annotation", () => {
-  expect(extractReleaseFacts({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
+test("summarizeRelease has no properties when the release has no annotation", () => {
+  expect(summarizeRelease({ labels: LABELS, annotations: {}, objects: [] }).properties).toBeUndefined();
 });
 
-test("extractReleaseFacts keeps two maxima when there are more, because two are already an error", () => {
+test("summarizeRelease keeps two maxima when there are more, because two are already an error", () => {
   const many = `[${Array.from({ length: 50_000 }, () => '{"type":"olm.maxOpenShiftVersion","value":"4.18"}').join(",")}]`;
   const one = '{"type":"olm.maxOpenShiftVersion","value":"4.18"}';
-  expect(extractReleaseFacts(withProperties(many)).properties).toBe(`[${one},${one}]`);
+  expect(summarizeRelease(withProperties(many)).properties).toBe(`[${one},${one}]`);
 });
 
 test.for([
   ["does not decode", `[]${" ".repeat(20_000)}!`],
   ["states olm.maxOpenShiftVersion with", `[{"type":"olm.maxOpenShiftVersion","value":"${"4".repeat(20_000)}"}]`],
-] as const)("extractReleaseFacts fails when the properties are too long: it %s", ([message, text]) => {
-  expect(() => extractReleaseFacts(withProperties(text))).toThrow(message);
+] as const)("summarizeRelease fails when the properties are too long: it %s", ([message, text]) => {
+  expect(() => summarizeRelease(withProperties(text))).toThrow(message);
 });
 
-test("ReleaseFactsCache returns facts only for the exact version of the Secret", () => {
-  const cache = new ReleaseFactsCache();
+test("InstalledSummaryCache returns facts only for the exact version of the Secret", () => {
+  const cache = new InstalledSummaryCache();
   const noted: string[] = [];
   cache.onChange((uid) => void noted.push(uid));
   const secret = { uid: "u", resourceVersion: "1" };
@@ -52,8 +52,8 @@ test("ReleaseFactsCache returns facts only for the exact version of the Secret",
   expect(cache.get(secret)).toBeUndefined();
 });
 
-test("ReleaseFactsCache evicts entries when it is full", () => {
-  const cache = new ReleaseFactsCache(2);
+test("InstalledSummaryCache evicts entries when it is full", () => {
+  const cache = new InstalledSummaryCache(2);
   for (const uid of ["a", "b", "c"]) cache.note({ uid, resourceVersion: "1" }, withProperties("[]"));
   expect(["a", "b", "c"].map((uid) => cache.get({ uid, resourceVersion: "1" }) !== undefined)).toEqual([false, true, true]);
 });

@@ -16,7 +16,7 @@ import type { ReleaseStore } from "./releaseStore.ts";
 const MAX_PROPERTIES = 16_384;
 
 /** The cached part of a release: what decides about cluster upgrades, and what other extensions may depend on. */
-export interface ReleaseFacts {
+export interface InstalledSummary {
   readonly bundle: string;
   readonly version: string;
   /** Annotation olm.properties, reduced to what decides about cluster upgrades; undefined without the annotation. */
@@ -31,7 +31,7 @@ export type NotedRelease = Pick<ReleaseRecord, "labels" | "annotations" | "prope
  * Extracts the facts of a release.
  * @throws Error if its properties do not decode and are too long to show unchanged.
  */
-export function extractReleaseFacts(release: NotedRelease): ReleaseFacts {
+export function summarizeRelease(release: NotedRelease): InstalledSummary {
   const { labels, annotations } = release;
   const properties = annotations[ANNOTATION_PROPERTIES];
   return {
@@ -60,9 +60,9 @@ function keepMaximums(text: string): string {
 }
 
 /** Caches the facts of releases by Secret and resourceVersion, shared between everything that reads or writes releases. */
-export class ReleaseFactsCache {
+export class InstalledSummaryCache {
   /** Evicts the least recently used entries. */
-  readonly #known: LRUCache<string, { resourceVersion: string; facts: ReleaseFacts }>;
+  readonly #known: LRUCache<string, { resourceVersion: string; facts: InstalledSummary }>;
   readonly #handlers: ((uid: string) => void)[] = [];
 
   /** @param maxEntries default: more than the releases of any cluster. */
@@ -79,9 +79,9 @@ export class ReleaseFactsCache {
   /** Caches the facts of a release in one version of its Secret. */
   note({ uid, resourceVersion }: SecretVersion, record: NotedRelease): void {
     if (uid === undefined || resourceVersion === undefined || this.#known.peek(uid)?.resourceVersion === resourceVersion) return;
-    let facts: ReleaseFacts;
+    let facts: InstalledSummary;
     try {
-      facts = extractReleaseFacts(record);
+      facts = summarizeRelease(record);
     } catch {
       return; // a later read of the release reports the error
     }
@@ -90,7 +90,7 @@ export class ReleaseFactsCache {
   }
 
   /** Returns the facts for that version of a Secret; undefined if they are not cached. */
-  get({ uid, resourceVersion }: SecretVersion): ReleaseFacts | undefined {
+  get({ uid, resourceVersion }: SecretVersion): InstalledSummary | undefined {
     const known = uid === undefined ? undefined : this.#known.get(uid);
     return known?.resourceVersion === resourceVersion ? known?.facts : undefined;
   }
@@ -109,7 +109,7 @@ export interface SecretVersion {
 
 /** The result of reading a release. */
 export type ReadOutcome =
-  | { readonly kind: "read"; readonly facts: ReleaseFacts }
+  | { readonly kind: "read"; readonly facts: InstalledSummary }
   /** Its record was not stored completely, so nothing was applied from it; or it no longer exists. */
   | { readonly kind: "unfinished" }
   | { readonly kind: "unreadable"; readonly because: string };
@@ -117,12 +117,12 @@ export type ReadOutcome =
 /** The options of a ReleaseReader. */
 export interface ReleaseReaderOptions {
   store: Pick<ReleaseStore, "read">;
-  cache: ReleaseFactsCache;
+  cache: InstalledSummaryCache;
   clock: Clock;
   log: Logger;
 }
 
-interface Reading {
+interface ReleaseRead {
   readonly resourceVersion: string | undefined;
   readonly backoff: Backoff;
   outcome?: ReadOutcome;
@@ -143,7 +143,7 @@ const MAX_CAUSE = 1_024;
  */
 export class ReleaseReader {
   readonly #options: ReleaseReaderOptions;
-  readonly #readings = new Map<string, Reading>();
+  readonly #readings = new Map<string, ReleaseRead>();
   readonly #due = new Map<string, ObjectMeta>();
   readonly #handlers: ((extension: string) => void)[] = [];
   #running = 0;
@@ -201,7 +201,7 @@ export class ReleaseReader {
     this.#due.delete(uid);
   }
 
-  #schedule(reading: Reading, index: ObjectMeta, ms: number): void {
+  #schedule(reading: ReleaseRead, index: ObjectMeta, ms: number): void {
     reading.cancel = this.#options.clock.after(ms, () => {
       this.#due.set(index.uid ?? "", index);
       this.#work();
@@ -220,7 +220,7 @@ export class ReleaseReader {
     }
   }
 
-  async #readOne(reading: Reading, index: ObjectMeta, signal: AbortSignal): Promise<void> {
+  async #readOne(reading: ReleaseRead, index: ObjectMeta, signal: AbortSignal): Promise<void> {
     this.#running++;
     const outcome = await this.#read(index, signal);
     this.#running--;
@@ -228,7 +228,7 @@ export class ReleaseReader {
     this.#work();
   }
 
-  #finish(reading: Reading, index: ObjectMeta, outcome: ReadOutcome): void {
+  #finish(reading: ReleaseRead, index: ObjectMeta, outcome: ReadOutcome): void {
     if (this.#readings.get(index.uid ?? "") !== reading) return;
     const before = reading.outcome;
     reading.outcome = outcome;
@@ -251,7 +251,7 @@ export class ReleaseReader {
       using deadline = new Deadline(signal, READ_TIMEOUT_MS);
       const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
       if (release?.kind === "unreadable") return { kind: "unreadable", because: formatUnreadable(release) };
-      return release?.kind === "readable" ? { kind: "read", facts: extractReleaseFacts(release.record) } : { kind: "unfinished" };
+      return release?.kind === "readable" ? { kind: "read", facts: summarizeRelease(release.record) } : { kind: "unfinished" };
     } catch (err) {
       return { kind: "unreadable", because: getErrorMessage(err).slice(0, MAX_CAUSE).toWellFormed() };
     }

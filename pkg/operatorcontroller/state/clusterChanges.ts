@@ -4,7 +4,7 @@ import { newReleaseHistory, type ReleaseHistory } from "../releases/releaseStore
 import type { LiveObjects, ObjectAction } from "./objectActions.ts";
 
 /** A hold on a bundle that was rolled back: reason and message of condition Progressing. */
-export interface Held {
+export interface BundleHold {
   readonly reason: "ProgressDeadlineExceeded" | "Retrying";
   readonly message: string;
 }
@@ -30,7 +30,7 @@ export interface ClusterChanges {
   live?: LiveObjects;
   failed?: FailedRelease;
   /** Set after an earlier release was restored: the hold on the failed bundle. */
-  held?: Held;
+  held?: BundleHold;
 }
 
 /** The releases of an extension as the reconcile read them, updated by each write of a release. */

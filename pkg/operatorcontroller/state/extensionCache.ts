@@ -2,7 +2,7 @@ import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { type KubeObject, toObjectRef } from "../../api/k8s.ts";
 import type { Problem, ProblemObject } from "../../api/problems.ts";
-import { listCertificateSecrets } from "../../certificates/wantedCertificates.ts";
+import { listCertificateSecrets } from "../../certificates/desiredCertificates.ts";
 import type { Availability } from "../../release/health/availability.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import type { LeftObject, ReleaseRecord } from "../../release/record.ts";

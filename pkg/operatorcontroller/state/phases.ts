@@ -1,7 +1,7 @@
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { CertificateProvider } from "../../certificates/providers.ts";
-import type { Step } from "../../controller/story.ts";
+import type { Step } from "../../controller/stepSequence.ts";
 import type { Client } from "../../kube/client.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -10,9 +10,9 @@ import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import type { ClusterProxy } from "../openshift/clusterProxy.ts";
-import { type ClusterChanges, createUnknownReleases, type Held, type KnownReleases } from "./clusterChanges.ts";
+import { type BundleHold, type ClusterChanges, createUnknownReleases, type KnownReleases } from "./clusterChanges.ts";
+import type { UnblockCheck } from "./conditionPoller.ts";
 import { newReport, type Report } from "./report.ts";
-import type { IsOver } from "./waiting.ts";
 
 /** Data of a reconcile from its start. */
 export interface WithExtension {
@@ -52,7 +52,7 @@ export interface WithBundle extends WithClient {
   /** `spec.config` merged with its sources; absent if there are none, or they were not read. */
   readonly sourcedConfig?: SourcedConfig;
   /** Set while the bundle is on hold because it was rolled back. */
-  readonly held?: Held;
+  readonly held?: BundleHold;
   /**
    * Digest of all inputs of rendering; equal digests render equal objects. Absent before unpacking, and for an earlier
    * release.
@@ -209,5 +209,5 @@ export interface PendingDependencies {
   /** At least one, sorted by package name. */
   readonly needs: readonly DependencyNeed[];
   /** Reports whether the missing dependencies have changed. */
-  readonly isOver: IsOver;
+  readonly isOver: UnblockCheck;
 }

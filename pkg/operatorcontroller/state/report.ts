@@ -4,7 +4,7 @@ import type { FbcDeprecations } from "../../fbc/types.ts";
 import type { Availability } from "../../release/health/availability.ts";
 import type { CatalogPackage, FilteredCatalogs } from "../../resolve/resolution.ts";
 import type { VersionRelease } from "../../version/version.ts";
-import type { IsOver } from "./waiting.ts";
+import type { UnblockCheck } from "./conditionPoller.ts";
 
 /** Deprecations of the package in the catalogs. */
 export type DeprecationStatus = { kind: "unknown" } | { kind: "known"; entries: FbcDeprecations | undefined };
@@ -37,7 +37,7 @@ export interface Report {
   /** Text of condition Progressing if the rollout exceeds `spec.progressDeadlineMinutes`. */
   overdue?: string;
   /** Checks whether another reconcile would get a different result, although this one succeeded. */
-  awaits?: IsOver;
+  awaits?: UnblockCheck;
 }
 
 /** Returns a report without findings. */

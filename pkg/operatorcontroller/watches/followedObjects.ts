@@ -6,7 +6,7 @@ import { getAppliedFields } from "../../release/managedFields.ts";
 import type { WatchIdentity } from "./streamPool.ts";
 
 /** State of an object when it was last found correct, to detect drift from its metadata. */
-interface Mark {
+interface CorrectState {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly generation: number | undefined;
@@ -20,7 +20,7 @@ export type Observation =
   | { readonly kind: "gone"; readonly resourceVersion: string };
 
 /** Returns the mark of a correct object. */
-export function createMark(metadata: ObjectMeta): Mark {
+export function createMark(metadata: ObjectMeta): CorrectState {
   const { uid = "", resourceVersion = "", generation } = metadata;
   const fields = getAppliedFields(metadata);
   const digest = fields && createHash("sha256").update(encodeCanonicalJson(fields)).digest("base64url").slice(0, 22);
@@ -40,7 +40,7 @@ export function createMark(metadata: ObjectMeta): Mark {
  * | the kind has a generation                                    | if it differs        |
  * | any other                                                    | yes                  |
  */
-export function mayBeDrift(seen: Observation, mark: Mark | undefined): boolean {
+export function mayBeDrift(seen: Observation, mark: CorrectState | undefined): boolean {
   if (!mark) return true;
   const at = seen.kind === "gone" ? seen.resourceVersion : (seen.metadata.resourceVersion ?? "");
   if (!isNewer(at, mark.resourceVersion)) return false;
@@ -69,7 +69,7 @@ function isDecimal(text: string): boolean {
 export interface Compared {
   readonly ref: ObjectRef;
   /** The object as found or applied; undefined if unknown. */
-  readonly mark: Mark | undefined;
+  readonly mark: CorrectState | undefined;
   /** same: correct; corrected: restored; drifted: left unchanged; failed: not compared or not restored. */
   readonly outcome: "same" | "corrected" | "drifted" | "failed";
 }
@@ -94,7 +94,7 @@ export class FollowedObject {
   readonly ref: ObjectRef;
   /** Key of its stream; undefined if it has none. */
   stream: string | undefined;
-  #mark: Mark | undefined;
+  #mark: CorrectState | undefined;
   #outcome: Compared["outcome"] = "same";
   /** The last observation that was not evaluated because the object was being written. */
   #pending: Observation | undefined;

@@ -5,7 +5,7 @@ import { type Clock, sleep } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import type { Client } from "../../kube/client.ts";
 import { getRetryAfterMs, isExpired, isForbidden } from "../../kube/errors.ts";
-import type { Selection } from "../../kube/request.ts";
+import type { ListSelection } from "../../kube/request.ts";
 import { getObjectKey } from "../../release/identity.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
@@ -226,7 +226,7 @@ export class MetadataStream {
     return resourceVersion;
   }
 
-  get #selection(): Selection {
+  get #selection(): ListSelection {
     const { namespace, name, labelSelector } = this.#spec;
     return { namespace, metadataOnly: true, ...(name === undefined ? { labelSelector } : { fieldSelector: `metadata.name=${name}` }) };
   }

@@ -9,9 +9,9 @@ import { computePodHealth } from "./pods.ts";
 const NO_DEADLINE = 2 ** 31 - 1;
 
 /** A row of a table: if the first number is smaller, use this reason and wording. */
-type Row = readonly [reason: string, have: number, want: number, words: string];
+type HealthRow = readonly [reason: string, have: number, want: number, words: string];
 
-function firstShort(rows: readonly Row[]): Health | undefined {
+function firstShort(rows: readonly HealthRow[]): Health | undefined {
   const row = rows.find(([, have, want]) => have < want);
   if (!row) return undefined;
   const [reason, have, want, words] = row;

@@ -123,7 +123,7 @@ const MAX_STEPS = 50_000;
 const MAX_KEPT = 256;
 
 /** A cached rule, or the reason why its text is not a valid rule. */
-type Kept = { readonly rule: CompiledRule } | { readonly fault: string };
+type CompiledOrFault = { readonly rule: CompiledRule } | { readonly fault: string };
 
 /**
  * Compiles and caches CEL rules. Rules come from catalogs, which are not trusted: their length, size and nesting are limited, and each
@@ -134,7 +134,7 @@ type Kept = { readonly rule: CompiledRule } | { readonly fault: string };
 export class CelRules implements CelCompiler {
   readonly #meter: Meter;
   readonly #env: CelEnv;
-  readonly #kept = new LRUCache<string, Kept>({ max: MAX_KEPT });
+  readonly #kept = new LRUCache<string, CompiledOrFault>({ max: MAX_KEPT });
 
   /** @param most maximum steps of one evaluation */
   constructor(most = MAX_STEPS) {
@@ -164,7 +164,7 @@ export class CelRules implements CelCompiler {
     return kept.rule;
   }
 
-  #compiledAnew(text: string): Kept {
+  #compiledAnew(text: string): CompiledOrFault {
     try {
       checkBrackets(text);
       const parsed = parse(text);

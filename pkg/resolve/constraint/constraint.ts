@@ -10,13 +10,13 @@ export interface Gvk {
   readonly kind: string;
 }
 
-interface Stated {
+interface ConstraintBase {
   /** The author's message for an unmet constraint; truncated. */
   readonly failureMessage?: string | undefined;
 }
 
 /** Requires a bundle of the package with a version in the range. */
-export interface PackageConstraint extends Stated {
+export interface PackageConstraint extends ConstraintBase {
   readonly kind: "package";
   readonly packageName: string;
   /** As written, and parsed. */
@@ -24,13 +24,13 @@ export interface PackageConstraint extends Stated {
 }
 
 /** Requires that a bundle provides the API or the cluster serves it. */
-interface GvkConstraint extends Stated {
+interface GvkConstraint extends ConstraintBase {
   readonly kind: "gvk";
   readonly gvk: Gvk;
 }
 
 /** Requires a single bundle whose properties make the rule true. */
-export interface CelConstraint extends Stated {
+export interface CelConstraint extends ConstraintBase {
   readonly kind: "cel";
   /** As written. */
   readonly rule: string;
@@ -39,7 +39,7 @@ export interface CelConstraint extends Stated {
 }
 
 /** `all`: every member is true, possibly by different bundles; `any`: at least one is true; `not`: none is true. */
-export interface CompoundConstraint extends Stated {
+export interface CompoundConstraint extends ConstraintBase {
   readonly kind: "all" | "any" | "not";
   /** At least one. */
   readonly constraints: readonly BundleConstraint[];

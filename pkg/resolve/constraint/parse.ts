@@ -23,7 +23,7 @@ export function listDependencyProperties(bundle: FbcBundle): Property[] {
 }
 
 /** Thrown by the parser; converted to a `ConstraintFault`. */
-class ReadFault extends Error {
+class ConstraintError extends Error {
   override readonly name = "ReadFault";
   /** Path in the property's value. */
   readonly path: string;
@@ -54,7 +54,7 @@ export function formatError({ bundle, property, type, path, reason }: Constraint
 }
 
 /** The members of a constraint object by lower-case name, without null values, which Go's decoder ignores. */
-type Members = ReadonlyMap<string, unknown>;
+type ConstraintFields = ReadonlyMap<string, unknown>;
 
 /** Returns the path of a member. */
 function below(path: string, member: string): string {
@@ -64,7 +64,7 @@ function below(path: string, member: string): string {
 /** @throws ReadFault if `value` is not an object */
 function objectAt(value: unknown, path: string): JsonObject {
   if (isObject(value)) return value;
-  throw new ReadFault(path, `expected an object, got ${describeKind(value)}`);
+  throw new ConstraintError(path, `expected an object, got ${describeKind(value)}`);
 }
 
 /**
@@ -72,25 +72,25 @@ function objectAt(value: unknown, path: string): JsonObject {
  * @param known allowed members; undefined if unknown ones are ignored
  * @throws ReadFault if it is not an object, has an unknown member, or has one twice
  */
-function membersAt(value: unknown, path: string, known?: readonly string[]): Members {
+function membersAt(value: unknown, path: string, known?: readonly string[]): ConstraintFields {
   const object = objectAt(value, path);
   const members = new Map<string, unknown>();
   for (const key of Object.keys(object)) {
     const name = foldKey(key);
     if (known && !known.some((other) => foldKey(other) === name))
-      throw new ReadFault(path, `unknown key ${goQuote(truncateExcerpt(key))}; known here: ${known.join(", ")}`);
+      throw new ConstraintError(path, `unknown key ${goQuote(truncateExcerpt(key))}; known here: ${known.join(", ")}`);
     if (object[key] === null) continue;
-    if (members.has(name)) throw new ReadFault(path, `key ${goQuote(truncateExcerpt(name))} is set more than once`);
+    if (members.has(name)) throw new ConstraintError(path, `key ${goQuote(truncateExcerpt(name))} is set more than once`);
     members.set(name, object[key]);
   }
   return members;
 }
 
 /** Returns a string member; undefined if it does not exist. @throws ReadFault if it is not a string */
-function readText(members: Members, key: string, path: string): string | undefined {
+function readText(members: ConstraintFields, key: string, path: string): string | undefined {
   const value = members.get(foldKey(key));
   if (value === undefined || typeof value === "string") return value;
-  throw new ReadFault(below(path, key), formatWrongKind(value, "a string"));
+  throw new ConstraintError(below(path, key), formatWrongKind(value, "a string"));
 }
 
 /** The members of a required or provided API. */
@@ -100,10 +100,10 @@ const GVK_KEYS = ["group", "version", "kind"];
  * Parses an API as `olm.gvk`, `olm.gvk.required` and the constraint `gvk` state it: all three fields are set, in the formats of Kubernetes.
  * @throws ReadFault if one is missing or malformed, because no such API can be served
  */
-function gvkFrom(members: Members, path: string): Gvk {
+function gvkFrom(members: ConstraintFields, path: string): Gvk {
   const [group = "", version = "", kind = ""] = GVK_KEYS.map((key) => readText(members, key, path));
   const faults = findGvkFaults({ group, version, kind });
-  if (faults.length > 0) throw new ReadFault(path, faults.join("; "));
+  if (faults.length > 0) throw new ConstraintError(path, faults.join("; "));
   return { group, version, kind };
 }
 
@@ -118,27 +118,27 @@ const MAX_NAME = 512;
  * Parses a required package: its name under `packageName` or `name`, its version range (syntax of blang) under `versionRange` or `version`.
  * @throws ReadFault if one of the two is missing, has two spellings that differ, or is not a range
  */
-function packageFrom(members: Members, path: string): Omit<PackageConstraint, "failureMessage"> {
+function packageFrom(members: ConstraintFields, path: string): Omit<PackageConstraint, "failureMessage"> {
   const packageName = spelt(members, path, "packageName", "name");
   const text = spelt(members, path, "versionRange", "version");
-  if (packageName.length > MAX_NAME) throw new ReadFault(path, `the package's name has ${packageName.length} characters`);
-  if (text.length > MAX_RANGE) throw new ReadFault(path, `the version range has ${text.length} characters, more than ${MAX_RANGE}`);
+  if (packageName.length > MAX_NAME) throw new ConstraintError(path, `the package's name has ${packageName.length} characters`);
+  if (text.length > MAX_RANGE) throw new ConstraintError(path, `the version range has ${text.length} characters, more than ${MAX_RANGE}`);
   try {
     return { kind: "package", packageName, range: { text, versions: parseRange(text) } };
   } catch (err) {
-    throw new ReadFault(path, `${goQuote(truncateExcerpt(text))} is not a version range: ${getErrorMessage(err)}`, { cause: err });
+    throw new ConstraintError(path, `${goQuote(truncateExcerpt(text))} is not a version range: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 
-function spelt(members: Members, path: string, key: string, other: string): string {
+function spelt(members: ConstraintFields, path: string, key: string, other: string): string {
   const [text, otherText] = [readText(members, key, path), readText(members, other, path)];
   if (text !== undefined && otherText !== undefined && text !== otherText)
-    throw new ReadFault(
+    throw new ConstraintError(
       path,
       `${key} and ${other} mean the same and differ: ${goQuote(truncateExcerpt(text))} and ${goQuote(truncateExcerpt(otherText))}`,
     );
   const found = text ?? otherText ?? "";
-  if (found === "") throw new ReadFault(below(path, key), "must be set");
+  if (found === "") throw new ConstraintError(below(path, key), "must be set");
   return found;
 }
 
@@ -183,11 +183,11 @@ class ConstraintReader {
 
   #constraint(value: unknown, path: string, depth: number, parent: Kind | undefined): BundleConstraint {
     this.#counted(path);
-    if (depth > MAX_DEPTH) throw new ReadFault(path, `constraints are nested deeper than ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH) throw new ConstraintError(path, `constraints are nested deeper than ${MAX_DEPTH}`);
     const members = membersAt(value, path, KEYS);
     const [kind, key] = kindFrom(members, path);
     const at = below(path, key);
-    if (kind === "not" && parent !== "all" && parent !== "any") throw new ReadFault(at, NOT_ALONE);
+    if (kind === "not" && parent !== "all" && parent !== "any") throw new ConstraintError(at, NOT_ALONE);
     const message = readText(members, "failureMessage", path);
     const stated = message === undefined ? {} : { failureMessage: onOneLine(message) };
     const content = members.get(key);
@@ -197,28 +197,28 @@ class ConstraintReader {
     return { ...this.#compound(kind, membersAt(content, at, ["constraints"]), at, depth), ...stated };
   }
 
-  #compound(kind: CompoundConstraint["kind"], members: Members, path: string, depth: number): CompoundConstraint {
+  #compound(kind: CompoundConstraint["kind"], members: ConstraintFields, path: string, depth: number): CompoundConstraint {
     const at = below(path, "constraints");
     const list = members.get("constraints") ?? [];
-    if (!Array.isArray(list)) throw new ReadFault(at, `expected a list, got ${describeKind(list)}`);
-    if (list.length === 0) throw new ReadFault(at, "must contain at least one constraint");
+    if (!Array.isArray(list)) throw new ConstraintError(at, `expected a list, got ${describeKind(list)}`);
+    if (list.length === 0) throw new ConstraintError(at, "must contain at least one constraint");
     return { kind, constraints: list.map((item: unknown, i) => this.#constraint(item, `${at}[${i}]`, depth + 1, kind)) };
   }
 
-  #rule(members: Members, path: string): BundleConstraint {
+  #rule(members: ConstraintFields, path: string): BundleConstraint {
     const at = below(path, "rule");
     const rule = readText(members, "rule", path) ?? "";
-    if (rule.trim() === "") throw new ReadFault(at, "must be set");
-    if (++this.#rules > MAX_RULES) throw new ReadFault(at, `the bundle declares more than ${MAX_RULES} rules of CEL`);
+    if (rule.trim() === "") throw new ConstraintError(at, "must be set");
+    if (++this.#rules > MAX_RULES) throw new ConstraintError(at, `the bundle declares more than ${MAX_RULES} rules of CEL`);
     try {
       return { kind: "cel", rule, holds: this.#cel.compile(rule) };
     } catch (err) {
-      throw new ReadFault(at, getErrorMessage(err), { cause: err });
+      throw new ConstraintError(at, getErrorMessage(err), { cause: err });
     }
   }
 
   #counted(path: string): void {
-    if (++this.#count > MAX_CONSTRAINTS) throw new ReadFault(path, `the bundle declares more than ${MAX_CONSTRAINTS} constraints`);
+    if (++this.#count > MAX_CONSTRAINTS) throw new ConstraintError(path, `the bundle declares more than ${MAX_CONSTRAINTS} constraints`);
   }
 }
 
@@ -235,13 +235,13 @@ function onOneLine(message: string): string {
 }
 
 /** Returns the one kind that the members state, and its key. */
-function kindFrom(members: Members, path: string): [Kind, string] {
+function kindFrom(members: ConstraintFields, path: string): [Kind, string] {
   const kinds = KINDS.filter((kind) => members.has(kind));
   const key = kinds[0];
-  if (kinds.length > 1) throw new ReadFault(path, `only one of ${KINDS.join(", ")} may be set, got ${kinds.join(" and ")}`);
+  if (kinds.length > 1) throw new ConstraintError(path, `only one of ${KINDS.join(", ")} may be set, got ${kinds.join(" and ")}`);
   if (key !== undefined) return [key, key];
   if (members.has(FORMER_NOT)) return ["not", FORMER_NOT];
-  throw new ReadFault(path, `one of ${KINDS.join(", ")} must be set`);
+  throw new ConstraintError(path, `one of ${KINDS.join(", ")} must be set`);
 }
 
 /** The constraints that a bundle declares. */
@@ -272,7 +272,7 @@ export function parseConstraints(
     try {
       constraints.push(reader.read(type, value));
     } catch (err) {
-      if (!(err instanceof ReadFault)) throw err;
+      if (!(err instanceof ConstraintError)) throw err;
       faults.push({ bundle: bundle.name, property, type, path: err.path, reason: err.message });
       if (faults.length === MAX_FAULTS) break;
     }
@@ -301,7 +301,7 @@ function gvkOrNone(value: unknown): Gvk | undefined {
   try {
     return gvkFrom(membersAt(value, ""), "");
   } catch (err) {
-    if (err instanceof ReadFault) return undefined;
+    if (err instanceof ConstraintError) return undefined;
     throw err;
   }
 }

@@ -64,7 +64,7 @@ export function* findReachablePackages(
 }
 
 /** The state of one search. */
-interface Asking {
+interface SearchState {
   readonly catalogs: readonly IndexedCatalog[];
   /** Rules that were already tried. */
   readonly seen: Set<string>;
@@ -72,7 +72,7 @@ interface Asking {
 }
 
 /** Yields the packages with a bundle that may meet a part of the constraint, without those that a `not` excludes. */
-function* findPackages(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
+function* findPackages(constraint: BundleConstraint, asking: SearchState): Generator<void, string[]> {
   if (constraint.kind === "package") return [constraint.packageName];
   if (constraint.kind === "gvk") return asking.catalogs.flatMap(({ index }) => index.packagesProviding(constraint.gvk));
   if (constraint.kind === "cel") return yield* findPackagesByRule(constraint, asking);
@@ -83,7 +83,7 @@ function* findPackages(constraint: BundleConstraint, asking: Asking): Generator<
 }
 
 /** Inside a `not`, only another `not` requires something. */
-function* findExcludingPackages(constraint: BundleConstraint, asking: Asking): Generator<void, string[]> {
+function* findExcludingPackages(constraint: BundleConstraint, asking: SearchState): Generator<void, string[]> {
   if (!("constraints" in constraint)) return [];
   const found: string[] = [];
   const members = constraint.kind === "not" ? findPackages : findExcludingPackages;
@@ -91,7 +91,7 @@ function* findExcludingPackages(constraint: BundleConstraint, asking: Asking): G
   return found;
 }
 
-function* findPackagesByRule({ rule, holds }: CelConstraint, { catalogs, seen, budget }: Asking): Generator<void, string[]> {
+function* findPackagesByRule({ rule, holds }: CelConstraint, { catalogs, seen, budget }: SearchState): Generator<void, string[]> {
   if (seen.has(rule)) return [];
   seen.add(rule);
   const found: string[] = [];

@@ -19,7 +19,7 @@ export interface CatalogIndex {
 }
 
 /** A request for one of these bundles of the package, the first that is possible. */
-export interface WantedPackage {
+export interface RequestedPackage {
   readonly packageName: string;
   readonly candidates: readonly SolverBundle[];
 }
@@ -30,7 +30,7 @@ export interface WantedPackage {
  * same package, the first by name represents it, and the others own their APIs. Constraints that are already unmet may stay unmet.
  */
 export function buildProblem(
-  wanted: WantedPackage,
+  wanted: RequestedPackage,
   context: InstallContext,
   packages: Iterable<string>,
   index: CatalogIndex,

@@ -8,19 +8,19 @@ import { type SolverBundle, type SolverProblem, sortDecidedUnits, type Unit } fr
 export type Side = "holds" | "fails";
 
 /** The condition for a compound to be on a side: all of its members, or at least one, are on `side`. */
-export interface Members {
+export interface MemberCondition {
   readonly quantity: "each" | "one";
   readonly side: Side;
 }
 
-const MEMBERS: Readonly<Record<CompoundConstraint["kind"], Readonly<Record<Side, Members>>>> = {
+const MEMBERS: Readonly<Record<CompoundConstraint["kind"], Readonly<Record<Side, MemberCondition>>>> = {
   all: { holds: { quantity: "each", side: "holds" }, fails: { quantity: "one", side: "fails" } },
   any: { holds: { quantity: "one", side: "holds" }, fails: { quantity: "each", side: "fails" } },
   not: { holds: { quantity: "each", side: "fails" }, fails: { quantity: "one", side: "holds" } },
 };
 
 /** Returns the condition on a compound's members. */
-export function getMemberCondition({ kind }: CompoundConstraint, side: Side): Members {
+export function getMemberCondition({ kind }: CompoundConstraint, side: Side): MemberCondition {
   return MEMBERS[kind][side];
 }
 

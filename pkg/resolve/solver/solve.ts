@@ -13,7 +13,7 @@ import { type Literal, negate } from "./trail.ts";
  * and in the author's order, followed by those of added bundles: a constraint that no chosen bundle meets takes the best possible bundle; an
  * `any` takes its first possible member, preferably one that needs nothing new.
  */
-class Choice {
+class CandidateChoice {
   readonly #offer: Offer;
   readonly #encoding: ClauseEncoding;
   readonly #search: Search;
@@ -120,7 +120,7 @@ export interface SolveOptions {
 const MAX_STEPS = 50_000_000;
 
 /**
- * Finds the best set of bundles that contains everything wanted and installed, and in which all constraints of all bundles are met. See `Choice`
+ * Finds the best set of bundles that contains everything wanted and installed, and in which all constraints of all bundles are met. See `CandidateChoice`
  * and `pruneChosen` for the meaning of "best".
  * The result does not depend on the order of offered units, offered candidates and installed units. Unrelated units change nothing and cost
  * almost nothing. An unmet constraint of an installed bundle makes every problem unsolvable; to tolerate it, omit it from the problem.
@@ -131,7 +131,7 @@ export function solve(problem: SolverProblem, { maxSteps = MAX_STEPS }: SolveOpt
   try {
     const encoding = new ClauseEncoding(offer, search);
     encoding.requireUnits(problem.units);
-    const chosen = new Choice(offer, encoding, search).make(problem);
+    const chosen = new CandidateChoice(offer, encoding, search).make(problem);
     if (!chosen) return { kind: "unsolvable", sentences: formatSentences(explain(problem, offer, encoding.written, maxSteps)) };
     const needed = pruneChosen(problem, chosen, maxSteps);
     return { kind: "solved", chosen: new Map(needed.map((bundle) => [bundle.packageName, bundle])) };

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { ClusterExtension, ClusterExtensionSpec } from "../../../pkg/api/clusterExtension.ts";
 import { ANNOTATION_RECONCILE_REQUESTED_AT, API_VERSION } from "../../../pkg/api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
-import { POD_FATE_ANNOTATION, type PodFate } from "../../../pkg/devcluster/podSimulation.ts";
+import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { eventually } from "../eventually.ts";
 import { extensionNamed } from "../extensions.ts";
@@ -126,9 +126,9 @@ export class ScenarioRun {
     await this.#client.patch(this.#ref(name), patch, { type: "merge", fieldManager: "kubectl" });
   }
 
-  async setPods(fate: PodFate): Promise<void> {
+  async setPods(fate: PodOutcome): Promise<void> {
     const ref = { apiVersion: "v1", kind: "Namespace", name: this.#wanted.spec.namespace };
-    await this.#client.patch(ref, { metadata: { annotations: { [POD_FATE_ANNOTATION]: fate } } }, { type: "merge" });
+    await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } }, { type: "merge" });
   }
 
   async pushCatalog(tag: string, table: string): Promise<void> {

@@ -114,19 +114,23 @@ references:
       'name: invalid folder name "..": must be a single path element that does not begin with "." or "-"',
     ],
     [
-      "a reference whose name leads elsewhere",
+      "a reference with a path as name",
       "name: a\nreferences: [{name: ../b, path: x}]\n",
       'references[0].name: invalid folder name "../b": must be a single path element that does not begin with "." or "-"',
     ],
     [
-      "two references of one name",
+      "two references with the same name",
       "name: a\nreferences: [{name: b, path: x}, {name: B, path: z}]\n",
       'references[1].name: "B" is also the name of references[0]',
     ],
-    ["a reference to nothing", "name: a\nreferences: [{name: b}]\n", "references[0].image: set either an image or a path"],
-    ["a reference to both", "name: a\nreferences: [{name: b, image: x, path: z}]\n", "references[0].image: set either an image or a path"],
+    ["a reference without an image or path", "name: a\nreferences: [{name: b}]\n", "references[0].image: set either an image or a path"],
+    [
+      "a reference with an image and a path",
+      "name: a\nreferences: [{name: b, image: x, path: z}]\n",
+      "references[0].image: set either an image or a path",
+    ],
     ["an unknown member", "name: a\nrefs: []\n", 'unknown field "refs"'],
-  ])("refuses %s", async ([, text, error]) => {
+  ])("rejects %s", async ([, text, error]) => {
     const file = await author.write("catalog.yaml", text);
     expect(await compose()).toMatchObject({ code: 2, out: "", err: `olmv1: ${file}: ${error}\n` });
   });
@@ -160,11 +164,11 @@ describe("olmv1 catalog dockerfile", () => {
   });
 
   test.for<[string, string[], string]>([
-    ["a file", ["package.json"], 'provided root path "package.json" is not a directory'],
+    ["a file as folder", ["package.json"], 'provided root path "package.json" is not a directory'],
     ["builder scratch", ["docs", "-b", "scratch"], 'invalid builder image: "scratch"'],
-    ["a bad label", ["docs", "-l", "x"], 'invalid label "x"'],
-    ["both names of one option", ["docs", "-i", "a", "--binary-image", "b"], "--binary-image and --base-image cannot be given together"],
-  ])("refuses %s", async ([, args, error]) => {
+    ["an invalid label", ["docs", "-l", "x"], 'invalid label "x"'],
+    ["two aliases of an option", ["docs", "-i", "a", "--binary-image", "b"], "--binary-image and --base-image cannot be given together"],
+  ])("rejects %s", async ([, args, error]) => {
     expect(await dockerfile(...args)).toMatchObject({ code: 2, out: "", err: `olmv1: ${error}\n` });
   });
 });

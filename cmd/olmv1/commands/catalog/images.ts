@@ -22,7 +22,7 @@ export interface ImagesOptions extends ReaderOptions {
 }
 
 /** The images of a bundle. */
-interface BundleImages {
+interface BundleImageList {
   readonly package: string;
   readonly bundle: string;
   readonly version: string | undefined;
@@ -60,7 +60,7 @@ async function readCatalogContent(folder: string): Promise<LintedCatalog> {
   return catalog;
 }
 
-function selectBundles({ packages }: LintedCatalog, options: ImagesOptions): BundleImages[] {
+function selectBundles({ packages }: LintedCatalog, options: ImagesOptions): BundleImageList[] {
   const selection = parseSelection({ packages: options.packages, versions: options.versions, channels: [] });
   const isSelected = ({ package: name, name: bundle, version }: LintedBundle): boolean => {
     if (options.bundles.length > 0 && !options.bundles.some((pattern) => matches(pattern, bundle))) return false;

@@ -61,9 +61,9 @@ beforeEach(async () => {
 const run = (from: string, to: string, ...more: string[]): Promise<Ended> =>
   runCli(["catalog", "mirror", from, to, "--registries-conf", join(dir, "registries.conf"), "--insecure", "-o", "json", ...more]);
 
-async function mirrored(from: string, to: string, ...more: string[]): Promise<Mirrored> {
+async function runMirror(from: string, to: string, ...more: string[]): Promise<Mirrored> {
   const { code, out, err } = await run(from, to, ...more);
-  if (code !== 0) throw new Error(`ended with ${code}: ${err}`);
+  if (code !== 0) throw new Error(`exited with ${code}: ${err}`);
   return JSON.parse(out) as Mirrored;
 }
 

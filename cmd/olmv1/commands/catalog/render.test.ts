@@ -90,7 +90,7 @@ describe("olmv1 catalog render", () => {
       'render "quay.io/example/image:v1": image type could not be determined, found labels\n  maintainer=y\n  vendor=x',
     ],
     ["an image without labels", {}, 'render "quay.io/example/image:v1": image type could not be determined: image has no labels'],
-  ])("%s is refused", async ([, labels, error]) => {
+  ])("rejects %s", async ([, labels, error]) => {
     const image = await author.push("image", "v1", { "a.txt": "hello" }, labels);
     const { code, err } = await render(image);
     expect([code, err]).toEqual([2, `olmv1: render reference "quay.io/example/image:v1": ${error}\n`]);
@@ -111,19 +111,23 @@ describe("olmv1 catalog render", () => {
       'render reference "./nowhere": failed to pull image "./nowhere": the folder does not exist, and this is not an image reference',
     ],
     [
-      "an image that is not there",
+      "a missing image",
       ["quay.io/example/none:v1"],
       'render reference "quay.io/example/none:v1": failed to pull image "quay.io/example/none:v1": ',
     ],
-    ["an unknown level", ["x", "--migrate-level", "v3"], 'unknown migration level "v3"'],
-    ["two levels", ["x", "--migrate", "--migrate-level", "none"], "--migrate and --migrate-level cannot be given together"],
+    ["an unknown migration level", ["x", "--migrate-level", "v3"], 'unknown migration level "v3"'],
+    ["two migration levels", ["x", "--migrate", "--migrate-level", "none"], "--migrate and --migrate-level cannot be given together"],
     [
       "an unknown field",
       ["x", "--alpha-image-ref-template", "a:{{.Tag}}"],
       'image reference template: ".Tag" is not one of .Package, .Name, .Version',
     ],
-    ["an open brace", ["x", "--alpha-image-ref-template", "a:{{.Name"], 'image reference template "a:{{.Name": unbalanced braces'],
-  ])("%s is refused", async ([, args, error]) => {
+    [
+      "unbalanced braces in the template",
+      ["x", "--alpha-image-ref-template", "a:{{.Name"],
+      'image reference template "a:{{.Name": unbalanced braces',
+    ],
+  ])("rejects %s", async ([, args, error]) => {
     const { code, out, err } = await render(...args);
     expect([code, out]).toEqual([2, ""]);
     expect(err.startsWith(`olmv1: ${error}`), err).toBe(true);

@@ -81,20 +81,25 @@ describe("olmv1 catalog template", () => {
   });
 
   test.for<[string, string, string[], string]>([
-    ["an unknown type", "", ["other", "-"], 'invalid template type "other", must be one of: [basic semver substitutes]'],
+    ["an unknown template type", "", ["other", "-"], 'invalid template type "other", must be one of: [basic semver substitutes]'],
     ["a template without a schema", "a: b\n", [], "auto-detecting template type: template input missing required 'schema' field"],
     ["an unknown schema", "schema: olm.other\n", [], "auto-detecting template type: unknown template schema: olm.other"],
     [
-      "another schema than was said",
+      "a schema that differs from the given type",
       "schema: olm.semver\n",
       ["basic"],
       'rendering template: template has unknown schema ("olm.semver"), should be "olm.template.basic"',
     ],
-    ["no bundles", "schema: olm.semver\n", ["semver"], "rendering template: render: no bundles specified or no bundles could be rendered"],
-    ["an unknown output", "", ["semver", "-o", "dot"], "option '-o, --output <format>' argument 'dot' is invalid"],
-    ["a folder in place of an image", "schema: olm.semver\nstable: {bundles: [{image: test/goldens/bundles/scoped}]}\n", [], SCOPED],
+    [
+      "a template without bundles",
+      "schema: olm.semver\n",
+      ["semver"],
+      "rendering template: render: no bundles specified or no bundles could be rendered",
+    ],
+    ["an unknown output format", "", ["semver", "-o", "dot"], "option '-o, --output <format>' argument 'dot' is invalid"],
+    ["a folder instead of an image", "schema: olm.semver\nstable: {bundles: [{image: test/goldens/bundles/scoped}]}\n", [], SCOPED],
     ["a conversion to another type", "", ["convert", "semver"], 'unsupported template type "semver": use basic or substitutes'],
-  ])("%s is refused", async ([, stdin, args, error]) => {
+  ])("rejects %s", async ([, stdin, args, error]) => {
     const { code, out, err } = await template(stdin, ...args);
     expect([code, out]).toEqual([2, ""]);
     expect(err.startsWith(`olmv1: ${error}`), err).toBe(true);

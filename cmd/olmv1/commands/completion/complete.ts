@@ -63,16 +63,16 @@ function parsePosition(program: Command, words: readonly string[]): Position {
   let own: string[] = [];
   const given = new Map<string, string>();
   let pending: Option | undefined;
-  let isOver = false;
+  let afterDashes = false;
   for (const word of words.slice(0, -1)) {
     if (pending) {
       given.set(pending.long ?? "", word);
       pending = undefined;
-    } else if (isOver || !word.startsWith("-") || word === "-") {
-      const sub = own.length === 0 && !isOver ? findSubcommand(command, word) : undefined;
+    } else if (afterDashes || !word.startsWith("-") || word === "-") {
+      const sub = own.length === 0 && !afterDashes ? findSubcommand(command, word) : undefined;
       command = sub ?? command;
       own = sub ? [] : [...own, word];
-    } else if (word === "--") isOver = true;
+    } else if (word === "--") afterDashes = true;
     else {
       const { option, value } = parseOption(command, word);
       if (value !== undefined) given.set(option?.long ?? "", value);
@@ -82,7 +82,7 @@ function parsePosition(program: Command, words: readonly string[]): Position {
   }
   const at = { command, given, words: own };
   if (pending) return { ...at, typed, kind: "value", option: pending, glue: "" };
-  if (!isOver && typed.startsWith("-") && typed !== "-") {
+  if (!afterDashes && typed.startsWith("-") && typed !== "-") {
     const { option, value } = parseOption(command, typed);
     if (option && value !== undefined && takesValue(option))
       return { ...at, typed: value, kind: "value", option, glue: typed.slice(0, typed.length - value.length) };

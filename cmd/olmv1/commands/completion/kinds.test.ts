@@ -12,19 +12,19 @@ function commandsBelow(command: Command): Command[] {
   return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
 }
 
-test("of every command it is known what its arguments name, and of no other", () => {
+test("ARGUMENT_KINDS lists every command with free arguments, and no others", () => {
   const named = COMMANDS.filter(({ registeredArguments }) => registeredArguments.some(({ argChoices }) => argChoices === undefined));
   expect(Object.keys(ARGUMENT_KINDS)).toEqual(named.map(getCommandPath).sort());
 });
 
-test("options that take a path are completed with paths", () => {
+test("OPTION_KINDS lists every option that accepts a path", () => {
   const takesPath = ({ flags }: Option): boolean => /<(?:path|file|folder|directory|dir)>/.test(flags);
   const options = COMMANDS.flatMap((command) => command.options);
   const missing = options.filter((option) => takesPath(option) && !["file", "folder"].includes(OPTION_KINDS[option.long ?? ""] ?? ""));
   expect([...new Set(missing.map(({ flags }) => flags))]).toEqual([]);
 });
 
-test("no kind is kept for an option that there is not", () => {
+test("OPTION_KINDS lists only existing options", () => {
   const long = new Set(COMMANDS.flatMap(({ options }) => options.map((option) => option.long)));
   expect(Object.keys(OPTION_KINDS).filter((option) => !long.has(option))).toEqual([]);
 });

@@ -14,7 +14,7 @@ import { waitUntilServed } from "../catalog/add.ts";
 import type { CatalogsOptions } from "./migrateOptions.ts";
 
 /** The result of a converted CatalogSource. */
-interface Made {
+interface CreatedCatalogs {
   readonly isServed: boolean;
   /** The reason why it is not served. */
   readonly because?: string | undefined;
@@ -27,7 +27,7 @@ const MOODS: Readonly<Record<SurveyedSource["state"], Mood>> = { Convertible: "g
 export async function showCatalogs(terminal: Terminal, names: readonly string[], options: CatalogsOptions): Promise<void> {
   const { namespace, output, yes = false, timeout, name: catalogName } = options;
   const { signal } = terminal;
-  const made = new Map<SurveyedSource, Made>();
+  const made = new Map<SurveyedSource, CreatedCatalogs>();
   const found = await withReader(options, (reader) =>
     withCluster(options, async (client) => {
       const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
@@ -46,14 +46,14 @@ export async function showCatalogs(terminal: Terminal, names: readonly string[],
   if (found.some(isLeft)) terminal.exit(EXIT.no);
 }
 
-async function createCatalog(terminal: Terminal, client: Client, { catalog }: SurveyedSource, timeout: number): Promise<Made> {
+async function createCatalog(terminal: Terminal, client: Client, { catalog }: SurveyedSource, timeout: number): Promise<CreatedCatalogs> {
   if (!catalog) return { isServed: false };
   const created = await client.create(catalog, { fieldManager: MIGRATION_FIELD_MANAGER, signal: terminal.signal });
   const { because } = await waitUntilServed(terminal, client, created, timeout);
   return because === undefined ? { isServed: true } : { isServed: false, because };
 }
 
-function buildData({ source, state, text, next, catalog, notes }: SurveyedSource, made: Made | undefined): unknown {
+function buildData({ source, state, text, next, catalog, notes }: SurveyedSource, made: CreatedCatalogs | undefined): unknown {
   return {
     namespace: source.namespace,
     catalogSource: source.name,
@@ -66,7 +66,12 @@ function buildData({ source, state, text, next, catalog, notes }: SurveyedSource
   };
 }
 
-function formatText(terminal: Terminal, found: readonly SurveyedSource[], made: ReadonlyMap<SurveyedSource, Made>, yes: boolean): string {
+function formatText(
+  terminal: Terminal,
+  found: readonly SurveyedSource[],
+  made: ReadonlyMap<SurveyedSource, CreatedCatalogs>,
+  yes: boolean,
+): string {
   if (found.length === 0) return "no CatalogSources found\n";
   const rows = found.map(({ source, state, catalog }) => [
     source.namespace,
@@ -80,7 +85,7 @@ function formatText(terminal: Terminal, found: readonly SurveyedSource[], made: 
   return formatTable(terminal, HEAD, rows) + details.map((text) => `\n${text}`).join("") + next;
 }
 
-function formatDetail({ source, text, next, catalog, notes }: SurveyedSource, made: Made | undefined, yes: boolean): string {
+function formatDetail({ source, text, next, catalog, notes }: SurveyedSource, made: CreatedCatalogs | undefined, yes: boolean): string {
   const lines = [
     ...(text === "" ? [] : [text]),
     ...(next === "" ? [] : [`  next: ${next}`]),

@@ -8,14 +8,14 @@ interface MigrateOptions extends ClusterOptions {
   output: Output;
 }
 
-interface RegistryOptions {
+interface MigrateRegistryOptions {
   registriesConf?: string;
   signaturePolicy?: string;
   authFile?: string;
 }
 
 /** Options of `olmv1 migrate check`. */
-export interface MigrateCheckOptions extends MigrateOptions, RegistryOptions {
+export interface MigrateCheckOptions extends MigrateOptions, MigrateRegistryOptions {
   all?: boolean;
   catalogDir: string[];
 }
@@ -36,7 +36,7 @@ export interface MigrateConvertOptions extends MigrateCheckOptions, ReleaseOptio
 }
 
 /** Options of `olmv1 migrate catalogs`. */
-export interface CatalogsOptions extends MigrateOptions, RegistryOptions {
+export interface CatalogsOptions extends MigrateOptions, MigrateRegistryOptions {
   name?: string;
   yes?: boolean;
   /** Milliseconds. */

@@ -7,7 +7,7 @@ import { isForbidden } from "../../../pkg/kube/errors.ts";
 import { parseClusterVersion, readClusterVersion } from "../../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { type Sources, selectCatalogContents } from "../../../pkg/preview/catalogSelection.ts";
 import { readInstallContext } from "../../../pkg/preview/installContext.ts";
-import type { Question } from "../../../pkg/preview/resolveWithDependencies.ts";
+import type { ResolutionSubject } from "../../../pkg/preview/resolveWithDependencies.ts";
 import { listCandidates, parseBundleVersion } from "../../../pkg/resolve/candidates.ts";
 import type { CatalogPackage } from "../../../pkg/resolve/resolution.ts";
 import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
@@ -31,7 +31,7 @@ export interface Named {
 }
 
 /** The sources of catalogs and extensions. */
-interface Asked extends Sources {
+interface RequestSources extends Sources {
   readonly terminal: Pick<Terminal, "stdin">;
 }
 
@@ -42,11 +42,11 @@ const TIMEOUT_MS = 15 * 60_000;
  * Calls `answer` with the resolution request from arguments and options; reads from the cluster what the options do not set.
  * @throws Error that says what could not be found or read.
  */
-export async function withQuestion<T>(
+export async function withResolutionSubject<T>(
   terminal: Pick<Terminal, "stdin">,
   named: Named,
   options: ResolutionOptions,
-  answer: (question: Question) => Promise<T>,
+  answer: (question: ResolutionSubject) => Promise<T>,
 ): Promise<T> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
@@ -57,7 +57,7 @@ export async function withQuestion<T>(
   });
 }
 
-async function question(named: Named, options: ResolutionOptions, sources: Asked): Promise<Question> {
+async function question(named: Named, options: ResolutionOptions, sources: RequestSources): Promise<ResolutionSubject> {
   const extension = await readExtensionFor(named, options, sources);
   const packageName = extension?.spec.source.catalog?.packageName ?? named.package ?? named.either;
   if (packageName === undefined) throw new Error("name a package, or an extension with spec.source.catalog");
@@ -105,7 +105,7 @@ function extensionAsked(
 async function readExtensionFor(
   named: Named,
   options: ResolutionOptions,
-  { client, terminal }: Asked,
+  { client, terminal }: RequestSources,
 ): Promise<ClusterExtension | undefined> {
   if (options.filename !== undefined) {
     const given = await readExtensionFile(options.filename, terminal);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isRetryable, TerminalError } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { type Ended, fail, type Step, StepError, Story, stop, stopWithoutStatus } from "./story.ts";
+import { type Ended, fail, type Step, StepError, StepSequence, stop, stopWithoutStatus } from "./stepSequence.ts";
 
 const lines: Record<string, unknown>[] = [];
 const log = createLogger({ component: "test", destination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) } });
@@ -24,7 +24,7 @@ function write(seen: Phase[], end?: Ended<Phase>): Step<Read, Read, Phase> {
 
 test("Story passes each step the phase of the previous one and logs the step's name", async () => {
   const seen: Phase[] = [];
-  const story = Story.from<Began, Phase>().step(read()).step(write(seen));
+  const story = StepSequence.from<Began, Phase>().step(read()).step(write(seen));
   expect(await story.run(BEGAN, context())).toEqual({ kind: "done", phase: READ });
   expect([seen, story.steps]).toEqual([[READ], ["Read", "Write"]]);
   expect(lines.slice(-2).map((line) => line["step"])).toEqual(["Read", "Write"]);
@@ -36,7 +36,7 @@ test.for<[what: string, end: Ended<Phase>, want: object]>([
   ["leaves", stopWithoutStatus(READ), { kind: "stopped", phase: READ, result: {}, writesStatus: false }],
 ])("Story ends in the phase of a step that %s", async ([, end, want]) => {
   const seen: Phase[] = [];
-  const story = Story.from<Began, Phase>()
+  const story = StepSequence.from<Began, Phase>()
     .step(read(() => Promise.resolve(end)))
     .step(write(seen));
   expect(await story.run(BEGAN, context())).toEqual(want);
@@ -55,7 +55,7 @@ test.for<[why: string, run: Step<Began, Read, Phase>["run"], phase: Phase]>([
   ["fails in another phase", () => Promise.resolve(fail<Phase>(READ, THROWN)), READ],
 ])("Story fails with a StepError when a step %s", async ([, run, phase]) => {
   const seen: Phase[] = [];
-  const outcome = await Story.from<Began, Phase>().step(read(run)).step(write(seen)).run(BEGAN, context());
+  const outcome = await StepSequence.from<Began, Phase>().step(read(run)).step(write(seen)).run(BEGAN, context());
   if (outcome.kind !== "failed") throw new Error(`the story ended as ${outcome.kind}`);
   expect([outcome.phase, seen]).toEqual([phase, []]);
   expect(outcome.error).toBeInstanceOf(StepError);
@@ -68,7 +68,7 @@ const THROWN = new TerminalError("Blocked", "invalid");
 test("Story calls its timer for every step with the result", async () => {
   const timed: unknown[] = [];
   const timer = (step: string, seconds: number, hasFailed: boolean): void => void timed.push([step, seconds >= 0, hasFailed]);
-  await Story.from<Began, Phase>()
+  await StepSequence.from<Began, Phase>()
     .step(read())
     .step(write([], fail<Phase>(READ, THROWN)))
     .run(BEGAN, context(), timer);
@@ -81,7 +81,7 @@ test("Story calls its timer for every step with the result", async () => {
 test("Story runs no step after its signal aborts", async () => {
   const aborting = new AbortController();
   const seen: Phase[] = [];
-  const story = Story.from<Began, Phase>()
+  const story = StepSequence.from<Began, Phase>()
     .step(read(() => (aborting.abort(new Error("stopping")), Promise.resolve(READ))))
     .step(write(seen));
   await expect(story.run(BEGAN, context(aborting.signal))).rejects.toThrow("stopping");

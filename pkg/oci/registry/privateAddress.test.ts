@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findRefusal, outerLookup, parseInnerAddress } from "./transport.ts";
+import { findRefusal, outerLookup, parsePrivateAddress } from "./transport.ts";
 
 test.for([
   ["localhost", "loopback"],
@@ -20,7 +20,7 @@ test.for([
   ["localhost.example.com", undefined],
   ["127.0.0.1.example.com", undefined],
 ] as const)("%s is %s", ([host, kind]) => {
-  expect(parseInnerAddress(host)).toBe(kind);
+  expect(parsePrivateAddress(host)).toBe(kind);
 });
 
 test.for([
@@ -29,7 +29,7 @@ test.for([
   ["http://0177.1/", "127.0.0.1"],
 ] as const)("if %s is the hostname, the hostname of the parsed URL is %s", ([url, host]) => {
   expect(new URL(url).hostname).toBe(host);
-  expect(parseInnerAddress(host)).toBeDefined();
+  expect(parsePrivateAddress(host)).toBeDefined();
 });
 
 test.for([

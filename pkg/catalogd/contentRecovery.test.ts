@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { catalogNamed } from "../../test/support/catalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
-import { LostContents } from "./catalogFollower.ts";
+import { ContentRecovery } from "./catalogFollower.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 const ONE = "quay.io/c@sha256:1";
@@ -15,7 +15,7 @@ class Scene {
   readonly asked: string[] = [];
   readonly stepped: string[] = [];
   isUp = true;
-  readonly contents = new LostContents({ contents: this.stored, follower: this, stepDown: (why) => void this.stepped.push(why) });
+  readonly contents = new ContentRecovery({ contents: this.stored, follower: this, stepDown: (why) => void this.stepped.push(why) });
 
   follow(name: string): Promise<undefined> {
     this.asked.push(name);

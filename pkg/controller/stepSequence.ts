@@ -74,7 +74,7 @@ export class StepError extends Error {
 }
 
 /** The reached phase and the end of a reconcile: after the last step, by a step, or with an error. */
-export type StoryOutcome<P> =
+export type SequenceOutcome<P> =
   | { readonly kind: "done"; readonly phase: P }
   | { readonly kind: "stopped"; readonly phase: P; readonly result: StepResult; readonly writesStatus: boolean }
   | { readonly kind: "failed"; readonly phase: P; readonly error: StepError };
@@ -83,20 +83,20 @@ export type StoryOutcome<P> =
 export type StepTimer = (step: string, seconds: number, hasFailed: boolean) => void;
 
 /** Distinguishes the end of a reconcile from a phase for the next step. */
-class Over<P> {
-  readonly outcome: Exclude<StoryOutcome<P>, { kind: "done" }>;
+class StepsEnded<P> {
+  readonly outcome: Exclude<SequenceOutcome<P>, { kind: "done" }>;
 
-  constructor(outcome: Over<P>["outcome"]) {
+  constructor(outcome: StepsEnded<P>["outcome"]) {
     this.outcome = outcome;
   }
 }
 
-type Run<First, Last, P> = (first: First, context: StepContext, timer: StepTimer) => Promise<Last | Over<P>>;
+type Run<First, Last, P> = (first: First, context: StepContext, timer: StepTimer) => Promise<Last | StepsEnded<P>>;
 
 /**
  * The steps of a reconcile in order. Each takes the phase that the previous one returns, which the compiler checks.
  */
-export class Story<First extends P, Last extends P, P> {
+export class StepSequence<First extends P, Last extends P, P> {
   /** The names of the steps. */
   readonly steps: readonly string[];
   readonly #run: Run<First, Last, P>;
@@ -107,15 +107,15 @@ export class Story<First extends P, Last extends P, P> {
   }
 
   /** Returns a story without steps that starts with phase `First`. */
-  static from<First extends P, P>(): Story<First, First, P> {
-    return new Story<First, First, P>([], (first) => Promise.resolve(first));
+  static from<First extends P, P>(): StepSequence<First, First, P> {
+    return new StepSequence<First, First, P>([], (first) => Promise.resolve(first));
   }
 
   /** Returns the story with one more step. */
-  step<Next extends P>(step: Step<Last, Next, P>): Story<First, Next, P> {
-    return new Story<First, Next, P>([...this.steps, step.name], async (first, context, timer) => {
+  step<Next extends P>(step: Step<Last, Next, P>): StepSequence<First, Next, P> {
+    return new StepSequence<First, Next, P>([...this.steps, step.name], async (first, context, timer) => {
       const phase = await this.#run(first, context, timer);
-      return phase instanceof Over ? phase : runStep<Last, Next, P>(step, phase, context, timer);
+      return phase instanceof StepsEnded ? phase : runStep<Last, Next, P>(step, phase, context, timer);
     });
   }
 
@@ -124,9 +124,9 @@ export class Story<First extends P, Last extends P, P> {
    * @param timer called after every step.
    * @throws the signal's reason if it aborts between steps, and nothing else.
    */
-  async run(first: First, context: StepContext, timer: StepTimer = () => undefined): Promise<StoryOutcome<P>> {
+  async run(first: First, context: StepContext, timer: StepTimer = () => undefined): Promise<SequenceOutcome<P>> {
     const last = await this.#run(first, context, timer);
-    return last instanceof Over ? last.outcome : { kind: "done", phase: last };
+    return last instanceof StepsEnded ? last.outcome : { kind: "done", phase: last };
   }
 }
 
@@ -135,7 +135,7 @@ async function runStep<In extends P, Out extends P, P>(
   phase: In,
   context: StepContext,
   timer: StepTimer,
-): Promise<Out | Over<P>> {
+): Promise<Out | StepsEnded<P>> {
   context.signal.throwIfAborted();
   const started = performance.now();
   let next: Out | Ended<P>;
@@ -145,10 +145,10 @@ async function runStep<In extends P, Out extends P, P>(
     next = fail<P>(phase, err);
   }
   const reached = next instanceof Ended ? overFrom(step.name, next) : next;
-  timer(step.name, (performance.now() - started) / 1_000, reached instanceof Over && reached.outcome.kind === "failed");
+  timer(step.name, (performance.now() - started) / 1_000, reached instanceof StepsEnded && reached.outcome.kind === "failed");
   return reached;
 }
 
-function overFrom<P>(step: string, { phase, end }: Ended<P>): Over<P> {
-  return new Over(end.kind === "failed" ? { kind: "failed", phase, error: new StepError(step, end.error) } : { ...end, phase });
+function overFrom<P>(step: string, { phase, end }: Ended<P>): StepsEnded<P> {
+  return new StepsEnded(end.kind === "failed" ? { kind: "failed", phase, error: new StepError(step, end.error) } : { ...end, phase });
 }

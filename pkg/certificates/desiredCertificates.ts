@@ -7,7 +7,7 @@ import { type CertificateNames, listProvidedNames, selfSigned } from "./provider
 import { listServiceNames } from "./servingCertificate.ts";
 
 /** A serving certificate that operator-controller must provide. */
-export interface WantedCertificate {
+export interface DesiredCertificate {
   /** The Secret that the Deployment mounts. */
   readonly secret: ObjectRef & { readonly namespace: string };
   /** "service.namespace". */
@@ -22,7 +22,7 @@ export interface WantedCertificate {
  * Returns the certificates that prepared or released objects need from operator-controller; empty
  * if another provider issues them.
  */
-export function listWantedCertificates(objects: readonly KubeObject[]): WantedCertificate[] {
+export function listDesiredCertificates(objects: readonly KubeObject[]): DesiredCertificate[] {
   return listProvidedNames(objects, selfSigned).map((names) => {
     const { namespace, certificateName: name } = names;
     const host = `${names.serviceName}.${namespace}`;
@@ -36,11 +36,11 @@ export function listWantedCertificates(objects: readonly KubeObject[]): WantedCe
 }
 
 /**
- * Returns the Secrets of `listWantedCertificates` as objects with only a name: releases contain nothing
+ * Returns the Secrets of `listDesiredCertificates` as objects with only a name: releases contain nothing
  * else of them.
  */
 export function listCertificateSecrets(objects: readonly KubeObject[]): KubeObject[] {
-  return listWantedCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({
+  return listDesiredCertificates(objects).map(({ secret: { apiVersion, kind, namespace, name } }) => ({
     apiVersion,
     kind,
     metadata: { namespace, name },

@@ -2,10 +2,10 @@ import { type Clock, Deadline, sleep, systemClock } from "../../async/clock.ts";
 import { type ReconcileErrorOptions, RetryableError } from "../../errors/errors.ts";
 
 /** Checks with one request whether a cause has ended or changed. An error counts as a change. */
-export type IsOver = (signal: AbortSignal) => Promise<boolean>;
+export type UnblockCheck = (signal: AbortSignal) => Promise<boolean>;
 
 /** Returns a check that is over as soon as one of two is. */
-export function combineIsOver(one: IsOver | undefined, other: IsOver): IsOver {
+export function combineUnblockChecks(one: UnblockCheck | undefined, other: UnblockCheck): UnblockCheck {
   return one ? async (signal) => (await one(signal)) || other(signal) : other;
 }
 
@@ -14,14 +14,14 @@ export function combineIsOver(one: IsOver | undefined, other: IsOver): IsOver {
  * served kind. The controller polls `isOver` instead of running reconciles that fail.
  */
 export class WaitingError extends RetryableError {
-  readonly isOver: IsOver;
+  readonly isOver: UnblockCheck;
   /** Maximum polling interval in milliseconds, if shorter than the default. */
   readonly everyMs: number | undefined;
 
   constructor(
     reason: string,
     message: string,
-    { isOver, everyMs, ...options }: ReconcileErrorOptions & { isOver: IsOver; everyMs?: number },
+    { isOver, everyMs, ...options }: ReconcileErrorOptions & { isOver: UnblockCheck; everyMs?: number },
   ) {
     super(reason, message, options);
     this.isOver = isOver;
@@ -34,7 +34,7 @@ export class DeniedError extends WaitingError {
   /** The message of the API server, or the one expected from it. */
   readonly apiMessage: string;
 
-  constructor(apiMessage: string, options: ErrorOptions & { isOver: IsOver }) {
+  constructor(apiMessage: string, options: ErrorOptions & { isOver: UnblockCheck }) {
     super("Retrying", apiMessage, options);
     this.apiMessage = apiMessage;
   }
@@ -83,7 +83,7 @@ export class ConditionPoller {
    * Starts polling `isOver`, instead of the extension's previous check.
    * @param everyMs maximum polling interval while few extensions wait; limited by the interval of all.
    */
-  begin(extension: string, isOver: IsOver, everyMs?: number): void {
+  begin(extension: string, isOver: UnblockCheck, everyMs?: number): void {
     this.end(extension);
     const stopping = new AbortController();
     this.#waiting.set(extension, stopping);
@@ -101,12 +101,12 @@ export class ConditionPoller {
     for (const extension of this.#waiting.keys()) this.end(extension);
   }
 
-  async #isOver(isOver: IsOver, stopped: AbortSignal): Promise<boolean> {
+  async #isOver(isOver: UnblockCheck, stopped: AbortSignal): Promise<boolean> {
     using deadline = new Deadline(stopped, POLL_TIMEOUT_MS);
     return await isOver(deadline.signal);
   }
 
-  async #poll(extension: string, isOver: IsOver, everyMs: number | undefined, stopped: AbortSignal): Promise<void> {
+  async #poll(extension: string, isOver: UnblockCheck, everyMs: number | undefined, stopped: AbortSignal): Promise<void> {
     const longestMs = (): number =>
       everyMs === undefined ? this.#intervalMs : Math.min(this.#intervalMs, Math.max(everyMs, this.size * POLL_SPREAD_MS));
     for (let waitMs = Math.min(FIRST_POLL_MS, longestMs()); ; waitMs = Math.min(waitMs * 2, longestMs())) {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { RetryableError, wrapError } from "../../errors/errors.ts";
-import { ConditionPoller, findWaitingError, WaitingError } from "./waiting.ts";
+import { ConditionPoller, findWaitingError, WaitingError } from "./conditionPoller.ts";
 
 /** Returns a clock, and a poller with records of its polls and finished waits. */
 function start(intervalMs = 15_000) {
