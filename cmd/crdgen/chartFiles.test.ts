@@ -33,7 +33,7 @@ test("buildChartFiles sets the release namespace, and pull secrets of ServiceAcc
   );
 });
 
-test("buildChartFiles rejects a ServiceAccount to which it cannot add pull secrets", () => {
+test("buildChartFiles rejects a ServiceAccount when it cannot add pull secrets", () => {
   expect(() => buildChart({ "config/rbac/catalogd.yaml": `${ACCOUNT}automountServiceAccountToken: false\n` })).toThrow(
     "does not end with its labels",
   );

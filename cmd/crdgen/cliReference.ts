@@ -20,7 +20,7 @@ const GROUP_NOTES: Readonly<Record<string, string>> = {
 /** Description of `--output` if only the formats differ between commands. */
 const OUTPUT_FORMAT = "output format";
 
-/** Meaning of exit code 2 if a command has nothing to add to the introduction. */
+/** Meaning of exit code 2, unless a command describes it. */
 const FAILED = "the command failed";
 
 /** A group of options that several commands share. */

@@ -24,7 +24,7 @@ function programWith(code: string): { status: number | null; logged: { level: nu
 test.for([
   ["an error event without a listener", `new (await import("node:events")).EventEmitter().emit("error", errorWith("UND_ERR_SOCKET"));`],
   ["an unhandled rejection", `void Promise.reject(errorWith("ERR_HTTP2_SESSION_ERROR"));`],
-])("a program continues after a connection error: %s", ([, code]) => {
+])("ignoreConnectionResets continues after a connection error: %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
   expect(logged).toEqual([expect.objectContaining({ level: 50, msg: "uncaught connection error, continuing" })]);
   expect({ status, ended }).toEqual({ status: 0, ended: true });
@@ -33,7 +33,7 @@ test.for([
 test.for([
   ["in its code", `setTimeout(() => { throw new TypeError("x is undefined"); });`],
   ["of the file system", `void Promise.reject(errorWith("ENOSPC"));`],
-])("a program ends after any other uncaught error: one %s", ([, code]) => {
+])("ignoreConnectionResets ends the program after any other error: one %s", ([, code]) => {
   const { status, logged, ended } = programWith(code ?? "");
   expect(logged).toEqual([expect.objectContaining({ level: 60, msg: "uncaught error" })]);
   expect({ status, ended }).toEqual({ status: 1, ended: false });

@@ -4,7 +4,7 @@ import { EXIT } from "./cli/errors.ts";
 import { createProcessTerminal } from "./cli/terminal.ts";
 import { runCommandLine } from "./program.ts";
 
-// Whoever reads the output may have seen enough of it, as `head` has.
+// A reader such as `head` may close the pipe early.
 process.stdout.on("error", (err: NodeJS.ErrnoException) => {
   if (err.code !== "EPIPE") throw err;
   process.exit();

@@ -44,7 +44,7 @@ test.for<[what: string, err: unknown, unanswered: string | undefined, text: stri
     undefined,
     /: OLM v1 is not installed on this cluster; /,
   ],
-])("clusterFault adds advice for %s", ([, err, unanswered, text]) => {
+])("explainClusterError adds advice for %s", ([, err, unanswered, text]) => {
   const explained = explainClusterError(err, unanswered);
   expect(getErrorMessage(explained)).toMatch(text);
   expect((explained as Error).cause).toBe(err);
@@ -56,6 +56,6 @@ test.for<[what: string, err: unknown, unanswered?: string]>([
   ["with its own advice", new Error(`${forbidden.message}; grant it`, { cause: forbidden })],
   ["of an admission policy", answer(403, 'things "x" is forbidden: ValidatingAdmissionPolicy denied request: no')],
   ["of the command itself", new Error("x"), HOST],
-])("clusterFault returns an error %s unchanged", ([, err, unanswered]) => {
+])("explainClusterError returns an error %s unchanged", ([, err, unanswered]) => {
   expect(explainClusterError(err, unanswered)).toBe(err);
 });

@@ -14,8 +14,8 @@ test.for([
     "",
     ["see", "registry.example.com/team/image:v1.0.0", "now"],
   ],
-  ["has no end in a pipe", "one two three four five six seven", Number.POSITIVE_INFINITY, "", ["one two three four five six seven"]],
-] as const)("text that %s", ([, text, width, indent, want]) => {
+  ["is not limited in a pipe", "one two three four five six seven", Number.POSITIVE_INFINITY, "", ["one two three four five six seven"]],
+] as const)("wrapText formats text that %s", ([, text, width, indent, want]) => {
   expect(wrapText(text, width, indent)).toEqual(want);
 });
 
@@ -32,9 +32,9 @@ test("wrapText keeps all words and exceeds the width only for single words", () 
 test.for([
   ["ASCII", "abc", 3],
   ["a wide letter", "日本", 4],
-  ["an accent of its own", "e\u0301", 1],
+  ["a combining accent", "e\u0301", 1],
   ["joined emoji", "👩‍👩‍👧", 2],
-] as const)("columnsOf counts what a terminal shows of %s", ([, text, want]) => {
+] as const)("measureWidth returns the columns of %s", ([, text, want]) => {
   expect(measureWidth(text)).toBe(want);
 });
 

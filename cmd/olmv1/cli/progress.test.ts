@@ -4,7 +4,7 @@ import { withProgress } from "./progress.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-async function told(interactive: boolean, ms: number): Promise<string> {
+async function readOutput(interactive: boolean, ms: number): Promise<string> {
   let text = "";
   const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
   const done = withProgress(terminal, "pulling", async (progress) => {
@@ -18,12 +18,12 @@ async function told(interactive: boolean, ms: number): Promise<string> {
 }
 
 test("withProgress prints nothing within a second", async () => {
-  expect(await told(true, 900)).toBe("");
-  expect(await told(false, 900)).toBe("");
+  expect(await readOutput(true, 900)).toBe("");
+  expect(await readOutput(false, 900)).toBe("");
 });
 
 test("withProgress updates and clears one line on a terminal", async () => {
-  const text = await told(true, 5_000);
+  const text = await readOutput(true, 5_000);
   expect(text).toContain("pulling (2 s)");
   expect(text).toContain("unpacking (4 s)");
   expect(text).not.toContain("\n");
@@ -31,13 +31,13 @@ test("withProgress updates and clears one line on a terminal", async () => {
 });
 
 test("withProgress prints a line every 15 seconds without a terminal", async () => {
-  expect(await told(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
+  expect(await readOutput(false, 40_000)).toBe("olmv1: pulling (15 s)\nolmv1: unpacking (30 s)\n");
 });
 
 test.for([
   [true, "\r\u001B[Kolmv1: catalogd retries: no route to host\n"],
   [false, "olmv1: catalogd retries: no route to host\n"],
-] as const)("withProgress keeps a line that is said when interactive is %s", async ([interactive, want]) => {
+] as const)("withProgress keeps printed lines when interactive is %s", async ([interactive, want]) => {
   let text = "";
   const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
   await withProgress(terminal, "waiting", async (progress) => {

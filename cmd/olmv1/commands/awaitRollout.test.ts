@@ -22,20 +22,20 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const awaited = (terminal: CommandTerminal): Promise<Rollout> =>
+const runAwaitRollout = (terminal: CommandTerminal): Promise<Rollout> =>
   withCluster({ kubeconfig: join(folder, "kubeconfig") }, (client) => awaitRollout(terminal, client, "x", { generation: 1 }, 0));
 
 test("awaitRollout stops at the timeout when the API server does not respond", async () => {
   const terminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
-  await expect(awaited(terminal)).rejects.toThrow(
+  await expect(runAwaitRollout(terminal)).rejects.toThrow(
     "connect ECONNREFUSED 127.0.0.1:1: the API server at 127.0.0.1:1 does not respond; check that it runs and that the address is correct",
   );
 });
 
 test("awaitRollout reports that the controller continues when Ctrl-C aborts a request", async () => {
-  let told = "";
+  let reported = "";
   const signal = AbortSignal.abort(new Error("stopped by SIGINT"));
-  const terminal = new CommandTerminal({ out: () => undefined, err: (text) => void (told += text), signal });
-  await expect(awaited(terminal)).rejects.toThrow("stopped by SIGINT");
-  expect(told).toBe("stopped waiting; the controller continues: olmv1 describe x\n");
+  const terminal = new CommandTerminal({ out: () => undefined, err: (text) => void (reported += text), signal });
+  await expect(runAwaitRollout(terminal)).rejects.toThrow("stopped by SIGINT");
+  expect(reported).toBe("stopped waiting; the controller continues: olmv1 describe x\n");
 });

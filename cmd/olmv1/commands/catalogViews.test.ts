@@ -170,25 +170,25 @@ describe("cached catalogs", () => {
     const copy = join(folder.path, "copy");
     const env = { XDG_CACHE_HOME: join(folder.path, "cache") };
     cpSync(HARBOUR, copy, { recursive: true });
-    const names = async (...more: string[]): Promise<string[]> =>
+    const searchNames = async (...more: string[]): Promise<string[]> =>
       (await runCli(["search", "-o", "name", "--catalog-dir", copy, ...more], { env })).out.trimEnd().split("\n");
-    const kept = (): number => readdirSync(join(folder.path, "cache/olmv1/catalogs")).length;
-    expect(await names()).toHaveLength(3);
-    expect(await names()).toHaveLength(3);
-    expect(kept()).toBe(1);
+    const countCached = (): number => readdirSync(join(folder.path, "cache/olmv1/catalogs")).length;
+    expect(await searchNames()).toHaveLength(3);
+    expect(await searchNames()).toHaveLength(3);
+    expect(countCached()).toBe(1);
     rmSync(join(copy, "others.yaml"));
-    expect(await names("--no-cache")).toEqual(["lighthouse-operator"]);
-    expect(kept()).toBe(1);
-    expect(await names()).toEqual(["lighthouse-operator"]);
-    expect(kept()).toBe(2);
+    expect(await searchNames("--no-cache")).toEqual(["lighthouse-operator"]);
+    expect(countCached()).toBe(1);
+    expect(await searchNames()).toEqual(["lighthouse-operator"]);
+    expect(countCached()).toBe(2);
   });
 
   test("provide names for shell completion", async () => {
     const env = { XDG_CACHE_HOME: join(folder.path, "proposed") };
-    const proposed = async (): Promise<string> => (await runCli(["__complete", "show", "--catalog-dir", HARBOUR, "b"], { env })).out;
-    expect(await proposed()).toBe(":4\n");
+    const complete = async (): Promise<string> => (await runCli(["__complete", "show", "--catalog-dir", HARBOUR, "b"], { env })).out;
+    expect(await complete()).toBe(":4\n");
     await runCli(["search", "--catalog-dir", HARBOUR], { env });
-    expect(await proposed()).toBe("beacon-db\nbuoy-operator\n:4\n");
+    expect(await complete()).toBe("beacon-db\nbuoy-operator\n:4\n");
   });
 });
 

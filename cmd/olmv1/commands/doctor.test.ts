@@ -31,7 +31,7 @@ const condition = (type: string, status: "True" | "False", reason: string, messa
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Creates the Secret of a program, with a certificate that expires in `days`. */
-async function secretOf(program: ProgramName, days: number, host = `${program}-service.${NAMESPACE}.svc`): Promise<KubeObject> {
+async function createSecret(program: ProgramName, days: number, host = `${program}-service.${NAMESPACE}.svc`): Promise<KubeObject> {
   const task = { host, dnsNames: listCertificateHostNames(host), startsAt: NOW - 60 * DAY, endsAt: NOW + days * DAY };
   const { authority, certificate, key } = await issueCertificate(task);
   return {
@@ -55,12 +55,12 @@ interface ProgramParts {
 let secrets: ReadonlyMap<ProgramName, KubeObject>;
 beforeAll(async () => {
   secrets = new Map([
-    ["catalogd", await secretOf("catalogd", 80)],
-    ["operator-controller", await secretOf("operator-controller", 80)],
+    ["catalogd", await createSecret("catalogd", 80)],
+    ["operator-controller", await createSecret("operator-controller", 80)],
   ]);
 });
 
-function programOf(program: ProgramName, parts: ProgramParts = {}): ProgramSnapshot {
+function createProgram(program: ProgramName, parts: ProgramParts = {}): ProgramSnapshot {
   const { ready = 2, image = "registry.example.com/olmv1:0.1.0", args, conditions = [] } = parts;
   const lease = {
     holderIdentity: `${program}-abc`,
@@ -93,13 +93,13 @@ function programOf(program: ProgramName, parts: ProgramParts = {}): ProgramSnaps
   };
 }
 
-function catalogOf(name: string, conditions: Condition[], spec: object = {}): ClusterCatalog {
+function createCatalog(name: string, conditions: Condition[], spec: object = {}): ClusterCatalog {
   const source = { type: "Image", image: { ref: "quay.io/x/catalog:latest", pollIntervalMinutes: 10 } };
   const status = { conditions, lastUnpacked: "2026-01-09T00:00:00Z" };
   return { metadata: { name }, spec: { source, availabilityMode: "Available", ...spec }, status } as unknown as ClusterCatalog;
 }
 
-function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
+function createSnapshot(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
   const definitions = KINDS.map((kind) => {
     const crd = buildCrd(kind);
     return [crd.metadata.name, { value: { ...crd, status: { conditions: [condition("Established", "True", "x")] } } }] as const;
@@ -110,9 +110,9 @@ function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
     now: NOW,
     serverVersion: "v1.36.3",
     definitions: new Map(definitions),
-    programs: PROGRAMS.map(({ program }) => programOf(program)),
+    programs: PROGRAMS.map(({ program }) => createProgram(program)),
     catalogs: {
-      value: [catalogOf("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
+      value: [createCatalog("operatorhubio", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Succeeded")])],
     },
     policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), { value: bound }])),
     monitors: { value: undefined },
@@ -120,17 +120,18 @@ function factsOf(parts: Partial<ClusterSnapshot> = {}): ClusterSnapshot {
   };
 }
 
-const bad = (facts: ClusterSnapshot): DoctorFinding[] => collectFindings(facts, "0.1.0").filter(({ status }) => status !== "ok");
-const withCatalogd = (parts: ProgramParts): ClusterSnapshot =>
-  factsOf({ programs: [programOf("catalogd", parts), programOf("operator-controller")] });
+const collectProblems = (facts: ClusterSnapshot): DoctorFinding[] =>
+  collectFindings(facts, "0.1.0").filter(({ status }) => status !== "ok");
+const createWithCatalogd = (parts: ProgramParts): ClusterSnapshot =>
+  createSnapshot({ programs: [createProgram("catalogd", parts), createProgram("operator-controller")] });
 
 test("doctor reports no problems in a working installation", async () => {
-  const facts = factsOf();
-  expect(bad(facts)).toEqual([]);
+  const facts = createSnapshot();
+  expect(collectProblems(facts)).toEqual([]);
   const text = formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"));
   const ends = new Date(NOW + 80 * DAY).toISOString().slice(0, 10);
   expect(text).toContain(ends);
-  await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-well.txt`);
+  await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-healthy.txt`);
 });
 
 test("doctor suggests a fix for each problem when many parts of an installation fail", async () => {
@@ -138,43 +139,46 @@ test("doctor suggests a fix for each problem when many parts of an installation 
     ...secrets.get("operator-controller")!,
     data: { ...(secrets.get("operator-controller")?.["data"] as object), "tls.key": "" },
   };
-  const facts = factsOf({
+  const facts = createSnapshot({
     serverVersion: "v1.29.4",
     definitions: new Map([
       ["clustercatalogs.olm.operatorframework.io", { value: undefined }],
       ["clusterextensions.olm.operatorframework.io", { refused: "customresourcedefinitions is forbidden" }],
     ]),
     programs: [
-      programOf("catalogd", {
+      createProgram("catalogd", {
         ready: 0,
         image: "registry.example.com/olmv1:0.2.0",
         conditions: [condition("ReplicaFailure", "True", "FailedCreate", "pods is forbidden: exceeded quota: small")],
         lease: undefined,
         secret: undefined,
       }),
-      programOf("operator-controller", { ready: 1, lease: { renewTime: new Date(NOW - 900_000).toISOString() }, secret: damaged }),
+      createProgram("operator-controller", { ready: 1, lease: { renewTime: new Date(NOW - 900_000).toISOString() }, secret: damaged }),
     ],
     catalogs: {
       value: [
-        catalogOf("broken", [
+        createCatalog("broken", [
           condition("Serving", "False", "Unavailable"),
           condition("Progressing", "True", "Retrying", "manifest unknown"),
         ]),
-        catalogOf("late", [condition("Serving", "True", "Available"), condition("Progressing", "True", "Retrying", "connection refused")]),
+        createCatalog("late", [
+          condition("Serving", "True", "Available"),
+          condition("Progressing", "True", "Retrying", "connection refused"),
+        ]),
       ],
     },
     policies: new Map(),
     monitors: { value: [] },
   });
-  expect(bad(facts).every(({ next }) => next !== undefined)).toBe(true);
+  expect(collectProblems(facts).every(({ next }) => next !== undefined)).toBe(true);
   await expect(formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(
-    `${GOLDENS}/doctor-ill.txt`,
+    `${GOLDENS}/doctor-broken.txt`,
   );
 });
 
 describe("doctor in a broken installation", () => {
   test("doctor suggests a command for the system namespace when a policy is missing", () => {
-    const { namespace, policies, ...rest } = factsOf({ policies: new Map() });
+    const { namespace, policies, ...rest } = createSnapshot({ policies: new Map() });
     const found = collectFindings({ ...rest, policies, namespace: "other" }, "0.1.0").find(({ check }) =>
       check.includes("service-accounts"),
     );
@@ -210,7 +214,7 @@ describe("doctor in a broken installation", () => {
       want: ["problem", "Secret catalogd-cert does not exist"],
     },
   ] as const)("doctor reports $name", ({ parts, want: [status, message] }) => {
-    expect(bad(withCatalogd(parts as ProgramParts))).toEqual([
+    expect(collectProblems(createWithCatalogd(parts as ProgramParts))).toEqual([
       expect.objectContaining({ status, message: expect.stringContaining(message) }),
     ]);
   });
@@ -224,64 +228,71 @@ describe("doctor in a broken installation", () => {
     { days: -1, files: false, want: ["problem"] },
   ])("doctor reports $want for a certificate that expires in $days days (from files: $files)", async ({ days, files, want }) => {
     const args = ["--leader-elect", ...(files ? ["--tls-cert=/x"] : ["--serving-certificates=self-managed"])];
-    const found = bad(withCatalogd({ secret: await secretOf("catalogd", days), args }));
+    const found = collectProblems(createWithCatalogd({ secret: await createSecret("catalogd", days), args }));
     expect(found.map(({ status }) => status)).toEqual(want);
   });
 
   test("doctor reports a certificate for another host name", async () => {
-    const secret = await secretOf("catalogd", 80, "other.ns.svc");
+    const secret = await createSecret("catalogd", 80, "other.ns.svc");
     expect(
       new X509Certificate(Buffer.from((secret["data"] as Record<string, string>)["tls.crt"] ?? "", "base64")).checkHost("other.ns.svc"),
     ).toBe("other.ns.svc");
-    expect(bad(withCatalogd({ secret, args: ["--tls-cert=/x", "--leader-elect"] }))[0]?.message).toContain(
+    expect(collectProblems(createWithCatalogd({ secret, args: ["--tls-cert=/x", "--leader-elect"] }))[0]?.message).toContain(
       "it is not valid for catalogd-service.olmv1-system.svc",
     );
   });
 
   test("doctor reports a Secret of another owner, and an empty Secret", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
-    expect(bad(withCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
+    expect(collectProblems(createWithCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
       "it has another owner, so catalogd does not write into it",
     );
     const empty = { ...secrets.get("catalogd")!, data: {} };
-    expect(bad(withCatalogd({ secret: empty }))[0]?.message).toContain("catalogd has not written a certificate into it yet");
+    expect(collectProblems(createWithCatalogd({ secret: empty }))[0]?.message).toContain(
+      "catalogd has not written a certificate into it yet",
+    );
   });
 
   test("doctor lists missing fields of an outdated CustomResourceDefinition", () => {
-    const definitions = new Map(factsOf().definitions);
+    const definitions = new Map(createSnapshot().definitions);
     const name = "clusterextensions.olm.operatorframework.io";
     const live = structuredClone((definitions.get(name) as { value: KubeObject }).value);
     const { versions } = live["spec"] as { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[] };
     const properties = versions[0]!.schema.openAPIV3Schema.properties.spec.properties as Record<string, unknown>;
     delete properties["suspend"];
     definitions.set(name, { value: live });
-    expect(bad(factsOf({ definitions }))).toEqual([
+    expect(collectProblems(createSnapshot({ definitions }))).toEqual([
       expect.objectContaining({ status: "problem", message: "it is of another version, without spec.suspend" }),
     ]);
   });
 
   test("doctor reports an outdated image tag, and ignores tags that are not versions", () => {
     const image = (tag: string): ClusterSnapshot =>
-      factsOf({ programs: PROGRAMS.map(({ program }) => programOf(program, { image: `r/olmv1:${tag}` })) });
-    expect(bad(image("dev"))).toEqual([]);
-    expect(bad(image("v0.0.9"))).toEqual([expect.objectContaining({ status: "warning", check: "versions" })]);
+      createSnapshot({ programs: PROGRAMS.map(({ program }) => createProgram(program, { image: `r/olmv1:${tag}` })) });
+    expect(collectProblems(image("dev"))).toEqual([]);
+    expect(collectProblems(image("v0.0.9"))).toEqual([expect.objectContaining({ status: "warning", check: "versions" })]);
   });
 
   test("doctor reports a check without permission as unknown", () => {
-    const found = bad(factsOf({ catalogs: { refused: "clustercatalogs is forbidden" } }));
+    const found = collectProblems(createSnapshot({ catalogs: { refused: "clustercatalogs is forbidden" } }));
     expect(found).toEqual([expect.objectContaining({ status: "unknown", check: "catalogs" })]);
   });
 
   test("computeExitCode returns an error for unknown checks unless a problem was found", () => {
     const refused = { refused: "forbidden" } as const;
-    const none = factsOf({
-      definitions: new Map([...factsOf().definitions.keys()].map((name) => [name, refused])),
-      programs: PROGRAMS.map(({ program }) => ({ ...programOf(program), deployment: refused, lease: refused })),
+    const none = createSnapshot({
+      definitions: new Map([...createSnapshot().definitions.keys()].map((name) => [name, refused])),
+      programs: PROGRAMS.map(({ program }) => ({ ...createProgram(program), deployment: refused, lease: refused })),
       catalogs: refused,
       policies: new Map(POLICIES.map((ref) => [formatPolicyKey(ref), refused])),
       monitors: refused,
     });
-    const exits = [none, factsOf({ catalogs: refused }), factsOf({ catalogs: { value: [] } }), withCatalogd({ ready: 0 })];
+    const exits = [
+      none,
+      createSnapshot({ catalogs: refused }),
+      createSnapshot({ catalogs: { value: [] } }),
+      createWithCatalogd({ ready: 0 }),
+    ];
     expect(exits.map((facts) => computeExitCode(collectFindings(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.error, EXIT.yes, EXIT.no]);
     const old = { ...none, serverVersion: "v1.29.4" };
     expect(computeExitCode(collectFindings(old, "0.1.0"))).toBe(EXIT.no);
@@ -289,24 +300,24 @@ describe("doctor in a broken installation", () => {
 
   test("doctor reports no problem when leaders renew their Leases and run outside of the cluster", () => {
     const outside = (parts?: ProgramParts): ClusterSnapshot =>
-      factsOf({ programs: PROGRAMS.map(({ program }) => ({ ...programOf(program, parts), deployment: { value: undefined } })) });
-    expect(bad(outside())).toEqual([]);
+      createSnapshot({ programs: PROGRAMS.map(({ program }) => ({ ...createProgram(program, parts), deployment: { value: undefined } })) });
+    expect(collectProblems(outside())).toEqual([]);
     const message = "it does not exist, because catalogd-abc runs catalogd outside the cluster, as olmv1 dev does";
     expect(collectFindings(outside(), "0.1.0")).toContainEqual({ check: "Deployment catalogd-controller-manager", status: "ok", message });
     const silent = outside({ lease: { renewTime: new Date(NOW - 200_000).toISOString() } });
-    expect(bad(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
+    expect(collectProblems(silent).filter(({ status }) => status === "problem")).toHaveLength(4);
   });
 
   test("doctor counts checks that could not be made separately", () => {
     const text = formatDoctorReport(
       { width: 200, colour: false },
-      collectFindings(factsOf({ catalogs: { refused: "forbidden" } }), "0.1.0"),
+      collectFindings(createSnapshot({ catalogs: { refused: "forbidden" } }), "0.1.0"),
     );
     expect(text).toMatch(/\n\n0 problems, 0 warnings; \d+ checks made, 1 could not be made\n$/);
   });
 
   test("doctor warns when no catalog exists", () => {
-    expect(bad(factsOf({ catalogs: { value: [] } }))).toEqual([
+    expect(collectProblems(createSnapshot({ catalogs: { value: [] } }))).toEqual([
       expect.objectContaining({ status: "warning", message: "no ClusterCatalog exists, so nothing can be installed" }),
     ]);
   });

@@ -18,16 +18,16 @@ import type { Terminal } from "../cli/terminal.ts";
 const MOODS: Readonly<Record<FindingStatus, Mood>> = { ok: "good", warning: "warning", problem: "bad", unknown: "warning" };
 const STATUS_WIDTH = 9;
 const INDENT = " ".repeat(STATUS_WIDTH);
-/** Lines of a pipe end somewhere, too. */
+/** Also applies to pipes, whose width is not limited. */
 const WIDTH_MAX = 160;
 
-/** A finding below the other, each with what to do next, and how many there are of which kind. */
+/** Formats findings as a list with suggested fixes, and the number of findings per status. */
 export function formatDoctorReport(terminal: Pick<Terminal, "width" | "colour">, findings: readonly DoctorFinding[]): string {
   const width = Math.min(terminal.width, WIDTH_MAX);
   const lines = findings.flatMap(({ check, status, message, next }) => {
     const [first = "", ...more] = wrapText(escapeControlCharacters(`${check}: ${message}`), width, INDENT);
     const head = formatStyled(terminal, { text: status, mood: MOODS[status] }) + first.slice(status.length);
-    // Not broken: commands are copied.
+    // Suggested commands are not wrapped, so that they can be copied.
     return [head, ...more, ...(next === undefined ? [] : [`${INDENT}→ ${escapeControlCharacters(next)}`])];
   });
   return `${lines.join("\n")}\n\n${summary(findings)}\n`;
@@ -71,9 +71,7 @@ export function computeExitCode(findings: readonly DoctorFinding[]): number {
 /** `olmv1 doctor`. */
 export async function runDoctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const facts = await withProgress(terminal, "looking at the cluster", () =>
-      readSnapshot(client, options.systemNamespace, terminal.signal),
-    );
+    const facts = await withProgress(terminal, "reading the cluster", () => readSnapshot(client, options.systemNamespace, terminal.signal));
     const findings = collectFindings(facts, PROGRAM_VERSION);
     terminal.exit(computeExitCode(findings));
     await print(terminal, options.output, { data: { findings }, text: () => formatDoctorReport(terminal, findings) });

@@ -93,15 +93,15 @@ const STATES: Readonly<Record<string, Omit<ExtensionDescription, "extension">>> 
 };
 
 /** Formats a text for both widths, each with a heading. */
-function atWidths(text: (screen: { width: number; colour: boolean }) => string): string {
+function formatAtWidths(text: (screen: { width: number; colour: boolean }) => string): string {
   return SCREENS.map((screen) => `==== width ${screen.width}\n${text(screen)}`).join("\n");
 }
 
-const golden = (name: string): string => join(GOLDENS, `${name}.txt`);
+const getGoldenPath = (name: string): string => join(GOLDENS, `${name}.txt`);
 
 test("listText prints extensions as a table", async () => {
-  const listed = atWidths((screen) => `${listText(screen, EXTENSIONS, NOW)}\n-- wide\n${listText(screen, EXTENSIONS, NOW, true)}`);
-  await expect(listed).toMatchFileSnapshot(golden("list"));
+  const listed = formatAtWidths((screen) => `${listText(screen, EXTENSIONS, NOW)}\n-- wide\n${listText(screen, EXTENSIONS, NOW, true)}`);
+  await expect(listed).toMatchFileSnapshot(getGoldenPath("list"));
 });
 
 test("listText with wide prints the types of errors and warnings after the message", () => {
@@ -118,13 +118,13 @@ test.for(EXTENSIONS.map((extension) => [extension.metadata.name, extension] as c
   "describeText prints extension %s",
   async ([name, extension]) => {
     const described = { extension, ...STATES[name]! };
-    await expect(atWidths((screen) => describeText(screen, described, NOW))).toMatchFileSnapshot(golden(`describe-${name}`));
+    await expect(formatAtWidths((screen) => describeText(screen, described, NOW))).toMatchFileSnapshot(getGoldenPath(`describe-${name}`));
   },
 );
 
 test("formatEvents and formatReleases print tables", async () => {
-  const tables = atWidths((screen) => `${formatEvents(screen, EVENTS, NOW)}\n${formatReleases(screen, RELEASES, NOW)}`);
-  await expect(tables).toMatchFileSnapshot(golden("events-and-history"));
+  const tables = formatAtWidths((screen) => `${formatEvents(screen, EVENTS, NOW)}\n${formatReleases(screen, RELEASES, NOW)}`);
+  await expect(tables).toMatchFileSnapshot(getGoldenPath("events-and-history"));
 });
 
 test("formatApis lists APIs with the allowed verbs", async () => {
@@ -136,9 +136,9 @@ test("formatApis lists APIs with the allowed verbs", async () => {
     { ...api, kind: "AppProject", allowed: [] },
     { ...api, kind: "NotificationsConfiguration" },
   ];
-  await expect(atWidths((screen) => `${formatApis(screen, apis, undefined)}\n${formatApis(screen, apis, "team-a")}`)).toMatchFileSnapshot(
-    golden("list-apis"),
-  );
+  await expect(
+    formatAtWidths((screen) => `${formatApis(screen, apis, undefined)}\n${formatApis(screen, apis, "team-a")}`),
+  ).toMatchFileSnapshot(getGoldenPath("list-apis"));
 });
 
 test("describeText escapes control characters", () => {

@@ -11,8 +11,10 @@ const PLACES = { HARBOUR: join(GOLDENS, "fixtures/catalogs/harbour"), SAMPLE: jo
 async function compare(name: string, command: string, width: number): Promise<void> {
   const words = command.split(" ").map((word) => word.replace(/HARBOUR|SAMPLE/, (place) => PLACES[place as keyof typeof PLACES]));
   const { code, out, err } = await runCli(words, { width });
-  const named = (text: string): string => text.replaceAll(PLACES.HARBOUR, "HARBOUR").replaceAll(PLACES.SAMPLE, "SAMPLE");
-  await expect(shownRun(command, { code, out: named(out), err: named(err) })).toMatchFileSnapshot(join(GOLDENS, `${name}.txt`));
+  const replacePaths = (text: string): string => text.replaceAll(PLACES.HARBOUR, "HARBOUR").replaceAll(PLACES.SAMPLE, "SAMPLE");
+  await expect(shownRun(command, { code, out: replacePaths(out), err: replacePaths(err) })).toMatchFileSnapshot(
+    join(GOLDENS, `${name}.txt`),
+  );
 }
 
 // Catalog views are tested in catalogViews.test.ts. Texts about objects of a cluster are tested next to their formatters.

@@ -9,33 +9,33 @@ const BUNDLE = join(GOLDENS, "bundles/scoped");
 
 const temporary = new TempFolder();
 afterAll(() => temporary[Symbol.dispose]());
-const under = (name: string): string => join(temporary.path, name);
+const resolvePath = (name: string): string => join(temporary.path, name);
 
-async function ok(...args: string[]): Promise<Ended> {
+async function runOk(...args: string[]): Promise<Ended> {
   const ended = await runCli(args);
   if (ended.code !== 0) throw new Error(`olmv1 ${args.join(" ")} exited with ${ended.code}: ${ended.err}`);
   return ended;
 }
 
 /** Replaces the name of the source and durations. */
-function shown({ code, out, err }: Ended, source: string): unknown {
+function normalize({ code, out, err }: Ended, source: string): unknown {
   return { code, out: out.replaceAll(source, "SOURCE"), err: err.replaceAll(source, "SOURCE").replaceAll(/\d+\.\d s/g, "N s") };
 }
 
 /** Builds image `v1`. @returns three references to it. */
-async function places(name: string, kind: "catalog" | "bundle", folder: string): Promise<string[]> {
-  await ok(kind, "build", folder, "-t", `oci:${under(name)}:v1`, "--force");
-  await ok(kind, "push", `oci:${under(name)}:v1`, `oci-archive:${under(`${name}.tar`)}:v1`);
-  return [`oci:${under(name)}:v1`, `oci-archive:${under(`${name}.tar`)}`, under(name)];
+async function buildImages(name: string, kind: "catalog" | "bundle", folder: string): Promise<string[]> {
+  await runOk(kind, "build", folder, "-t", `oci:${resolvePath(name)}:v1`, "--force");
+  await runOk(kind, "push", `oci:${resolvePath(name)}:v1`, `oci-archive:${resolvePath(`${name}.tar`)}:v1`);
+  return [`oci:${resolvePath(name)}:v1`, `oci-archive:${resolvePath(`${name}.tar`)}`, resolvePath(name)];
 }
 
 describe("a catalog in a layout is read like its folder", () => {
-  let made: string[];
+  let sources: string[];
   beforeAll(async () => {
-    made = await places("harbour", "catalog", CATALOG);
+    sources = await buildImages("harbour", "catalog", CATALOG);
   });
-  const named = ["lighthouse-operator"];
-  const of = ["catalog", "extract"];
+  const packageName = ["lighthouse-operator"];
+  const extract = ["catalog", "extract"];
 
   test.for<[name: string, args: (source: string) => string[]]>([
     ["catalog validate", (source) => ["catalog", "validate", source]],
@@ -44,37 +44,37 @@ describe("a catalog in a layout is read like its folder", () => {
     ["catalog diff", (source) => ["catalog", "diff", source, CATALOG]],
     ["catalog search", (source) => ["catalog", "search", source, "beacon", "--no-cache"]],
     ["catalog mirror", (source) => ["catalog", "mirror", source, "localhost:1", "--dry-run", "--packages", "beacon-db", "--name", "x"]],
-    ["catalog extract", (source) => [...of, source, under("part"), "--packages", "beacon-db", "--dry-run", "-o", "json"]],
-    ["catalog migrate", (source) => ["catalog", "migrate", source, under(`migrated-${source.length}`)]],
+    ["catalog extract", (source) => [...extract, source, resolvePath("part"), "--packages", "beacon-db", "--dry-run", "-o", "json"]],
+    ["catalog migrate", (source) => ["catalog", "migrate", source, resolvePath(`migrated-${source.length}`)]],
     ["search", (source) => ["search", "beacon", "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["show", (source) => ["show", ...named, "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["versions", (source) => ["versions", ...named, "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["graph", (source) => ["graph", ...named, "--catalog-dir", `x=${source}`, "--no-cache"]],
-    ["resolve", (source) => ["resolve", ...named, "--catalog-dir", `x=${source}`]],
-    ["why-not", (source) => ["why-not", ...named, "1.0.0", "--catalog-dir", `x=${source}`]],
+    ["show", (source) => ["show", ...packageName, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["versions", (source) => ["versions", ...packageName, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["graph", (source) => ["graph", ...packageName, "--catalog-dir", `x=${source}`, "--no-cache"]],
+    ["resolve", (source) => ["resolve", ...packageName, "--catalog-dir", `x=${source}`]],
+    ["why-not", (source) => ["why-not", ...packageName, "1.0.0", "--catalog-dir", `x=${source}`]],
   ])("by %s", async ([, args]) => {
-    const want = shown(await runCli(args(CATALOG)), CATALOG);
-    for (const source of made) {
-      const got = shown(await runCli(args(source)), source);
+    const want = normalize(await runCli(args(CATALOG)), CATALOG);
+    for (const source of sources) {
+      const got = normalize(await runCli(args(source)), source);
       expect(got, source).toEqual(args(source)[1] === "migrate" ? { ...(want as Ended), out: expect.any(String) } : want);
     }
   });
 
   test("by search --catalog-image, and is named after the folder of the layout", async () => {
-    const { out } = await ok("search", "beacon", "--catalog-image", `oci:${under("harbour")}:v1`, "--no-cache", "-o", "json");
+    const { out } = await runOk("search", "beacon", "--catalog-image", `oci:${resolvePath("harbour")}:v1`, "--no-cache", "-o", "json");
     expect(out).toContain('"catalog": "harbour"');
   });
 
   test("but bundle render rejects it", async () => {
-    const { code, err } = await runCli(["bundle", "render", `oci:${under("harbour")}:v1`]);
-    expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${under("harbour")}:v1 is a catalog, not a bundle`)]);
+    const { code, err } = await runCli(["bundle", "render", `oci:${resolvePath("harbour")}:v1`]);
+    expect([code, err]).toEqual([2, expect.stringContaining(`image oci:${resolvePath("harbour")}:v1 is a catalog, not a bundle`)]);
   });
 });
 
 describe("a bundle in a layout is read like its folder", () => {
-  let made: string[];
+  let sources: string[];
   beforeAll(async () => {
-    made = await places("scoped", "bundle", BUNDLE);
+    sources = await buildImages("scoped", "bundle", BUNDLE);
   });
 
   test.for<[name: string, args: (source: string) => string[]]>([
@@ -84,8 +84,8 @@ describe("a bundle in a layout is read like its folder", () => {
     ["rbac", (source) => ["rbac", source, "--namespace", "x", "--service-account", "x"]],
     ["catalog render", (source) => ["catalog", "render", source, "--alpha-image-ref-template", "quay.io/x/{{.Name}}:v1"]],
   ])("by %s", async ([, args]) => {
-    const want = shown(await ok(...args(BUNDLE)), BUNDLE);
-    for (const source of made) expect(shown(await runCli(args(source)), source), source).toEqual(want);
+    const want = normalize(await runOk(...args(BUNDLE)), BUNDLE);
+    for (const source of sources) expect(normalize(await runCli(args(source)), source), source).toEqual(want);
   });
 
   test("but catalog add-bundle rejects it", async () => {
@@ -93,7 +93,7 @@ describe("a bundle in a layout is read like its folder", () => {
       "catalog",
       "add-bundle",
       CATALOG,
-      `oci:${under("scoped")}:v1`,
+      `oci:${resolvePath("scoped")}:v1`,
       "--channels",
       "stable",
       "--dry-run",

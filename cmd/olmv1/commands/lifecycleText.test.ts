@@ -21,9 +21,9 @@ const [ARGOCD, PROMETHEUS, STRIMZI, TEMPO] = parseYamlDocuments(readFileSync(joi
 const SCREENS = [80, 200].map((width) => ({ width, colour: false }));
 const MANAGE = ["create", "delete", "get", "list", "patch", "watch"];
 
-const atWidths = (text: (screen: { width: number; colour: boolean }) => string): string =>
+const formatAtWidths = (text: (screen: { width: number; colour: boolean }) => string): string =>
   SCREENS.map((screen) => `==== width ${screen.width}\n${text(screen)}`).join("\n");
-const golden = (name: string): string => join(GOLDENS, `${name}.txt`);
+const getGoldenPath = (name: string): string => join(GOLDENS, `${name}.txt`);
 
 test("formatGrants summarizes permissions and does not truncate resources", async () => {
   const rbac = "rbac.authorization.k8s.io";
@@ -53,9 +53,9 @@ test("formatGrants summarizes permissions and does not truncate resources", asyn
     ]),
   };
   const nothing = { clusterRules: [], namespaceRules: new Map<string, []>(), unknownKinds: [] };
-  const text = atWidths((screen) => [rules, many, nothing].map((one) => formatGrants(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
+  const text = formatAtWidths((screen) => [rules, many, nothing].map((one) => formatGrants(screen, one, "olmv1 rbac IMAGE")).join("--\n"));
   expect(text).toContain("customresourcedefinitions.apiextensions.k8s.io: argocds.argoproj.io");
-  await expect(text).toMatchFileSnapshot(golden("install-permissions"));
+  await expect(text).toMatchFileSnapshot(getGoldenPath("install-permissions"));
 });
 
 const definition = (name: string): KubeObject => ({
@@ -79,17 +79,17 @@ const USED: CustomResources[] = [
     unknown: 'kafkausers is forbidden: User "jane" cannot list',
   },
 ];
-const MADE: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "strimzi-installer", namespace: "kafka" } }];
+const CREATED: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "strimzi-installer", namespace: "kafka" } }];
 
 test("formatUninstall lists deleted and kept objects for each crdPolicy", async () => {
   const staying = ["Namespace kafka stays; --delete-namespace deletes it with all that is in it."];
-  const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: MADE, staying };
-  const text = atWidths((screen) =>
+  const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: CREATED, staying };
+  const text = formatAtWidths((screen) =>
     (["DeleteIfUnused", "Delete", "Retain"] as const)
       .map((crdPolicy) => `-- ${crdPolicy}\n${formatUninstall(screen, { ...summary, crdPolicy })}`)
       .join(""),
   );
-  await expect(text).toMatchFileSnapshot(golden("uninstall"));
+  await expect(text).toMatchFileSnapshot(getGoldenPath("uninstall"));
 });
 
 test("formatUninstall lists what blocks the uninstall, and alternatives", async () => {
@@ -97,7 +97,7 @@ test("formatUninstall lists what blocks the uninstall, and alternatives", async 
     "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
   ];
   const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, made: [], staying: [] };
-  await expect(atWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(golden("uninstall-blocked"));
+  await expect(formatAtWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(getGoldenPath("uninstall-blocked"));
 });
 
 test("formatApproval prints the changes that wait for approval", async () => {
@@ -121,8 +121,8 @@ test("formatApproval prints the changes that wait for approval", async () => {
       { action: "Update" as const, kind: "ClusterRole", name: "argocd-operator-3f2", fields: ["rules[1].verbs[2]"], widens: true },
     ],
   };
-  const text = atWidths((screen) => formatApproval(screen, { ...ARGOCD, status: { ...ARGOCD.status, plan } }));
-  await expect(text).toMatchFileSnapshot(golden("approve"));
+  const text = formatAtWidths((screen) => formatApproval(screen, { ...ARGOCD, status: { ...ARGOCD.status, plan } }));
+  await expect(text).toMatchFileSnapshot(getGoldenPath("approve"));
 });
 
 test("formatRollout prints the result of a rollout and next steps", async () => {
@@ -144,5 +144,5 @@ test("formatRollout prints the result of a rollout and next steps", async () => 
       formatRollout(screen, "tempo", { kind: "timeout", extension: TEMPO, condition: undefined, seconds: 300 }),
       formatRollout(screen, "gone", { kind: "gone", seconds: 3 }),
     ].join("--\n");
-  await expect(atWidths(ends)).toMatchFileSnapshot(golden("rollout-ends"));
+  await expect(formatAtWidths(ends)).toMatchFileSnapshot(getGoldenPath("rollout-ends"));
 });

@@ -14,7 +14,7 @@ const bundle = (version: string): string => join(SAMPLE, "bundles", version);
 
 const rbac = (...args: string[]): Promise<Ended> => olmv1("rbac", ...args);
 
-function objectsIn({ out }: Ended): string[] {
+function listObjects({ out }: Ended): string[] {
   return (parseYamlDocuments(out) as KubeObject[]).map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`);
 }
 
@@ -22,7 +22,7 @@ test("rbac prints manifests for the namespace and ServiceAccount that the bundle
   const ended = await rbac(bundle("1.0.0"));
   expect([ended.code, ended.err]).toEqual([0, ""]);
   expect(ended.out.split("\n")[0]).toBe("# for hello-operator.v1.0.0");
-  expect(objectsIn(ended)).toEqual([
+  expect(listObjects(ended)).toEqual([
     "ServiceAccount hello-operator/hello-operator-installer",
     "ClusterRole /hello-operator-hello-operator-installer",
     "ClusterRoleBinding /hello-operator-hello-operator-installer",
@@ -35,7 +35,7 @@ test("rbac prints manifests for the namespace and ServiceAccount that the bundle
 
 test("rbac --user-roles prints each role for the APIs of several bundles once", async () => {
   const ended = await rbac(bundle("1.0.0"), bundle("1.2.0"), "--user-roles");
-  expect(objectsIn(ended)).toEqual(
+  expect(listObjects(ended)).toEqual(
     ["admin", "edit", "view", "view-crdview"].map((role) => `ClusterRole /greetings.hello.example.com-v1alpha1-${role}`),
   );
 });
@@ -102,16 +102,16 @@ test("rbac for API services grants access to them, and to bind the roles of API 
   const ended = await rbac(folder.write("bundle", flunderBundle("1.0.0")), "--namespace", "ns");
   expect([ended.code, ended.err]).toEqual([0, ""]);
   const objects = parseYamlDocuments(ended.out) as (KubeObject & { rules?: PolicyRule[] })[];
-  const scopesOf = (resource: string, verb: string, name: string): (string | undefined)[] =>
+  const listScopes = (resource: string, verb: string, name: string): (string | undefined)[] =>
     objects
       .filter(({ rules = [] }) =>
         rules.some((rule) => rule.resources?.includes(resource) && rule.verbs.includes(verb) && rule.resourceNames?.includes(name)),
       )
       .map(({ metadata: { namespace } }) => namespace);
-  expect(scopesOf("apiservices", "create", "v1alpha1.wardle.example.com")).toEqual([undefined]);
-  expect(scopesOf("clusterroles", "bind", "system:auth-delegator")).toEqual([undefined]);
-  expect(scopesOf("roles", "bind", "extension-apiserver-authentication-reader")).toEqual(["kube-system"]);
-  expect(scopesOf("secrets", "create", "tiny-service-cert")).toEqual(["ns"]);
+  expect(listScopes("apiservices", "create", "v1alpha1.wardle.example.com")).toEqual([undefined]);
+  expect(listScopes("clusterroles", "bind", "system:auth-delegator")).toEqual([undefined]);
+  expect(listScopes("roles", "bind", "extension-apiserver-authentication-reader")).toEqual(["kube-system"]);
+  expect(listScopes("secrets", "create", "tiny-service-cert")).toEqual(["ns"]);
 });
 
 test("rbac permits reads of the named objects with --values-from", async () => {

@@ -9,27 +9,27 @@ import { TempFolder } from "../../../test/support/tempFolder.ts";
 const folder = new TempFolder();
 const PAGE = join(import.meta.dirname, "../../../docs/how-to/explain-resolution.md");
 const VERSIONS = ["1.0.0", "1.1.0", "1.2.0", "2.0.0"];
-const propertiesOf = (version: string, packageName: string): object[] => [{ type: "olm.package", value: { packageName, version } }];
+const createProperties = (version: string, packageName: string): object[] => [{ type: "olm.package", value: { packageName, version } }];
 const bundle = (version: string, name = "p"): object => ({
   schema: "olm.bundle",
   package: name,
   name: `${name}.v${version}`,
   image: `registry.example/p:v${version}`,
-  properties: propertiesOf(version, name),
+  properties: createProperties(version, name),
 });
 const channel = (name: string, entries: object[]): object => ({ schema: "olm.channel", package: "p", name, entries });
-const catalogOf = (...metas: object[]): string => metas.map((meta) => JSON.stringify(meta)).join("\n");
+const toJsonLines = (...metas: object[]): string => metas.map((meta) => JSON.stringify(meta)).join("\n");
 
 beforeAll(() => {
   folder.write("main", {
-    "catalog.json": catalogOf(
+    "catalog.json": toJsonLines(
       { schema: "olm.package", name: "p" },
       channel("stable", [{ name: "p.v1.0.0" }, { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", replaces: "p.v1.1.0" }]),
       channel("fast", [{ name: "p.v2.0.0", replaces: "p.v1.2.0" }]),
       ...VERSIONS.map((version) => bundle(version)),
     ),
   });
-  folder.write("other", { "catalog.json": catalogOf({ schema: "olm.package", name: "q" }) });
+  folder.write("other", { "catalog.json": toJsonLines({ schema: "olm.package", name: "q" }) });
   const catalog = { packageName: "p", version: "1.x", selector: { matchLabels: { a: "b" } } };
   const spec = { namespace: "x", source: { sourceType: "Catalog", catalog } };
   const status = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
@@ -173,26 +173,26 @@ test("resolve prints the complete resolution record as JSON and YAML", async () 
 
 test("docs/how-to/explain-resolution.md shows the output of resolve and why-not", async () => {
   const name = "hello-operator";
-  const of = (version: string): string => `${name}.v${version}`;
+  const getBundleName = (version: string): string => `${name}.v${version}`;
   const entries = ["1.0.0", "1.1.0", "1.2.0"].map((version, i, all) => ({
-    name: of(version),
-    ...(i === 0 ? {} : { replaces: of(all[i - 1] ?? "") }),
+    name: getBundleName(version),
+    ...(i === 0 ? {} : { replaces: getBundleName(all[i - 1] ?? "") }),
   }));
   const metas = [
     { schema: "olm.package", name },
     { schema: "olm.channel", package: name, name: "stable", entries },
-    { schema: "olm.channel", package: name, name: "fast", entries: [{ name: of("2.0.0"), replaces: of("1.2.0") }] },
+    { schema: "olm.channel", package: name, name: "fast", entries: [{ name: getBundleName("2.0.0"), replaces: getBundleName("1.2.0") }] },
     ...VERSIONS.map((version) => bundle(version, name)),
   ];
   const spec = {
     namespace: "hello",
     source: { sourceType: "Catalog", catalog: { packageName: name, channels: ["stable"], version: "1.x" } },
   };
-  const status = { install: { bundle: { name: of("1.0.0"), version: "1.0.0" } } };
+  const status = { install: { bundle: { name: getBundleName("1.0.0"), version: "1.0.0" } } };
   const extension = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "hello" }, spec, status };
-  const dir = folder.write("guide", { "catalog.json": catalogOf(...metas), "extension.yaml": JSON.stringify(extension) });
-  const given = ["-f", join(dir, "extension.yaml"), "--catalog-dir", `operators=${join(dir, "catalog.json")}`];
+  const dir = folder.write("guide", { "catalog.json": toJsonLines(...metas), "extension.yaml": JSON.stringify(extension) });
+  const options = ["-f", join(dir, "extension.yaml"), "--catalog-dir", `operators=${join(dir, "catalog.json")}`];
   const page = readFileSync(PAGE, "utf8");
-  const shown = await Promise.all([olmv1("resolve", ...given, "--explain"), olmv1("why-not", "2.0.0", ...given)]);
-  for (const { out } of shown) expect(page).toContain(`\n\`\`\`\n${out}\`\`\`\n`);
+  const outputs = await Promise.all([olmv1("resolve", ...options, "--explain"), olmv1("why-not", "2.0.0", ...options)]);
+  for (const { out } of outputs) expect(page).toContain(`\n\`\`\`\n${out}\`\`\`\n`);
 });

@@ -28,7 +28,7 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
     .command("config-schema")
     .description("Print the JSON Schema of spec.config.inline for a bundle")
     .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension; the schema then tells whether the operator may watch it");
+    .option("--namespace <name>", "spec.namespace of the ClusterExtension; the schema then shows whether the operator may watch it");
   addRegistryOptions(command)
     .addHelpText("after", CONFIG_SCHEMA_HELP)
     .action(async (source: string, options: SchemaOptions) => {

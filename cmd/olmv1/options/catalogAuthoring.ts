@@ -15,8 +15,8 @@ import type { CatalogValidateOptions } from "../commands/catalog/validate.ts";
 
 const RENDER_HELP = `
 Prints the same objects as opm render, in the same order. A folder with manifests/ and metadata/ is a
-bundle, any other folder is a catalog. Everything else is an image; its labels tell what it
-contains. To check the result, use olmv1 catalog validate.
+bundle, any other folder is a catalog. Everything else is an image; its labels determine whether it
+is a catalog or bundle. To check the result, use olmv1 catalog validate.
 
 Examples:
   olmv1 catalog render quay.io/example/operator-bundle:v1.2.0 -o yaml >> catalog/operator/catalog.yaml

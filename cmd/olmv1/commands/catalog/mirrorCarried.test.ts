@@ -12,7 +12,7 @@ import { tarball } from "../../../../test/support/tarball.ts";
 
 const CONFIGS = "operators.operatorframework.io.index.configs.v1";
 
-interface Mirrored {
+interface MirrorReport {
   images: { source: string; status: string; digest: string; attached?: number; bytes?: number }[];
   catalog: string;
 }
@@ -31,13 +31,13 @@ beforeEach(async () => {
   const large = Buffer.alloc(300_000, "app");
   layer = computeDigest(large);
   signed = source.addImage("team/app", "v1", { layers: [large] }).digest;
-  const behind = signed.replace(":", "-");
-  source.addImage("team/app", `${behind}.sig`, { layers: [Buffer.from("signature")] });
+  const tagBase = signed.replace(":", "-");
+  source.addImage("team/app", `${tagBase}.sig`, { layers: [Buffer.from("signature")] });
   const config = source.addBlob("{}", "application/vnd.oci.empty.v1+json");
   const subject = { mediaType: MediaType.ociManifest, digest: signed, size: 1 };
   const body = { schemaVersion: 2, mediaType: MediaType.ociManifest, artifactType: "example/sbom", config, layers: [], subject };
   const manifests = [{ ...source.addManifest("team/app", "referrer", body), artifactType: "example/sbom" }];
-  source.addManifest("team/app", behind, { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }, MediaType.ociIndex);
+  source.addManifest("team/app", tagBase, { schemaVersion: 2, mediaType: MediaType.ociIndex, manifests }, MediaType.ociIndex);
   const bundle = source.addImage("team/bundle", "v1", { layers: [tarball([{ name: "manifests/x", content: "x" }])] });
   const texts = [
     { schema: "olm.package", name: "foo", defaultChannel: "stable" },
@@ -61,25 +61,25 @@ beforeEach(async () => {
 const run = (from: string, to: string, ...more: string[]): Promise<Ended> =>
   runCli(["catalog", "mirror", from, to, "--registries-conf", join(dir, "registries.conf"), "--insecure", "-o", "json", ...more]);
 
-async function runMirror(from: string, to: string, ...more: string[]): Promise<Mirrored> {
+async function runMirror(from: string, to: string, ...more: string[]): Promise<MirrorReport> {
   const { code, out, err } = await run(from, to, ...more);
   if (code !== 0) throw new Error(`exited with ${code}: ${err}`);
-  return JSON.parse(out) as Mirrored;
+  return JSON.parse(out) as MirrorReport;
 }
 
 const disk = (): string => `oci:${join(dir, "disk")}`;
-const statuses = ({ images }: Mirrored): string[] => images.map(({ status }) => status);
+const getStatuses = ({ images }: MirrorReport): string[] => images.map(({ status }) => status);
 
 test("catalog mirror through a layout copies the same images, digests and signatures as a direct mirror", async () => {
-  const direct = await mirrored(catalog, `${target.host}/direct`, "--to-dir", join(dir, "direct"));
-  const carried = await mirrored(catalog, disk());
+  const direct = await runMirror(catalog, `${target.host}/direct`, "--to-dir", join(dir, "direct"));
+  const carried = await runMirror(catalog, disk());
   expect(carried.catalog).toBe(`${disk()}:${catalog}`);
-  expect(statuses(carried)).toEqual(["copied", "copied", "copied"]);
+  expect(getStatuses(carried)).toEqual(["copied", "copied", "copied"]);
   await source.stop();
-  const arrived = await mirrored(disk(), `${target.host}/carried`, "--to-dir", join(dir, "carried"));
+  const arrived = await runMirror(disk(), `${target.host}/carried`, "--to-dir", join(dir, "carried"));
   expect(arrived.catalog).toBe(`${target.host}/carried/team-catalog:v1`);
-  const facts = (one: Mirrored): unknown => one.images.map(({ digest, attached, status }) => ({ digest, attached, status }));
-  expect(facts(arrived)).toEqual(facts(direct));
+  const summarize = (one: MirrorReport): unknown => one.images.map(({ digest, attached, status }) => ({ digest, attached, status }));
+  expect(summarize(arrived)).toEqual(summarize(direct));
   expect(arrived.images.map(({ attached }) => attached)).toContain(2);
   for (const reference of [signed, `${signed.replace(":", "-")}.sig`, signed.replace(":", "-")])
     expect(target.has("carried/team-app", reference), reference).toBe(true);
@@ -90,34 +90,34 @@ test("catalog mirror through a layout copies the same images, digests and signat
 });
 
 test("catalog mirror reads the archive of a layout, and a part of its catalog", async () => {
-  await mirrored(catalog, disk());
+  await runMirror(catalog, disk());
   await source.stop();
   const archive = join(dir, "disk.tar");
   await packLayout(join(dir, "disk"), archive, signal);
-  const arrived = await mirrored(`oci-archive:${archive}`, `${target.host}/olm`, "--to-dir", join(dir, "m"), "--channels", "foo:stable");
-  expect(statuses(arrived)).toEqual(["copied", "copied", "copied"]);
+  const arrived = await runMirror(`oci-archive:${archive}`, `${target.host}/olm`, "--to-dir", join(dir, "m"), "--channels", "foo:stable");
+  expect(getStatuses(arrived)).toEqual(["copied", "copied", "copied"]);
 });
 
 test("catalog mirror resumes after an interruption, and fetches lost content again", async () => {
   const half = Buffer.alloc(300_000, "app").subarray(0, 200_000);
-  await mirrored(catalog, disk());
+  await runMirror(catalog, disk());
   const blob = join(dir, "disk/blobs", layer.replace(":", "/"));
   await rm(blob);
   await writeFile(join(dir, "disk/blobs", `part-${layer.replace(":", "-")}`), half);
   const before = source.requests.length;
-  const again = await mirrored(catalog, disk());
-  expect(statuses(again).toSorted()).toEqual(["copied", "present", "present"]);
+  const again = await runMirror(catalog, disk());
+  expect(getStatuses(again).toSorted()).toEqual(["copied", "present", "present"]);
   const blobs = source.requests.slice(before).filter(({ path }) => path.includes("/blobs/"));
   expect(blobs.filter(({ path }) => path.includes(layer)).map(({ headers }) => headers.range)).toEqual(["bytes=200000-"]);
   expect(computeDigest(await readFile(blob))).toBe(layer);
   await writeFile(join(dir, "disk/blobs", `part-${layer.replace(":", "-")}`), "something else");
   await rm(blob);
-  await mirrored(catalog, disk());
+  await runMirror(catalog, disk());
   expect(computeDigest(await readFile(blob))).toBe(layer);
 });
 
 test("catalog mirror reports missing content and unsupported targets", async () => {
-  await mirrored(catalog, disk());
+  await runMirror(catalog, disk());
   const { manifests } = JSON.parse(await readFile(join(dir, "disk/index.json"), "utf8")) as { manifests: { annotations: object }[] };
   expect(manifests.length).toBeGreaterThan(3);
   await rm(join(dir, "disk/blobs", layer.replace(":", "/")));
@@ -127,12 +127,12 @@ test("catalog mirror reports missing content and unsupported targets", async () 
     err: expect.stringContaining(`is incomplete: blob ${layer} is missing`) as string,
   });
   source.addImage("team/catalog", "v2", catalogImage);
-  await mirrored(`${source.host}/team/catalog:v2`, disk());
+  await runMirror(`${source.host}/team/catalog:v2`, disk());
   expect(await run(disk(), ...to)).toMatchObject({
     code: 2,
     err: expect.stringContaining("contains several catalogs: append a colon and the name of one; available:") as string,
   });
-  expect((await mirrored(`${disk()}:${source.host}/team/catalog:v2`, ...to)).catalog).toContain("team-catalog:v2");
+  expect((await runMirror(`${disk()}:${source.host}/team/catalog:v2`, ...to)).catalog).toContain("team-catalog:v2");
   expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("use oci:FOLDER, which supports resuming");
   expect((await run(catalog, disk(), "--manifests-only")).err).toContain("--manifests-only and --to-dir need a registry as target");
 });

@@ -16,7 +16,7 @@ import { formatConversion } from "./conversionText.ts";
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const NAMESPACE = "operators";
 
-function subscriptionOf(name: string, spec: object = {}): KubeObject {
+function createSubscription(name: string, spec: object = {}): KubeObject {
   return {
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "Subscription",
@@ -26,7 +26,7 @@ function subscriptionOf(name: string, spec: object = {}): KubeObject {
   };
 }
 
-function csvOf(name: string, spec: object = {}): KubeObject {
+function createCsv(name: string, spec: object = {}): KubeObject {
   return {
     apiVersion: "operators.coreos.com/v1alpha1",
     kind: "ClusterServiceVersion",
@@ -43,7 +43,7 @@ const GROUP: KubeObject = {
   spec: {},
   status: { namespaces: [""] },
 };
-const offerOf = (name: string) => ({
+const createOffer = (name: string) => ({
   catalog: "community-operators",
   priority: 0,
   version: "1.2.0",
@@ -51,11 +51,11 @@ const offerOf = (name: string) => ({
   channels: ["stable"],
 });
 
-function surveyed(name: string, given: { spec?: object; csv?: object; around?: Partial<EligibilityInput> } = {}): SurveyedSubscription {
-  const [subscription, csv] = [subscriptionOf(name, given.spec), csvOf(name, given.csv)];
+function survey(name: string, parts: { spec?: object; csv?: object; around?: Partial<EligibilityInput> } = {}): SurveyedSubscription {
+  const [subscription, csv] = [createSubscription(name, parts.spec), createCsv(name, parts.csv)];
   const read = parseSubscription(subscription);
   const group = parseOperatorGroup(GROUP);
-  const offer = offerOf(name);
+  const offer = createOffer(name);
   const verdict = decideEligibility(read, {
     csv: parseInstalledCsv(csv),
     groups: [group],
@@ -64,7 +64,7 @@ function surveyed(name: string, given: { spec?: object; csv?: object; around?: P
     extensions: [],
     offers: { catalogs: ["community-operators"], bundles: [offer], unread: [] },
     extensionName: name,
-    ...given.around,
+    ...parts.around,
   });
   const extension = buildExtension({ name, subscription: read, group, offer, serviceAccount: `${name}-installer` });
   const eligible = verdict.offer ? { eligible: { subscription, csv, group: GROUP, offer, extension } } : {};
@@ -73,12 +73,12 @@ function surveyed(name: string, given: { spec?: object; csv?: object; around?: P
 
 const migrated = checkMigrated({ name: "quay", packageName: "quay", migratedFrom: "operators/quay", step: "Installed" }, []);
 const FOUND: SurveyedSubscription[] = [
-  surveyed("argocd-operator", { spec: { installPlanApproval: "Manual", config: { env: [{ name: "LOG", value: "debug" }] } } }),
-  surveyed("keycloak-operator", {
+  survey("argocd-operator", { spec: { installPlanApproval: "Manual", config: { env: [{ name: "LOG", value: "debug" }] } } }),
+  survey("keycloak-operator", {
     csv: { installModes: [{ type: "OwnNamespace", supported: true }] },
     around: { offers: { catalogs: [], bundles: [], unread: [] } },
   }),
-  surveyed("prometheus", { around: { extensions: [{ name: "monitoring", packageName: "prometheus" }] } }),
+  survey("prometheus", { around: { extensions: [{ name: "monitoring", packageName: "prometheus" }] } }),
   ...(migrated
     ? [{ namespace: NAMESPACE, name: "quay", packageName: "quay", version: "3.10.0", approval: undefined, verdict: migrated }]
     : []),
