@@ -35,8 +35,8 @@ const RETRY_LATER = { "retry-after": 5 };
 const JSON_LINES = "application/jsonl";
 const MetaQuery = z
   .strictObject({
-    schema: z.string().optional().describe("schema of the metas, such as `olm.bundle`"),
-    package: z.string().optional().describe("package that the metas belong to"),
+    schema: z.string().optional().describe("schema, such as `olm.bundle`"),
+    package: z.string().optional().describe("package of the metas"),
     name: z.string().optional().describe("name of the metas"),
   })
   .meta(FIRST_OF_EACH);
@@ -53,8 +53,7 @@ export function registerAllRoute(server: CatalogServer, { source }: Pick<Content
         id: "getAllMetas",
         summary: "All metas of a catalog",
         description:
-          "The file-based catalog as JSON Lines, one meta per line, in the order of its files. Conditional requests and ranges work as for a static file; " +
-          "with `Accept-Encoding: zstd` or `gzip` the response is compressed, without cost to the server.",
+          "JSON Lines, one meta per line, in the order of the files. `Accept-Encoding: zstd` or `gzip` compresses the response, without cost to the server.",
         responses: {
           200: { description: "The metas.", content: { [JSON_LINES]: undefined } },
           206: {
@@ -87,12 +86,12 @@ export function registerMetasRoute(server: CatalogServer, { source, cache }: Con
       failures: "text",
       operation: {
         id: "findMetas",
-        summary: "The metas of a catalog that match a filter",
+        summary: "Metas of a catalog that match a filter",
         description:
-          "As JSON Lines, in the order of the catalog. All given parameters must match exactly; of a repeated parameter only the first value counts. " +
-          "An `olm.package` has no `package` field: request `schema=olm.package&name=NAME`. Conditional requests work, ranges do not.",
+          "JSON Lines, in the order of the catalog. All parameters must match exactly; only the first value of a repeated one counts. " +
+          "An `olm.package` has no `package` field: request `schema=olm.package&name=NAME`.",
         responses: {
-          200: { description: "The metas that match; an empty body if none match.", content: { [JSON_LINES]: undefined } },
+          200: { description: "The matching metas, if any.", content: { [JSON_LINES]: undefined } },
           304: { description: "The metas have not changed." },
           412: { description: "The metas do not match the precondition." },
         },
@@ -145,9 +144,9 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
         id: "getFindings",
         summary: "Findings in the content of a catalog",
         description:
-          "As JSON Lines, one finding per line: `rule` (a stable code), `severity` (`error` for problems that opm rejects, else `warning`), `message`, `place` " +
+          "JSON Lines, one finding per line: `rule` (a stable code), `severity` (`error` for problems that opm rejects, else `warning`), `message`, `place` " +
           "(`file`, `document` and `line`, counted from 1) and `schema`, `package` and `name` of the meta. Errors come first, then by file and document; " +
-          "at most 1,000. The body is empty if there are no findings. Conditional requests and ranges work as for a static file.",
+          "at most 1,000.",
         responses: {
           200: { description: "The findings.", content: { "application/jsonl": undefined } },
           206: {
@@ -173,18 +172,18 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
 const ListedCatalog = z
   .object({
     name: z.string().describe("name of the ClusterCatalog"),
-    state: z.enum(["Serving", "Loading"]).describe("`Loading`: the content is not stored here yet, and requests for it return 503"),
+    state: z.enum(["Serving", "Loading"]).describe("`Loading`: the content is not stored here yet; requests for it return 503"),
     digest: z.string().optional().describe("digest of the image of the content"),
     ref: z.string().optional().describe("reference of that image"),
     lastUnpacked: z.string().optional().describe("when the image was unpacked, RFC 3339"),
     lastModified: z.string().optional().describe("when the content was first served, RFC 3339"),
     objects: z.number().int().optional().describe("number of metas"),
     bytes: z.number().int().optional().describe("uncompressed size of the metas"),
-    findings: z.number().int().optional().describe("numbers of errors and warnings that validation found"),
+    findings: z.number().int().optional().describe("number of errors and warnings"),
     encodings: z
       .array(z.enum(Object.keys(FILE_SUFFIX) as [string, ...string[]]))
       .optional()
-      .describe("content codings that are available for the whole content"),
+      .describe("content codings of the whole content"),
   })
   .meta({ id: "ListedCatalog", description: "A catalog and its served content; unknown values are omitted." });
 const CatalogList = z.object({ catalogs: z.array(ListedCatalog).describe("sorted by name") }).meta({ id: "CatalogList" });
@@ -198,7 +197,7 @@ export function registerCatalogListRoute(server: CatalogServer, { source, cache 
       failures: "problem",
       operation: {
         id: "listCatalogs",
-        summary: "The catalogs that this server knows, with their served content",
+        summary: "Catalogs and their served content",
         responses: {
           200: { description: "The catalogs.", content: { "application/json": CatalogList } },
           304: { description: "The list has not changed." },

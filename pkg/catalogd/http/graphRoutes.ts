@@ -20,9 +20,9 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const Query = z.strictObject({
-  format: z.enum(["json", "mermaid", "svg"]).optional().describe("format of the graph; default: by the `Accept` header"),
+  format: z.enum(["json", "mermaid", "svg"]).optional().describe("default: by the `Accept` header"),
   channel: z.array(z.string()).optional().describe("only this channel; repeatable"),
-  minimum: z.string().optional().describe("name of a bundle: only bundles at or above its version"),
+  minimum: z.string().optional().describe("name of a bundle: only its version and higher ones"),
 });
 type Query = z.output<typeof Query>;
 
@@ -57,11 +57,11 @@ const Channel = z.object({
 const Graph = z
   .object({
     package: z.string().describe("name of the package"),
-    defaultChannel: z.string().optional().describe("the default channel of the package"),
-    deprecated: z.string().optional().describe("the message of the package's deprecation"),
+    defaultChannel: z.string().optional().describe("default channel"),
+    deprecated: z.string().optional().describe("deprecation message"),
     channels: z.array(Channel).describe("sorted by name"),
   })
-  .meta({ id: "UpdateGraph", description: "The allowed updates between the bundles of a package, by channel." });
+  .meta({ id: "UpdateGraph", description: "Allowed updates of a package." });
 
 /** Dependencies of the graph endpoint. */
 export interface GraphRouteDependencies extends ContentRouteDependencies {
@@ -81,9 +81,9 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
       failures: "problem",
       operation: {
         id: "getUpdateGraph",
-        summary: "The update graph of a package as JSON, Mermaid or SVG",
+        summary: "Update graph of a package as JSON, Mermaid or SVG",
         description:
-          "All updates that the catalog allows. `edges` are updates that entries name; `ranges` list the nodes that each `skipRange` covers, as runs of positions in `nodes`.",
+          "All allowed updates: `edges` of entries, and `ranges`, the nodes that each `skipRange` covers, as runs of positions in `nodes`.",
         responses: {
           200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
           304: { description: "The graph has not changed." },
@@ -113,10 +113,10 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
  */
 async function readGraph(
   content: CatalogContent,
-  wanted: Query & { readonly package: string; readonly format: GraphResponseFormat },
+  requested: Query & { readonly package: string; readonly format: GraphResponseFormat },
   { cache, graphs }: GraphRouteDependencies,
 ): Promise<ServedDocument> {
-  const { package: name, format, channel, minimum } = wanted;
+  const { package: name, format, channel, minimum } = requested;
   try {
     const artifacts = findArtifacts(content, name);
     if (!artifacts) throw new ProblemError("PackageNotFound", `the catalog has no package ${JSON.stringify(name)}`);
@@ -125,7 +125,7 @@ async function readGraph(
     const key = `graph ${JSON.stringify([tags, format, channel, minimum])}`;
     const read = async () => ({ metas: await joinLines(metas), properties: await joinLines(properties) });
     // Not the signal of this client: other clients may wait for the same graph.
-    const bytes = await cache.get(key, () => graphs.graph(wanted, read, new AbortController().signal));
+    const bytes = await cache.get(key, () => graphs.graph(requested, read, new AbortController().signal));
     return createDocument(bytes, TYPES[format]);
   } catch (err) {
     if (err instanceof GraphRefusedError) throw new ProblemError(err.code, err.message, { cause: err });

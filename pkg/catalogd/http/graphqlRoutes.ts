@@ -65,14 +65,14 @@ const MIN_COMPRESSED_BYTES = 1_024;
 const GraphqlRequest = z
   .object({
     query: z.string().describe("the document; at most 100,000 bytes"),
-    operationName: z.string().optional().describe("the operation to execute if the document has several"),
+    operationName: z.string().optional().describe("operation to execute if the document has several"),
     variables: z.record(z.string(), z.unknown()).optional().describe("values of the operation's variables"),
   })
   .meta({ id: "GraphqlRequest" });
 const Location = z.object({ line: z.int().describe("from 1"), column: z.int().describe("from 1") });
 const GraphqlResponse = z
   .object({
-    data: z.record(z.string(), z.unknown()).nullable().describe("the requested data; null if the query is invalid or exceeds a limit"),
+    data: z.record(z.string(), z.unknown()).nullable().describe("requested data; null if the query is invalid or exceeds a limit"),
     errors: z
       .array(
         z.object({
@@ -85,7 +85,7 @@ const GraphqlResponse = z
         }),
       )
       .optional()
-      .describe("problems of the query or of some of its fields; absent if there are none"),
+      .describe("problems of the query or its fields"),
   })
   .meta({ id: "GraphqlResponse" });
 
@@ -105,9 +105,9 @@ export function registerGraphqlRoute(server: CatalogServer, { source, queries }:
         id: "queryCatalog",
         summary: "Query a catalog with GraphQL",
         description:
-          "The schema is derived from the catalog: a list field for each FBC schema (`olmbundles` for `olm.bundle`) with the arguments `limit`, `offset`, `name` and " +
-          "`package`, and `summary`. Introspection returns it. An invalid or too large query (limits: depth 10, 500 fields, 50 aliases, 5 seconds, " +
-          "32 MiB of response) gets a response with status 200 and `errors`.",
+          "The schema derives from the catalog: a list field for each FBC schema (`olmbundles` for `olm.bundle`) with arguments `limit`, `offset`, `name` and " +
+          "`package`, and `summary`; introspection returns it. A query that is invalid or exceeds a limit (depth 10, 500 fields, 50 aliases, 5 seconds, " +
+          "32 MiB of response) gets status 200 and `errors`.",
         body: { "application/json": GraphqlRequest },
         responses: {
           200: { description: "The data, or the problems of the query.", content: { "application/json": GraphqlResponse } },

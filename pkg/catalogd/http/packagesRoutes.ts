@@ -13,25 +13,23 @@ const texts = (description: string): z.ZodArray<z.ZodString> => z.array(z.string
 /** A bundle by name, with its declared version. */
 export const namedVersionShape = {
   bundle: z.string().describe("name of the bundle"),
-  version: text("its declared version; absent if it is missing or invalid"),
-  release: text("its release: the declared one, or else build metadata of the version that is a valid release"),
+  version: text("declared version; absent if missing or invalid"),
+  release: text("declared release, else build metadata of the version that is a valid release"),
 };
 
 const Named: z.ZodType<NamedVersion> = z.object(namedVersionShape).meta({ id: "NamedVersion", description: "A bundle and its version." });
 
 const supportShape = {
-  architectures: texts("supported machine architectures; `amd64` if none are declared"),
-  operatingSystems: texts("supported operating systems; `linux` if none are declared"),
-  infrastructureFeatures: texts(
-    "such as `disconnected`, `fips-compliant`, `proxy-aware`: features that its annotations declare, in either spelling ",
-  ),
+  architectures: texts("supported architectures; default `amd64`"),
+  operatingSystems: texts("supported operating systems; default `linux`"),
+  infrastructureFeatures: texts("declared features, such as `disconnected`, in either spelling of the annotations"),
   installModes: texts("names of the supported install modes"),
 };
 
 const Channel: z.ZodType<ChannelSummary> = z
   .object({
     name: z.string().describe("name of the channel"),
-    heads: z.array(Named).describe("bundles that no entry in the channel replaces or skips: one bundle in a valid channel"),
+    heads: z.array(Named).describe("bundles that no entry replaces or skips: one in a valid channel"),
     entries: z.number().int().describe("number of entries in the channel"),
     deprecated: text("why the channel is deprecated"),
   })
@@ -40,58 +38,58 @@ const Channel: z.ZodType<ChannelSummary> = z
 const Head: z.ZodType<HeadSummary> = z
   .object({
     ...namedVersionShape,
-    channel: text("a channel whose head is the bundle: the default channel, else the first in the catalog's order"),
+    channel: text("channel whose head is the bundle: the default channel, else the first of the catalog"),
     deprecated: text("why the bundle is deprecated"),
-    capability: text("its capability level, such as `Basic Install` or `Auto Pilot`"),
+    capability: text("capability level, such as `Auto Pilot`"),
     ...supportShape,
     minKubeVersion: text("oldest supported Kubernetes version"),
     maxOpenShiftVersion: text("newest supported OpenShift minor version"),
-    containerImage: text("image of the operator, as declared by its author"),
-    createdAt: text("when it was created, as declared by its author"),
-    relatedImages: z.number().int().describe("number of images that it uses"),
-    providedAPIs: texts("APIs that it provides, each `group/version/kind`"),
-    requiredAPIs: texts("APIs that it requires from other bundles"),
+    containerImage: text("declared image of the operator"),
+    createdAt: text("declared time of creation"),
+    relatedImages: z.number().int().describe("number of used images"),
+    providedAPIs: texts("provided APIs, each `group/version/kind`"),
+    requiredAPIs: texts("required APIs of other bundles"),
   })
-  .meta({ id: "PackageHead", description: "The default version to install, which represents the package." });
+  .meta({ id: "PackageHead", description: "The default version of the package." });
 
 const Any: z.ZodType<AnyVersion> = z
   .object({ capabilities: texts("capability levels of its versions"), ...supportShape })
-  .meta({ id: "AnyVersion", description: "Features that at least one version of a package supports, in any channel." });
+  .meta({ id: "AnyVersion", description: "Features of at least one version of the package." });
 
 /** One line of the list of packages. */
 export const PackageLine: z.ZodType<PackageSummary> = z
   .object({
     package: z.string().describe("name of the package"),
-    digest: z.string().describe("`sha256:…`; changes exactly when a meta of the package is added, changed or removed"),
+    digest: z.string().describe("`sha256:…`; changes with any meta of the package"),
     displayName: text("display name"),
-    description: text("a short description"),
+    description: text("short description"),
     provider: text("name of the provider"),
     keywords: z.array(z.string()).optional().describe("keywords for search"),
-    categories: z.array(z.string()).optional().describe("its categories"),
+    categories: z.array(z.string()).optional().describe("categories"),
     maturity: text("such as `alpha` or `stable`"),
-    certified: z.boolean().optional().describe("whether it declares that it is certified"),
+    certified: z.boolean().optional().describe("whether it is declared as certified"),
     support: text("name of the support provider"),
     repository: text("URL of its source repository"),
-    icon: z.boolean().describe("whether the catalog has an icon, which is in the package's `olm.package`"),
+    icon: z.boolean().describe("whether `olm.package` has an icon"),
     defaultChannel: text("channel for users without a preference"),
     deprecated: text("why the package is deprecated"),
     channels: z.array(Channel).describe("in the order of the catalog"),
     bundles: z.number().int().describe("number of bundles"),
-    versions: texts("their versions, highest first"),
+    versions: texts("versions, highest first"),
     deprecatedBundles: z
       .array(z.object({ bundle: z.string().describe("name of the bundle"), message: z.string().describe("why it is deprecated") }))
       .optional()
-      .describe("bundles that are deprecated"),
+      .describe("deprecated bundles"),
     head: Head.optional(),
-    latest: Named.optional().describe("the latest version, deprecated or not"),
+    latest: Named.optional().describe("latest version, deprecated or not"),
     anyVersion: Any,
-    incomplete: z.literal(true).optional().describe("true if a list was truncated because the package is very large"),
+    incomplete: z.literal(true).optional().describe("true if a list is truncated, because the package is very large"),
   })
   .meta({
     id: "Package",
     description:
-      "A package of a catalog. It is represented by its default version to install, which resolution chooses without constraints: not deprecated before " +
-      "deprecated, then the highest version, in any channel. Unknown values are omitted.",
+      "A package, represented by the default version to install: the highest version that is not deprecated, else the highest, in any channel. " +
+      "Unknown values are omitted.",
   });
 
 /** One line of the list of properties. */
@@ -99,7 +97,7 @@ export const PropertiesLine = z
   .object({
     package: z.string().describe("name of the package"),
     ...namedVersionShape,
-    image: text("pull reference of the bundle's image"),
+    image: text("reference of the bundle image"),
     properties: z
       .array(
         z.object({
@@ -107,12 +105,12 @@ export const PropertiesLine = z
           value: z.unknown().describe("the format depends on the type"),
         }),
       )
-      .describe("as in the catalog, without properties of type `olm.bundle.object` and `olm.csv.metadata`"),
+      .describe("as in the catalog, without `olm.bundle.object` and `olm.csv.metadata`"),
   })
   .meta({ id: "BundleProperties", description: "The properties of a bundle for a dependency solver." });
 
 const name = z.string().min(1).max(1_024).optional();
-const PackagesQuery = z.strictObject({ package: name.describe("only this package; default: all packages, sorted by name") });
+const PackagesQuery = z.strictObject({ package: name.describe("only this package; default: all, sorted by name") });
 const PropertiesQuery = z.strictObject({
   package: name.describe("only bundles of this package"),
   name: name.describe("only bundles with this name"),
@@ -128,11 +126,10 @@ export function registerPackagesRoutes(server: CatalogServer, dependencies: Cont
       failures: "problem",
       operation: {
         id: "listPackages",
-        summary: "The packages of a catalog",
+        summary: "Packages of a catalog",
         description:
-          "As JSON Lines, one package per line: the summary for a list of operators, and a digest that shows whether the package has changed. " +
-          "Without a parameter, conditional requests and ranges work as for a static file, and the response is compressed without cost to the server.",
-        responses: responsesWith("The packages; an empty body for an unknown package.", PackageLine),
+          "JSON Lines, one package per line: its summary, and a digest that changes with the package. Ranges and stored compression only without parameters.",
+        responses: responsesWith("The matching packages, if any.", PackageLine),
       },
     },
     handler: (request, reply) =>
@@ -148,11 +145,10 @@ export function registerPackagesRoutes(server: CatalogServer, dependencies: Cont
       failures: "problem",
       operation: {
         id: "listProperties",
-        summary: "The properties of all bundles of a catalog",
+        summary: "Properties of all bundles of a catalog",
         description:
-          "As JSON Lines, one bundle per line, in the order of the catalog: the input of a dependency solver, a small part of the metas. " +
-          "Without a parameter, conditional requests and ranges work as for a static file, and the response is compressed without cost to the server.",
-        responses: responsesWith("The bundles that match; an empty body if none match.", PropertiesLine),
+          "JSON Lines, one bundle per line, in the order of the catalog: the input of a dependency solver. Ranges and stored compression only without parameters.",
+        responses: responsesWith("The matching bundles, if any.", PropertiesLine),
       },
     },
     handler: (request, reply) =>

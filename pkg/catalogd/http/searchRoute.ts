@@ -20,40 +20,34 @@ import { createDisconnectSignal } from "./request.ts";
 import type { CatalogServer } from "./route.ts";
 
 const word = z.string().min(1).max(256);
-const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
-  z.array(word).max(8).optional().describe(`${what}; if repeated, all must match`);
-const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
-  z.array(word).max(64).optional().describe(`${what}; if repeated, any may match`);
+const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> => z.array(word).max(8).optional().describe(`${what}; all must match`);
+const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> => z.array(word).max(64).optional().describe(`${what}; one must match`);
 
 const Query = z.strictObject({
-  text: word
-    .optional()
-    .describe(
-      "words that must all occur in the name, display name, short description, keywords or provider, or in the description of the package",
-    ),
+  text: word.optional().describe("words that all occur in name, display name, descriptions, keywords or provider"),
   package: any("name of the package"),
-  gvk: all("API that the version provides: `group/version/kind`, `kind.group` or `kind`"),
-  keyword: all("one of its keywords; the whole keyword must match"),
+  gvk: all("provided API: `group/version/kind`, `kind.group` or `kind`"),
+  keyword: all("whole keyword"),
   channel: any("channel that contains the version"),
-  arch: all("supported machine architecture, such as `arm64`"),
+  arch: all("supported architecture, such as `arm64`"),
   os: all("supported operating system"),
   feature: all("declared infrastructure feature, such as `disconnected`"),
-  capability: word.optional().describe("its capability level, such as `Full Lifecycle`"),
+  capability: word.optional().describe("capability level, such as `Full Lifecycle`"),
   deprecated: z
     .enum(["true", "false"])
     .optional()
-    .describe("`true`: only deprecated versions, including those whose package or whose channels are all deprecated"),
+    .describe("`true`: only deprecated versions, or those whose package or all channels are deprecated"),
   catalog: any("name of the ClusterCatalog; default: all"),
-  matches: z.coerce.number().int().min(0).max(100).default(10).describe("maximum number of matching versions to list for each package"),
-  limit: z.coerce.number().int().min(1).max(500).default(100).describe("maximum number of entries on a page"),
-  continue: z.string().min(1).max(4_096).optional().describe("the `continue` value of the previous page, with otherwise the same query"),
+  matches: z.coerce.number().int().min(0).max(100).default(10).describe("maximum number of versions per package"),
+  limit: z.coerce.number().int().min(1).max(500).default(100).describe("maximum number of entries per page"),
+  continue: z.string().min(1).max(4_096).optional().describe("`continue` of the previous page; the rest of the query stays the same"),
 });
 
 const Match: z.ZodType<SearchMatch> = z
   .object({
     ...namedVersionShape,
     channels: z.array(z.string()).describe("channels that contain it"),
-    deprecated: z.literal(true).optional().describe("true if the version, its package or all of its channels are deprecated"),
+    deprecated: z.literal(true).optional().describe("true if the version, its package or all its channels are deprecated"),
   })
   .meta({ id: "SearchMatch", description: "A version that matches." });
 
@@ -61,25 +55,25 @@ const Entry: z.ZodType<SearchEntry> = z
   .object({
     catalog: z.string().describe("name of the ClusterCatalog"),
     package: z.string().describe("name of the package"),
-    displayName: z.string().optional().describe("display name, from the version that represents the package"),
-    description: z.string().optional().describe("a short description"),
+    displayName: z.string().optional().describe("display name of the default version"),
+    description: z.string().optional().describe("short description"),
     provider: z.string().optional().describe("name of the provider"),
     defaultChannel: z.string().optional().describe("channel for users without a preference"),
-    defaultVersion: z.string().optional().describe("the default version to install, which resolution chooses without constraints"),
-    latestVersion: z.string().optional().describe("the latest version, deprecated or not"),
+    defaultVersion: z.string().optional().describe("default version to install"),
+    latestVersion: z.string().optional().describe("latest version, deprecated or not"),
     deprecated: z.string().optional().describe("why the package is deprecated"),
     matchCount: z.number().int().describe("number of matching versions"),
-    matches: z.array(Match).describe("the highest matching versions, highest first"),
+    matches: z.array(Match).describe("matching versions, highest first"),
   })
-  .meta({ id: "SearchEntry", description: "A package of a catalog with at least one version that matches." });
+  .meta({ id: "SearchEntry", description: "A package with a matching version." });
 
 const Result = z
   .object({
     items: z.array(Entry).describe("sorted by catalog, then package"),
-    total: z.number().int().describe("total number of entries on all pages"),
+    total: z.number().int().describe("number of entries on all pages"),
     continue: z.string().optional().describe("token for the next page; absent on the last page"),
-    missing: z.array(z.string()).optional().describe("catalogs whose content is not loaded here yet and was not searched"),
-    incomplete: z.array(z.string()).optional().describe("catalogs that are too large to be searched completely"),
+    missing: z.array(z.string()).optional().describe("catalogs that are not loaded here yet and were not searched"),
+    incomplete: z.array(z.string()).optional().describe("catalogs that are too large for a complete search"),
   })
   .meta({ id: "SearchResult", description: "The result of a search." });
 
@@ -96,12 +90,12 @@ export function registerSearchRoute(server: CatalogServer, { source, cache }: Co
       failures: "problem",
       operation: {
         id: "search",
-        summary: "Packages of all catalogs with a matching version",
+        summary: "Packages with a matching version, in all catalogs",
         description:
-          "Searches every version in any channel; one version must match the whole query. Matching is case-insensitive, except for names of " +
-          "packages, channels and catalogs. Without parameters everything matches. Pages are consistent as long as no searched catalog changes.",
+          "One version must match the whole query; without parameters, all match. Matching is case-insensitive, except for names of " +
+          "packages, channels and catalogs.",
         responses: {
-          200: { description: "The matching packages; an empty list if there are none.", content: { "application/json": Result } },
+          200: { description: "The matching packages, if any.", content: { "application/json": Result } },
           304: { description: "The result has not changed." },
           404: { description: "The catalog does not exist." },
           410: { description: "A catalog has changed since the previous page: start again." },
