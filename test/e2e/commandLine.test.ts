@@ -113,7 +113,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     );
     expect(await olmv1(...args, "--yes")).toMatchObject({ code: 0, out: "clusterextension.olm.operatorframework.io/story unchanged\n" });
 
-    expect((await olmv1("list")).out).toMatch(/^story +hello-operator +1\.0\.0 +\(1\.2\.0 blocked\) +any +story +Ready +\d\S*\n/m);
+    expect((await olmv1("list")).out).toMatch(/^story +hello-operator +1\.0\.0 +\(1\.2\.0 blocked\) +story +story +Ready +\d\S*\n/m);
     expect((await olmv1("list", "--outdated", "-o", "name")).out).toBe("clusterextension.olm.operatorframework.io/story\n");
     expect((await olmv1("list", "--apis")).out).toMatch(/Greeting +hello\.example\.com +v1alpha1 +story +all\n/);
     expect((await olmv1("get", "story", "-o", "jsonpath={.status.install.bundle.version}")).out).toBe("1.0.0");
@@ -166,7 +166,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
       code: 2,
       err: 'olmv1: ClusterCatalog "stroy" not found; did you mean "story"?\n',
     });
-    expect((await olmv1("history", "story")).out).toMatch(/^1 \(kept\) +superseded +1\.0\.0 /m);
+    expect((await olmv1("history", "story")).out).toMatch(/^1 \(pinned\) +superseded +1\.0\.0 /m);
     expect(await olmv1("upgrade", "story", "--yes")).toMatchObject({
       code: 2,
       err: expect.stringContaining("olmv1 rollback story --cancel") as string,

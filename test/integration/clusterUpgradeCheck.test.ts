@@ -196,7 +196,7 @@ pending    -             -        -        not installed
 plain      plain.v1.0.0  1.0.0    -        unlimited
 
 What to do:
-  old: upgrade it to a bundle that supports 4.19, or uninstall it
+  old: upgrade the extension to a bundle that supports 4.19, or uninstall it
 `);
     });
 
@@ -311,7 +311,7 @@ What to do:
       const { code, stdout } = await check("--system-namespace", "default");
       expect(code).toBe(1);
       expect(stdout).toContain(
-        'its status names bundle "elsewhere.v1.0.0" as installed, but namespace "default" contains no release of it; give --system-namespace',
+        'its status names bundle "elsewhere.v1.0.0" as installed, but namespace "default" contains no release of it; set --system-namespace',
       );
     });
 

@@ -364,7 +364,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     ]);
     expect((await migrate(["cleanup", "--all", "--yes"])).out).toContain("1 NothingLeft\n");
     const refused = await migrate(["rollback", "hello", "--yes"]);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cleaned up")]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("after a cleanup, the conversion cannot be rolled back")]);
   });
 
   test("the first upgrade removes the additions of OLM v0 from the Pods", async () => {

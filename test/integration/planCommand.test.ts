@@ -190,7 +190,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await cluster.client.create(namespace);
     const { code, out, err } = await plan(extension);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toMatch(/^ClusterExtension new: it does not exist yet\nbundle: p\.v1\.1\.0 \(version 1\.1\.0, from catalog .*\)\nwhy: /);
+    expect(out).toMatch(/^ClusterExtension new does not exist yet\nPlan: p\.v1\.1\.0 \(version 1\.1\.0, from catalog .*\)\nWhy: /);
     expect(out).toContain("\n6 to create, 0 to change, 0 to delete, 0 unchanged\n");
     expect(out).toContain("  + Role new-system/helper  (more permissions)\n");
     expect(out).toContain('\nWarnings of the API server:\n  Deployment new-system/tiny: would violate PodSecurity "restricted:latest": ');
@@ -328,7 +328,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
         join(dir, "registries.conf"),
       );
     const sufficient = await upgrade();
-    expect([sufficient.code, sufficient.err]).toEqual([2, expect.stringContaining("bundle: p.v1.1.0 (version 1.1.0, from catalog c)")]);
+    expect([sufficient.code, sufficient.err]).toEqual([2, expect.stringContaining("Plan: p.v1.1.0 (version 1.1.0, from catalog c)")]);
     const who = "ServiceAccount granted-system/granted-installer";
     expect(sufficient.err).toContain(`${who} has the permissions that the upgrade needs\n`);
     const { namespace, serviceAccount: installer } = x.spec;
@@ -336,7 +336,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const account = await serviceAccount(cluster.client, namespace, installer?.name ?? "", rules);
     await eventually(async () => {
       const { err } = await upgrade();
-      const [, lacking = ""] = err.split(`${who}, which olmv1 install has not made, lacks these permissions`);
+      const [, lacking = ""] = err.split(`${who}, which olmv1 install did not create, lacks these permissions`);
       expect(lacking).toMatch(/secrets: key/);
       expect(lacking).not.toContain("configmaps");
     });
@@ -401,7 +401,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const selecting = extensionNamed("chosen", { packageName: "p", version: "1.0.0", selector: { matchLabels: { from: "registry" } } });
     const { out, err } = await plan(selecting, []);
     expect(err).toBe("");
-    expect(out).toContain("bundle: p.v1.0.0 (version 1.0.0, from catalog pushed)\n");
+    expect(out).toContain("Plan: p.v1.0.0 (version 1.0.0, from catalog pushed)\n");
   });
 
   async function digestOf(repository: string): Promise<string> {

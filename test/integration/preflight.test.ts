@@ -195,7 +195,7 @@ describeWithCluster("preflight", (cluster) => {
         findings: ["ownership", "ownership", "dryRun"],
         problem: {
           type: "ObjectConflict",
-          details: { objects: [{ kind: "ConfigMap", namespace: ns, name: "a", owner: expect.stringContaining("nobody") }] },
+          details: { objects: [{ kind: "ConfigMap", namespace: ns, name: "a", owner: expect.stringContaining("no known owner") }] },
         },
         error: WaitingError,
       }),
@@ -227,7 +227,7 @@ describeWithCluster("preflight", (cluster) => {
         findings: ["kindConflict"],
         problem: {
           type: "KindConflict",
-          message: expect.stringContaining(`served as 'things.${ns}.example.com'`),
+          message: expect.stringContaining(`because 'things.${ns}.example.com' already defines it`),
           details: { objects: [{ group: "apiextensions.k8s.io", kind: "CustomResourceDefinition", name: `items.${ns}.example.com` }] },
         },
         error: WaitingError,
