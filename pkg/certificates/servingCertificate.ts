@@ -16,7 +16,7 @@ export interface ServingSecretName {
 export type ServingSecret =
   | { readonly kind: "missing" }
   /** Owned by another program: it must not be written. */
-  | { readonly kind: "foreign"; readonly because: string }
+  | { readonly kind: "foreign"; readonly reason: string }
   /** Owned by this program and empty, as in the manifests. */
   | { readonly kind: "empty" }
   | { readonly kind: "stored"; readonly stored: StoredCertificates };
@@ -34,9 +34,9 @@ export function parseServingSecret(secret: KubeObject | undefined, { program }: 
   if (!secret) return { kind: "missing" };
   const owner = secret.metadata.labels?.[LABEL_SELF_MANAGED_CERTIFICATE];
   const label = `label ${LABEL_SELF_MANAGED_CERTIFICATE}=${program}`;
-  if (owner === undefined) return { kind: "foreign", because: `it has no ${label}` };
-  if (owner !== program) return { kind: "foreign", because: `its label belongs to another program, expected ${label}` };
-  if (secret["immutable"] === true) return { kind: "foreign", because: "it is immutable" };
+  if (owner === undefined) return { kind: "foreign", reason: `it has no ${label}` };
+  if (owner !== program) return { kind: "foreign", reason: `its label belongs to another program, expected ${label}` };
+  if (secret["immutable"] === true) return { kind: "foreign", reason: "it is immutable" };
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   return MEMBERS.some((member) => (data[member] ?? "") !== "")
     ? { kind: "stored", stored: readStoredCertificates(secret) }
@@ -82,13 +82,13 @@ export const SERVING_TIMES: CertificateTimes = {
  */
 export type ServingAction =
   | CertificateAction
-  | { readonly kind: "restore"; readonly because: string }
+  | { readonly kind: "restore"; readonly reason: string }
   | { readonly kind: "leave"; readonly what: string }
-  | { readonly kind: "refuse"; readonly because: string };
+  | { readonly kind: "refuse"; readonly reason: string };
 
 /** Inputs of `chooseServingAction`. */
 export interface ServingInput {
-  readonly secret: Pick<ServingSecret, "kind"> & { readonly because?: string };
+  readonly secret: Pick<ServingSecret, "kind"> & { readonly reason?: string };
   /** The assessment of its content; undefined if empty. */
   readonly state: CertificateState | undefined;
   /** The certificate that this replica serves; undefined for none. */
@@ -115,15 +115,15 @@ export interface ServingInput {
  */
 export function chooseServingAction({ secret, state, held, leading, now, times }: ServingInput): ServingAction {
   const isHeldGood = held !== undefined && "endsAt" in held && held.endsAt > now;
-  if (secret.kind === "foreign") return { kind: "refuse", because: secret.because ?? "" };
+  if (secret.kind === "foreign") return { kind: "refuse", reason: secret.reason ?? "" };
   if (secret.kind !== "stored" || !state) {
-    const because = secret.kind === "missing" ? "the Secret does not exist" : "the Secret is empty";
-    return { kind: isHeldGood ? "restore" : "issue", because };
+    const reason = secret.kind === "missing" ? "the Secret does not exist" : "the Secret is empty";
+    return { kind: isHeldGood ? "restore" : "issue", reason };
   }
   const action = chooseNextAction(state, { now, trustedSince: 0, times });
   if (action.kind === "rest") return action;
   if (!leading) return { kind: "leave", what: action.kind };
-  if ("fault" in state.serving && isHeldGood) return { kind: "restore", because: state.serving.fault };
+  if ("fault" in state.serving && isHeldGood) return { kind: "restore", reason: state.serving.fault };
   return action;
 }
 

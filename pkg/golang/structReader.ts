@@ -70,8 +70,8 @@ function kindMismatch(shape: GoScalar, first: string): string | undefined {
 }
 
 /** Formats the type error for a value that begins with `first`. */
-function wantedKind(wanted: string, first: string): string {
-  return `want ${wanted}, found ${getKind(first)}`;
+function wantedKind(expected: string, first: string): string {
+  return `want ${expected}, found ${getKind(first)}`;
 }
 
 /** Decodes a value. @param token the value as JSON, of a type that `kindMismatch` allows @throws Error with the reason if it is invalid */

@@ -42,10 +42,10 @@ export class Client {
   readonly #discovery: Discovery;
   readonly #told: TextFilter;
 
-  private constructor(transport: Transport, discovery: Discovery, told: TextFilter = (text) => text) {
+  private constructor(transport: Transport, discovery: Discovery, filterText: TextFilter = (text) => text) {
     this.#transport = transport;
     this.#discovery = discovery;
-    this.#told = told;
+    this.#told = filterText;
   }
 
   /**
@@ -81,8 +81,8 @@ export class Client {
    * Returns a client with the same server and identity that passes the server's errors and
    * warnings, which may quote the request, through `told`. `close` the parent to close it.
    */
-  telling(told: (text: string) => string): Client {
-    return new Client(this.#transport, this.#discovery, told);
+  withTextFilter(filterText: (text: string) => string): Client {
+    return new Client(this.#transport, this.#discovery, filterText);
   }
 
   /**

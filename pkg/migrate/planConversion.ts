@@ -136,7 +136,7 @@ async function installPlan(
   const { client, reader, offers, systemNamespace, webhookCertProvider, signal } = settings;
   const uid = csvObject.metadata.uid;
   return createPlan({
-    wanted: await previewExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
+    desired: await previewExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
     catalogs: offers.catalogs,
     client,
     scoped: client,

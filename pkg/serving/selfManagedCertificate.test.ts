@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
-import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../test/support/watchedKind.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { getServingSecretName, SERVING_TIMES } from "../certificates/servingCertificate.ts";
 import { readStoredCertificates } from "../certificates/storedCertificates.ts";
@@ -88,9 +88,9 @@ class Replicas {
   /** Continues until nothing waits for promises or new keys. */
   async rested(): Promise<void> {
     do {
-      await settled();
+      await flushPromises();
       await new Promise((resolve) => setTimeout(resolve, 2));
-      await settled();
+      await flushPromises();
     } while (this.#making > 0);
   }
 

@@ -150,7 +150,7 @@ export class SelfManagedCertificate implements ServerTls {
     const action = chooseServingAction({ secret, state, held, leading: leading(), now: this.#now(), times });
     if (action.kind === "rest") return Math.min(Math.max(action.at - this.#now(), 0), LOOK_MS);
     if (action.kind === "leave") return LEADER_LOOK_MS;
-    if (action.kind === "refuse") throw this.#refusal(live, action.because);
+    if (action.kind === "refuse") throw this.#refusal(live, action.reason);
     const stored = await this.#carriedOut(action, secret, signal);
     const written = await this.#write(live, stored, signal);
     this.#adopt({ kind: "stored", stored });
@@ -230,7 +230,7 @@ export class SelfManagedCertificate implements ServerTls {
   #say(secret: KubeObject, action: Action): void {
     const { place, log, tell } = this.#init;
     const { reason, what } = SAID[action.kind];
-    const because = "because" in action ? action.because : undefined;
+    const because = "reason" in action ? action.reason : undefined;
     log.info({ secret: place.name, action: action.kind, because }, "serving certificate changed");
     if (!reason) return;
     const cause = because === undefined ? "" : `; ${because}`;

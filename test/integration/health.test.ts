@@ -6,7 +6,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };
 
 // Source: D-10, O-04.
-describeWithPrivateCluster("the health of what is installed", (cluster) => {
+describeWithPrivateCluster("the health of installed bundles", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
   });
 
   /** Returns the requests of an extension's ServiceAccount so far, as "verb resource". */
-  const requestsOf = async (namespace: string): Promise<string[]> => {
+  const listRequests = async (namespace: string): Promise<string[]> => {
     const events = await cluster.auditEvents();
     const own = events.filter(({ user }) => user.username.startsWith(`system:serviceaccount:${namespace}:`));
     return own.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ""}`);
@@ -33,12 +33,12 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
       Ready: 'bundle "p.v1.0.0" is installed and available',
     });
     await eventually(async () => expect(await world.events("fine")).toContain("Healthy: the only object with a health check is healthy"));
-    const before = await requestsOf(spec.namespace);
+    const before = await listRequests(spec.namespace);
     for (let pass = 0; pass < 3; pass++) await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const other = await world.extension("fine-2");
     await world.conditions("fine-2", READY);
-    expect(await requestsOf(spec.namespace)).toEqual(before);
-    expect(await requestsOf(other.spec.namespace)).not.toEqual([]);
+    expect(await listRequests(spec.namespace)).toEqual(before);
+    expect(await listRequests(other.spec.namespace)).not.toEqual([]);
   });
 
   test("an extension whose Pod does not become ready reports the Pod, and recovers automatically", async () => {
@@ -78,10 +78,17 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
 
   test("a quota that prevents Pods is reported with the message of the API server", async () => {
     const quota = async (namespace: string): Promise<void> => {
-      const made = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none", namespace }, spec: { hard: { pods: "0" } } };
-      await cluster.client.create(made);
+      const resourceQuota = {
+        apiVersion: "v1",
+        kind: "ResourceQuota",
+        metadata: { name: "none", namespace },
+        spec: { hard: { pods: "0" } },
+      };
+      await cluster.client.create(resourceQuota);
       await eventually(async () =>
-        expect((await cluster.client.get({ ...made, namespace, name: "none" }))?.["status"]).toMatchObject({ hard: { pods: "0" } }),
+        expect((await cluster.client.get({ ...resourceQuota, namespace, name: "none" }))?.["status"]).toMatchObject({
+          hard: { pods: "0" },
+        }),
       );
     };
     await world.extension("quota", { before: quota });

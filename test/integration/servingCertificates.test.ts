@@ -140,11 +140,11 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
   ] as const)("a Secret that is %s is restored from the served certificate", async ([, damage]) => {
     const [before, served] = [readStoredCertificates(await secret()), (await presented(first)).fingerprint256];
     await leader();
-    const told = (await events("CertificateRestored")).length;
+    const eventCount = (await events("CertificateRestored")).length;
     await write(damage);
     await eventually(async () => expect(readStoredCertificates(await secret())).toEqual(before));
     expect([(await presented(first)).fingerprint256, (await presented(second)).fingerprint256]).toEqual([served, served]);
-    await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(told));
+    await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(eventCount));
   });
 
   test("a Secret of another owner is not written, which an Event reports, and the earlier certificate is still served", async () => {

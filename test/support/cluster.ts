@@ -8,7 +8,7 @@ import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/po
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";
-import { definitionServed } from "./definitions.ts";
+import { waitForDefinition } from "./definitions.ts";
 
 export { eventually } from "./eventually.ts";
 
@@ -76,7 +76,7 @@ export class TestCluster {
       const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
       if (crd.kind !== "CustomResourceDefinition") continue;
       await this.client.apply(crd, { fieldManager: "test", force: true });
-      await definitionServed(this.client, crd);
+      await waitForDefinition(this.client, crd);
     }
   }
 

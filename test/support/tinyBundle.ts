@@ -35,7 +35,7 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
     permissions,
     others = [],
   } = parts;
-  const deploymentOf = (app: string): JsonObject => {
+  const buildDeployment = (app: string): JsonObject => {
     const labels = { app };
     const metadata = fate === undefined ? { labels } : { labels, annotations: { [POD_OUTCOME_ANNOTATION]: fate } };
     const containers = [{ name: "manager", image: `registry.example.com/tiny:${version}` }];
@@ -54,7 +54,7 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
       installModes: modes.map((type) => ({ type, supported: true })),
       install: {
         strategy: "deployment",
-        spec: { deployments: [name, ...others].map(deploymentOf), ...(permissions ? { permissions } : {}) },
+        spec: { deployments: [name, ...others].map(buildDeployment), ...(permissions ? { permissions } : {}) },
       },
     },
   };

@@ -65,8 +65,8 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
   const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), getCrdPolicy(phase.extension.spec), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
-  const wanted = new Set(ours.filter((object) => !toDelete.includes(object)).map(getObjectKey));
-  return [...given.filter((one) => wanted.has(getObjectKey(one))), ...kept.map(toLeftObject)];
+  const desired = new Set(ours.filter((object) => !toDelete.includes(object)).map(getObjectKey));
+  return [...given.filter((one) => desired.has(getObjectKey(one))), ...kept.map(toLeftObject)];
 }
 
 /**

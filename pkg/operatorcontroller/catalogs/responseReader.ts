@@ -81,19 +81,19 @@ export interface ReadTask {
   /** Path of the request; errors name it. */
   readonly path: string;
   /** Objects of one package for resolution, or bundles of all packages for the dependency solver. */
-  readonly wanted: { readonly kind: "package"; readonly name: string } | { readonly kind: "bundleIndex" };
+  readonly requested: { readonly kind: "package"; readonly name: string } | { readonly kind: "bundleIndex" };
   readonly limits: ReadLimits;
 }
 
 /** Reads the objects of one response piece by piece, and returns only the members that resolution reads. */
 export class ResponseReader {
-  readonly #wanted: ReadTask["wanted"];
+  readonly #wanted: ReadTask["requested"];
   readonly #limits: ReadLimits;
   readonly #decoder: MetaDecoder;
   #bytes = 0;
   #values = 0;
 
-  constructor({ path, wanted, limits }: ReadTask) {
+  constructor({ path, requested: wanted, limits }: ReadTask) {
     this.#wanted = wanted;
     this.#limits = limits;
     this.#decoder = new MetaDecoder(path, { maxDocumentBytes: limits.objectBytes, maxValues: limits.objectValues });

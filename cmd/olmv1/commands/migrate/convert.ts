@@ -266,7 +266,7 @@ async function convertPlanned(session: Session, conversion: Conversion): Promise
 
 /** Summarizes a conversion in a line. */
 function summarizeConversion({ source, objects }: Conversion): string {
-  const of = (wanted: string): number => objects.filter(({ action }) => action === wanted).length;
+  const of = (counted: string): number => objects.filter(({ action }) => action === counted).length;
   const restarts = objects.filter((object) => object.restarts).length;
   const parts = [
     `${of("keep") + of("change")} objects adopted${of("change") > 0 ? `, ${of("change")} changed` : ""}`,
