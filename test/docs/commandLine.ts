@@ -39,7 +39,7 @@ export function namedCommandProblem(program: Command, words: readonly string[]):
     const sub = command.commands.find((one) => one.name() === name);
     if (word.startsWith("-")) {
       const option = word.replace(/=.*$/, "");
-      if (!optionsOf(command).has(option)) return `${command.name()} has no option ${option}`;
+      if (!listOptions(command).has(option)) return `${command.name()} has no option ${option}`;
     } else if (!sub && command.commands.length > 0 && !isRunnable(command)) return `${command.name()} has no command ${word}`;
     command = sub ?? command;
   }
@@ -47,7 +47,7 @@ export function namedCommandProblem(program: Command, words: readonly string[]):
 }
 
 /** Returns long and short forms of every option of a command and its subcommands. */
-export function optionsOf(command: Command): Set<string> {
+export function listOptions(command: Command): Set<string> {
   return new Set(
     withAllBelow(command).flatMap((one) => {
       const options = one.createHelp().visibleOptions(one);
