@@ -33,7 +33,7 @@ test("no code decides by the text of a message, unless a foreign program has no 
 
 test.for([
   'if (err.message.includes("not found")) return;',
-  'if (messageOf(err).startsWith("cannot")) return;',
+  'if (getErrorMessage(err).startsWith("cannot")) return;',
   "return QUOTA.test(message);",
   "const [, name] = NAME.exec(err.message) ?? [];",
   "if (text.endsWith(cause.message)) return;",
