@@ -236,7 +236,7 @@ function createCertificate(
     issuer: new ThreadIssuer(),
     times: SERVING_TIMES,
     leading,
-    tell: (secret, reason, message) => events.record(secret, EVENTS[reason].type, reason, message),
+    recordEvent: (secret, reason, message) => events.record(secret, EVENTS[reason].type, reason, message),
     settings,
     log,
   });

@@ -221,9 +221,9 @@ class ConversionRun {
 
   /** Creates the extension first, because the marks contain its uid. It is suspended, so that the controller does nothing meanwhile. */
   async #prepare(): Promise<void> {
-    const { source, rights } = this.#conversion;
+    const { source, installerManifests } = this.#conversion;
     const { client } = this.#options;
-    for (const object of rights) await client.apply(object, { fieldManager: MIGRATION_FIELD_MANAGER, force: true });
+    for (const object of installerManifests) await client.apply(object, { fieldManager: MIGRATION_FIELD_MANAGER, force: true });
     if (this.#extension.metadata.uid !== undefined) return;
     const annotations = {
       ...source.extension.metadata.annotations,

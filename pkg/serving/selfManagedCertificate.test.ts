@@ -69,7 +69,7 @@ class Replicas {
       issuer: { issue: (task) => this.#issue(task) },
       times: SERVING_TIMES,
       leading: () => leading,
-      tell: (_secret, reason, message) => this.events.push(`${reason}: ${message}`),
+      recordEvent: (_secret, reason, message) => this.events.push(`${reason}: ${message}`),
       log: createLogger({ component: "test", level: "debug", destination: { write: (line) => this.logged.push(line) } }),
       clock: this.clock,
       now: () => this.now + skewMs,

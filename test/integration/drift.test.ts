@@ -111,9 +111,9 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     expect(await sample.releases("kinds")).toEqual(["v1 deployed"]);
     const account = `ServiceAccount ${extension.spec.namespace}/hello-operator`;
     await eventually(async () => {
-      const told = (await sample.events("kinds")).filter((event) => event.startsWith("Drifted")).join("\n");
-      expect(told).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
-      expect(told).toContain(`${account} was deleted`);
+      const drifted = (await sample.events("kinds")).filter((event) => event.startsWith("Drifted")).join("\n");
+      expect(drifted).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
+      expect(drifted).toContain(`${account} was deleted`);
     });
   });
 
@@ -137,10 +137,12 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
       cluster.client.patch(ref, [{ op: "replace", path, value: 9999 }], { type: "json", fieldManager: "kubectl-edit" });
     for (const place of places) await edit(place);
     await eventually(async () => expect(await readPorts()).toBe(before));
-    const told = (): Promise<string> => sample.events("ports").then((events) => events.join("\n"));
-    await eventually(async () => expect(await told()).toContain(`DriftCorrected: corrected objects of bundle "hello-operator.v1.0.0"`));
+    const readEvents = (): Promise<string> => sample.events("ports").then((events) => events.join("\n"));
+    await eventually(async () =>
+      expect(await readEvents()).toContain(`DriftCorrected: corrected objects of bundle "hello-operator.v1.0.0"`),
+    );
     const text = `Service ${namespace}/hello-operator-metrics was changed: spec.ports[name=metrics].port by "kubectl-edit"`;
-    await eventually(async () => expect(await told()).toContain(text));
+    await eventually(async () => expect(await readEvents()).toContain(text));
     await patchExtension("ports", { spec: { drift: { policy: "Warn" } }, metadata: { annotations: { [REQUESTED]: "now" } } });
     await eventually(async () => expect((await world.extension("ports"))?.status?.lastHandledReconcileAt).toBe("now"));
     await edit(places[0]);

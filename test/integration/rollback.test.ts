@@ -222,7 +222,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     expect({ code: stopped, err: terminal.err }).toEqual({
       code: 130,
-      err: "no longer waiting; the cluster goes on by itself: olmv1 describe stuck\n",
+      err: "stopped waiting; the controller continues: olmv1 describe stuck\n",
     });
     await eventually(async () => expect(await installed("stuck")).toBe("1.0.0"));
   });

@@ -221,7 +221,7 @@ describeWithData("real data", (data) =>
   }),
 );
 
-/** The request with which the Go operator-controller finds the release of an extension, and the members that it reads. */
+/** Selects release Secrets like the request of the Go operator-controller for an extension. @returns the decoded releases, with the members that Go requires. */
 function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
   const selector: Record<string, string> = { name, owner: "operator-controller", status: "deployed", type: "index" };
   const found = secrets.filter(({ metadata }) => Object.entries(selector).every(([label, value]) => metadata.labels?.[label] === value));

@@ -120,13 +120,13 @@ export class CertificateKeeper {
 class CertificateMaintenance {
   stored: StoredCertificates | undefined;
   readonly #options: KeeperOptions;
-  readonly #wanted: DesiredCertificate;
+  readonly #desired: DesiredCertificate;
   #secret: KubeObject | undefined;
   #targets: { target: CaTarget; live: KubeObject }[] = [];
 
   constructor(options: KeeperOptions, desired: DesiredCertificate, secret: KubeObject | undefined) {
     this.#options = options;
-    this.#wanted = desired;
+    this.#desired = desired;
     this.#secret = secret;
     this.stored = secret && readStoredCertificates(secret);
   }
@@ -134,7 +134,7 @@ class CertificateMaintenance {
   async readTargets(): Promise<void> {
     const { client, signal } = this.#options;
     const results = await Promise.all(
-      this.#wanted.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
+      this.#desired.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
     );
     this.#targets = results.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
   }
@@ -172,7 +172,7 @@ class CertificateMaintenance {
 
   async #issuePair(): Promise<NewCertificate> {
     const { issuer, times, now, signal } = this.#options;
-    const { host, dnsNames } = this.#wanted;
+    const { host, dnsNames } = this.#desired;
     const task = { host, dnsNames, startsAt: now() - times.skewMs, endsAt: now() + times.validityMs };
     const { authority, certificate, key } = await issuer.issue(task, signal);
     return { authority: authority.trim(), pair: { certificate, key } };
@@ -197,7 +197,7 @@ class CertificateMaintenance {
   /** Writes the Secret, only if it has not changed since it was read. */
   async #store(stored: StoredCertificates): Promise<void> {
     const { client, owner, signal } = this.#options;
-    const marked = withOwner(toServingSecret(this.#wanted.secret, stored), owner);
+    const marked = withOwner(toServingSecret(this.#desired.secret, stored), owner);
     const { resourceVersion } = this.#secret?.metadata ?? {};
     const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
     this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
@@ -205,7 +205,7 @@ class CertificateMaintenance {
   }
 
   #record(reason: CertificateEvent, what: string, because?: string): void {
-    const secret = describeObject(this.#wanted.secret);
+    const secret = describeObject(this.#desired.secret);
     this.#options.log.info({ secret, reason, because }, "serving certificate changed");
     this.#options.record(reason, `serving certificate in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
   }

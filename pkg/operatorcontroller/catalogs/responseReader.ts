@@ -87,14 +87,14 @@ export interface ReadTask {
 
 /** Reads the objects of one response piece by piece, and returns only the members that resolution reads. */
 export class ResponseReader {
-  readonly #wanted: ReadTask["requested"];
+  readonly #requested: ReadTask["requested"];
   readonly #limits: ReadLimits;
   readonly #decoder: MetaDecoder;
   #bytes = 0;
   #values = 0;
 
   constructor({ path, requested: wanted, limits }: ReadTask) {
-    this.#wanted = wanted;
+    this.#requested = wanted;
     this.#limits = limits;
     this.#decoder = new MetaDecoder(path, { maxDocumentBytes: limits.objectBytes, maxValues: limits.objectValues });
   }
@@ -114,8 +114,8 @@ export class ResponseReader {
 
   *#kept(metas: Iterable<Meta>): Generator<Meta> {
     for (const meta of metas) {
-      if (this.#wanted.kind === "bundleIndex") yield trimIndexMeta(meta);
-      else if (getPackageName(meta) === this.#wanted.name) yield this.#count(trimMeta(meta));
+      if (this.#requested.kind === "bundleIndex") yield trimIndexMeta(meta);
+      else if (getPackageName(meta) === this.#requested.name) yield this.#count(trimMeta(meta));
     }
   }
 

@@ -148,7 +148,8 @@ async function planResumedConversion(session: Session, begun: MigratedExtension)
   const { terminal, options, client, reader, progress } = session;
   const source = await readSource(client, begun);
   const { backup } = begun;
-  if (backup) return { source, csv: getMarkIdentity(source), rights: [], objects: [], findings: [], notes: [], marks: backup.marks };
+  if (backup)
+    return { source, csv: getMarkIdentity(source), installerManifests: [], objects: [], findings: [], notes: [], marks: backup.marks };
   const { packageName } = parseSubscription(source.subscription);
   const offers = await CatalogOffers.read(client, {
     given: options.catalogDir,
