@@ -15,7 +15,7 @@ function withAllBelow(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withAllBelow)];
 }
 
-/** A command with subcommands runs by itself if it has arguments. */
+/** Whether the command can run: it has no subcommands, or has arguments of its own. */
 function isRunnable({ commands, registeredArguments }: Command): boolean {
   return commands.length === 0 || registeredArguments.length > 0;
 }
