@@ -39,7 +39,7 @@ interface PodShape {
 }
 
 /**
- * Returns the status of `pod` for `fate`, or undefined if it is unchanged. Pure.
+ * Returns the status of `pod` for `outcome`, or undefined if it is unchanged. Pure.
  * @param now RFC 3339, whole seconds.
  */
 export function buildPodStatus(pod: KubeObject, outcome: PodOutcome, now: string): object | undefined {

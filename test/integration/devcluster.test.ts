@@ -31,14 +31,14 @@ describeWithCluster("the shared control plane", (cluster) => {
     await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
-  test("the control plane keeps the Pods of a namespace unready when the fate is NotReady", async () => {
+  test("the control plane keeps the Pods of a namespace unready when the outcome is NotReady", async () => {
     const namespace = await cluster.namespace("unready", "NotReady");
     const object = deployment(namespace, "web");
     await cluster.client.create(object);
     await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ unavailableReplicas: 2 }));
     const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace });
     expect(items.map((pod) => (pod["status"] as { phase: string }).phase)).not.toContain("Succeeded");
-    await cluster.setPodFate(namespace, "Ready");
+    await cluster.setPodOutcome(namespace, "Ready");
     await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 

@@ -256,9 +256,9 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   test("a Pod that becomes unready changes the conditions at once, without a comparison", async () => {
     const extension = await sample.installed("ill", "1.0.0");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
-    await cluster.setPodFate(extension.spec.namespace, "NotReady");
+    await cluster.setPodOutcome(extension.spec.namespace, "NotReady");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "False");
-    await cluster.setPodFate(extension.spec.namespace, "Ready");
+    await cluster.setPodOutcome(extension.spec.namespace, "Ready");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
   });
 

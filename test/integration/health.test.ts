@@ -42,7 +42,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
   });
 
   test("an extension whose Pod does not become ready reports the Pod, and recovers automatically", async () => {
-    const { spec } = await world.extension("late", { fate: "NotReady" });
+    const { spec } = await world.extension("late", { podOutcome: "NotReady" });
     const { Ready } = await world.conditions("late", {
       Progressing: "True/Succeeded",
       Available: "False/RollingOut",
@@ -55,14 +55,14 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
         /^Deployment late-system\/tiny: 0 of 1 replicas are available; Pod tiny-\S+: container "manager" is running and not ready$/,
       );
     });
-    await cluster.setPodFate(spec.namespace, "Ready");
+    await cluster.setPodOutcome(spec.namespace, "Ready");
     await world.conditions("late", READY);
   });
 
   test("a crash loop is reported with container and count, and noticed automatically, because the watch reports the workload's status", async () => {
     const { spec } = await world.extension("crash");
     await world.conditions("crash", READY);
-    await cluster.setPodFate(spec.namespace, "CrashLoop");
+    await cluster.setPodOutcome(spec.namespace, "CrashLoop");
     const { Available } = await world.conditions("crash", { Available: "False/Unhealthy", Ready: "False/Unhealthy" });
     expect(Available).toMatch(/container "manager" is in CrashLoopBackOff, restarted 5 times/);
     await world.expectProblem("crash", "Unhealthy", {
@@ -72,7 +72,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await eventually(async () =>
       expect((await world.events("crash")).join("\n")).toMatch(/Unhealthy: Deployment crash-system\/tiny: .*CrashLoop/),
     );
-    await cluster.setPodFate(spec.namespace, "Ready");
+    await cluster.setPodOutcome(spec.namespace, "Ready");
     await world.conditions("crash", READY);
   });
 
@@ -100,7 +100,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
 
   // Source: I-23, progress deadline.
   test("a rollout that exceeds its deadline fails with the exact message, until it completes", async () => {
-    const { spec } = await world.extension("overdue", { fate: "NotReady", progressDeadlineMinutes: 10 });
+    const { spec } = await world.extension("overdue", { podOutcome: "NotReady", progressDeadlineMinutes: 10 });
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });
     const { Progressing } = await world.conditions("overdue", {
       Installed: "True/Succeeded",
@@ -114,9 +114,9 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await eventually(async () =>
       expect((await world.events("overdue")).join("\n")).toContain("ProgressDeadlineExceeded: Revision has not rolled out for 10"),
     );
-    await cluster.setPodFate(spec.namespace, "Ready");
+    await cluster.setPodOutcome(spec.namespace, "Ready");
     await world.conditions("overdue", READY);
-    await cluster.setPodFate(spec.namespace, "NotReady");
+    await cluster.setPodOutcome(spec.namespace, "NotReady");
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/Unhealthy", Ready: "False/Unhealthy" });
   });
 });

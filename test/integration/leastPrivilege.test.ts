@@ -60,7 +60,7 @@ describeWithData("real data", (data) =>
     /** Makes the Pods of an operator fail for a while, so that the controller reads them. */
     async function expectPodReads(operator: RealOperator, permissions: readonly ScopedPermission[]): Promise<void> {
       const onPods = permissions.filter(({ resource }) => resource === "pods");
-      await world.podFate(operator, "CrashLoop");
+      await world.setPodOutcome(operator, "CrashLoop");
       await eventually(
         async () => {
           const requests = await audit.requestsOf(operator.namespace, `${operator.name}-installer`);
@@ -68,7 +68,7 @@ describeWithData("real data", (data) =>
         },
         { timeoutMs: 120_000 },
       );
-      await world.podFate(operator, "Ready");
+      await world.setPodOutcome(operator, "Ready");
     }
 
     test("the data contain enough real operators", () => {

@@ -79,7 +79,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
     world.bundle(
       "p.v2.0.0",
-      tinyBundle("2.0.0", { fate: "NotReady", objects: [secret("kept", "2"), secret("new", "2"), definition(group, ["a", "b"])] }),
+      tinyBundle("2.0.0", { podOutcome: "NotReady", objects: [secret("kept", "2"), secret("new", "2"), definition(group, ["a", "b"])] }),
     );
     world.bundle("p.v2.0.1", tinyBundle("2.0.1", { objects: [definition(group, ["a", "b"])] }));
     await serve("1.0.0");
@@ -193,7 +193,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   });
 
   test("olmv1 rollback --wait exits with 1 when the rollback fails, and does not undo it on Ctrl-C", async () => {
-    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { podOutcome: "NotReady" }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0"));
     await serve("1.0.0");
     await world.extension("stuck");
@@ -233,7 +233,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   }
 
   test("olmv1 rollback fails without an earlier release", async () => {
-    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { podOutcome: "NotReady" }));
     await serve("1.0.0");
     await world.extension("first", { progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } });
     const { Progressing } = await world.conditions("first", { Installed: "True/Succeeded", Progressing: "False/ProgressDeadlineExceeded" });

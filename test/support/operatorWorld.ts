@@ -234,16 +234,16 @@ export class OperatorWorld implements AsyncDisposable {
   }
 
   /**
-   * Creates an extension of the package with an installer that has all permissions, or those of `computeRules`, in its own namespace whose Pods meet `fate`.
+   * Creates an extension of the package with an installer that has all permissions, or those of `computeRules`, in its own namespace whose Pods reach `podOutcome`.
    * `before` is called with the namespace before the extension is created.
    */
   async extension(
     name: string,
-    { fate, before, catalog, computeRules, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
+    { podOutcome, before, catalog, computeRules, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> {
     const extension = createExtension(name, { packageName: PACKAGE, ...catalog });
     const { namespace, serviceAccount: account } = extension.spec;
-    const annotations = fate ? { [POD_OUTCOME_ANNOTATION]: fate } : {};
+    const annotations = podOutcome ? { [POD_OUTCOME_ANNOTATION]: podOutcome } : {};
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
     if (computeRules) {
       const installer = { namespace, name: account?.name ?? "" };
@@ -341,7 +341,7 @@ class SetClusterVersion implements ClusterVersionReader {
 
 /** Members of a new extension in addition to its spec. */
 export interface ExtensionParts {
-  fate?: PodOutcome;
+  podOutcome?: PodOutcome;
   before?: (namespace: string) => Promise<unknown>;
   /** Permissions of the installer; all by default. */
   computeRules?: (namespace: string) => RequiredRules;

@@ -150,10 +150,10 @@ export class PermissionTrials {
     const { world } = this.#tools;
     await this.#grantWithout(permission);
     const refused = await this.#expectDenial(permission);
-    await world.podFate(this.#operator, "CrashLoop");
+    await world.setPodOutcome(this.#operator, "CrashLoop");
     await refused();
     await this.#grantAll();
-    await world.podFate(this.#operator, "Ready");
+    await world.setPodOutcome(this.#operator, "Ready");
     await world.content(this.#operator.name);
   }
 

@@ -108,9 +108,9 @@ export class RealWorld implements AsyncDisposable {
     }
   }
 
-  /** Makes the Pods of an operator meet a fate. */
-  async podFate({ namespace }: RealOperator, fate: PodOutcome): Promise<void> {
-    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
+  /** Sets the outcome of an operator's Pods. */
+  async setPodOutcome({ namespace }: RealOperator, podOutcome: PodOutcome): Promise<void> {
+    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } };
     await this.#client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 

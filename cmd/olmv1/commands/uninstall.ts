@@ -10,7 +10,7 @@ import {
   type CustomResources,
   countCustomResources,
   findBlockingDefinitions,
-  getFate,
+  getDefinitionOutcome,
 } from "../../../pkg/installer/removal.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -47,8 +47,8 @@ const NAMES_SHOWN = 5;
 /** Formats the effects of an uninstall for the user who must confirm it: lost data first. */
 export function formatUninstall(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
   const { extension, customResources, crdPolicy, blocked, created: made, staying } = summary;
-  const lost = customResources.filter((one) => getFate(one, crdPolicy) === "deleted");
-  const kept = customResources.filter((one) => getFate(one, crdPolicy) === "kept");
+  const lost = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "deleted");
+  const kept = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "kept");
   const data = lost.filter(({ names, unknown }) => names.length > 0 || unknown !== undefined);
   const bundle = extension?.status?.install?.bundle;
   const lines = [

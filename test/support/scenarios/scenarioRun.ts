@@ -126,9 +126,9 @@ export class ScenarioRun {
     await this.#client.patch(this.#ref(name), patch, { type: "merge", fieldManager: "kubectl" });
   }
 
-  async setPods(fate: PodOutcome): Promise<void> {
+  async setPods(podOutcome: PodOutcome): Promise<void> {
     const ref = { apiVersion: "v1", kind: "Namespace", name: this.#wanted.spec.namespace };
-    await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } }, { type: "merge" });
+    await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } }, { type: "merge" });
   }
 
   async pushCatalog(tag: string, table: string): Promise<void> {
