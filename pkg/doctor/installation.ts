@@ -112,7 +112,7 @@ export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorF
 export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
   return reportOn(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
-    if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the programs still serve metrics" }];
+    if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the servers still serve metrics" }];
     const names = found.map(({ metadata }) => metadata.name).filter((name) => name === "catalogd" || name === "operator-controller");
     if (names.length === 2) return [{ check, status: "ok", message: "collected through ServiceMonitors, if Prometheus has permission" }];
     const message = `no ServiceMonitor in namespace ${namespace}: no alerts when catalogs or extensions fail`;

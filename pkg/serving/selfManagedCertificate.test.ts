@@ -211,7 +211,7 @@ test("a Secret of another owner is not changed and reported once, and the served
   for (let i = 0; i < 5; i++) await world.later(31_000);
   expect([served(a).fingerprint256, world.live?.["data"], world.writes]).toEqual([before, { "tls.crt": base64("x") }, 1]);
   expect(world.events.filter((text) => text.startsWith("CertificateRefused"))).toEqual([
-    expect.stringContaining("it does not belong to this program and is not written: it has no label"),
+    expect.stringContaining("it does not belong to this server and is not written: it has no label"),
   ]);
   world.put({ name: PLACE.name, namespace: "ns", labels: LABELS });
   await world.later(31_000);

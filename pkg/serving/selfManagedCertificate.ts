@@ -70,7 +70,7 @@ const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * A certificate that a program issues for itself and shares with its replicas in a Secret, from
+ * A certificate that a server issues for itself and shares with its replicas in a Secret, from
  * which clients read the authorities. The first replica issues it, and it is renewed long before
  * its end. If the Secret is damaged, it is restored from the served certificate. Every write has
  * the resourceVersion that was read, so that only one replica succeeds and the others use its
@@ -220,7 +220,7 @@ export class SelfManagedCertificate implements ServerTls {
   }
 
   #refusal(live: KubeObject | undefined, because: string): Error {
-    const text = `it does not belong to this program and is not written: ${because}; delete or rename it and apply the manifests again`;
+    const text = `it does not belong to this server and is not written: ${because}; delete or rename it and apply the manifests again`;
     const { namespace, name } = this.#init.place;
     if (live && this.#problem !== text)
       this.#init.recordEvent(live, "CertificateRefused", `serving certificate in Secret ${namespace}/${name}: ${text}`);
