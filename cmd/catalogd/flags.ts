@@ -29,13 +29,13 @@ export const METRICS_ADDRESS = ":7443";
 const MAX_DELAY_MS = 60_000;
 
 /**
- * Flags of the program: the schema defines help text, defaults and validation. Upstream flags have
+ * Flags of the server: the schema defines help text, defaults and validation. Upstream flags have
  * their upstream names.
  */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
-    "system-namespace": systemNamespaceFlag("namespace of the program"),
+    "system-namespace": systemNamespaceFlag("namespace of the server"),
     "catalogs-server-addr": z.string().default(":8443").describe("address for catalog content"),
     "insecure-plain-http": switchFlag(
       false,
@@ -108,7 +108,7 @@ export function checkPlainHttp(
   );
 }
 
-/** Describes the program in its help. */
+/** Describes the server in its help. */
 const PROGRAM_DESCRIPTION = "catalogd: unpacks and serves the content of ClusterCatalogs";
 
 /** Returns the flags with their descriptions. */

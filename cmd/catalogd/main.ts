@@ -20,7 +20,7 @@ import { createServingTls, serveMetrics } from "../internal/serving.ts";
 import { checkPlainHttp, type Flags, listGatedEndpoints, METRICS_ADDRESS, parseFlags, usage } from "./flags.ts";
 
 /**
- * Lease of the leader election; the same as that of the Go program, so that the two never lead at
+ * Lease of the leader election; the same as in the Go implementation, so that the two never lead at
  * the same time.
  */
 const LEASE_NAME = "catalogd-operator-lock";

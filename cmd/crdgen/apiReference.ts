@@ -106,7 +106,7 @@ function formatType(field: Structural): string {
 function bounds(field: Structural): string[] {
   const descriptions = [field, ...Object.values(field.properties ?? {})].map(({ description = "" }) => description).join("\n");
   const uncovered = [...listRules(field), ...listRules(field.items ?? {})].filter(
-    ({ message }) => !COVERED.some(([covered, words]) => covered.test(message) && words.test(descriptions)),
+    ({ message: text }) => !COVERED.some(([covered, words]) => covered.test(text) && words.test(descriptions)),
   );
   return uncovered.map(({ message }) => `*${message.replace(/\.$/, "")}.*`);
 }

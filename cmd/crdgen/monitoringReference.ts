@@ -77,7 +77,7 @@ Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and $
 ${sections.join("\n")}`;
 }
 
-/** Returns the reference of metrics in Markdown: those of both programs, then those of each. */
+/** Returns the reference of metrics in Markdown: those of both servers, then those of each. */
 export function renderMetricReference(programs: readonly ProgramMetrics[]): string {
   const byText = Map.groupBy(
     programs.flatMap(({ program, metrics }) =>
@@ -89,8 +89,8 @@ export function renderMetricReference(programs: readonly ProgramMetrics[]): stri
     const names = [...new Set(metrics.map(({ name }) => `\`${name}\``))];
     return { programs: metrics.map(({ program }) => program), line: `- ${names.toSorted().join(", ")} ${text}` };
   });
-  const sections = ["Both programs", ...programs.map(({ program }) => program)].map((title) => {
-    const own = lines.filter(({ programs: [program, other] }) => (other === undefined ? program : "Both programs") === title);
+  const sections = ["Both servers", ...programs.map(({ program }) => program)].map((title) => {
+    const own = lines.filter(({ programs: [program, other] }) => (other === undefined ? program : "Both servers") === title);
     return `## ${title}\n\n${own
       .map(({ line }) => line)
       .toSorted()
@@ -100,9 +100,9 @@ export function renderMetricReference(programs: readonly ProgramMetrics[]): stri
 
 # Metrics
 
-Both programs serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`.
+Both servers serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`.
 Durations are in seconds, sizes in bytes, and times in seconds since the epoch. A histogram has \`_bucket\`, \`_sum\` and \`_count\`.
-Both programs also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
+Both servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
 Labels \`extension\` and \`catalog\` have one value for each object; its series are removed with the object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
 \`code\` is an HTTP status, or \`<error>\` without a response; \`method\` is an HTTP method: an apply is a \`PATCH\`.
@@ -118,13 +118,13 @@ function formatMetric({ type, labels, help }: MetricDescription): string {
   return `(${parameters}): ${help.replace(/, in seconds(?: since the epoch)?\b/, "")}`;
 }
 
-/** A program with its metrics, except those of the process. */
+/** A server with its metrics, except those of the process. */
 interface ProgramMetrics {
   readonly program: string;
   readonly metrics: Metrics;
 }
 
-/** Returns the metrics of both programs, without values. */
+/** Returns the metrics of both servers, without values. */
 export function listProgramMetrics(): ProgramMetrics[] {
   const [controller, catalogd] = [createMetrics("operator_controller"), createMetrics("catalogd")];
   for (const metrics of [controller, catalogd]) {

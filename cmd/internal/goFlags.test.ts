@@ -6,7 +6,7 @@ import { usage as controllerUsage, parseFlags as parseController } from "../oper
 import { getLogLevel, logIgnoredFlags } from "./flags.ts";
 import { PROGRAM_VERSION } from "./program.ts";
 
-/** Every flag of the Go programs. Source: C-04, I-30; klog v2. */
+/** Every flag of the Go implementation. Source: C-04, I-30; klog v2. */
 const KLOG =
   "v vmodule log_dir log_file log_file_max_size logtostderr alsologtostderr add_dir_header skip_headers one_output skip_log_headers stderrthreshold log_backtrace_at";
 const SHARED =
@@ -18,7 +18,7 @@ const GO_FLAGS = {
 };
 const USAGE = { catalogd: catalogdUsage(), "operator-controller": controllerUsage() };
 
-test.for(["catalogd", "operator-controller"] as const)("%s has every flag of the Go program", (program) => {
+test.for(["catalogd", "operator-controller"] as const)("%s has every flag of the Go implementation", (program) => {
   const here = new Set([...USAGE[program].matchAll(/^ {2}--(\S+)/gm)].map(([, name]) => name));
   expect(GO_FLAGS[program].split(" ").filter((name) => !here.has(name))).toEqual([]);
 });

@@ -18,7 +18,7 @@ export function imageFlags() {
       "path of a policy.json with the accepted images and signatures; read for each pull; without one, all images are accepted (default: that of the system)",
     ),
     "global-pull-secret": optionalText().describe(
-      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the program's ServiceAccount take precedence",
+      "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the server's ServiceAccount take precedence",
     ),
     "service-account-token": optionalText().describe(
       `path of the token of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,

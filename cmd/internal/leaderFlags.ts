@@ -32,7 +32,7 @@ export interface LeaderFlags {
   "leader-election-retry-period": number;
 }
 
-/** Options of a program's leader election. */
+/** Options of a server's leader election. */
 export interface LeadershipInit {
   client: Client;
   /** Name of the Lease in the system namespace. */
@@ -42,7 +42,7 @@ export interface LeadershipInit {
   standBackMs?: LeaderElectionInit["standBackMs"];
 }
 
-/** Leadership of a program. */
+/** Leadership of a server. */
 export interface Leadership {
   /** Client for writes by the leader: rejects them while this process does not lead. */
   readonly client: Client;

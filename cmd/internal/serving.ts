@@ -43,7 +43,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
       .enum(SERVING_CERTIFICATES)
       .default("files")
       .describe(
-        `source of the certificate for ${served}: files (tls-cert and tls-key) or self-managed (issued and renewed by the program, in a Secret in the system namespace)`,
+        `source of the certificate for ${served}: files (tls-cert and tls-key) or self-managed (issued and renewed by the server, in a Secret in the system namespace)`,
       ),
     "metrics-bind-address": optionalText().describe(
       `address of /metrics over HTTPS, for clients with permission to get it; requires a certificate; 0 disables it (default: ${metricsAddress} with a certificate)`,
@@ -174,7 +174,7 @@ function isVersion(name: string): name is TlsVersion {
   return Object.hasOwn(TLS_VERSIONS, name);
 }
 
-/** Options of a program's TLS configuration. */
+/** Options of a server's TLS configuration. */
 export interface ServingTlsInit {
   program: "catalogd" | "operator-controller";
   /** The host name for clients. */
@@ -186,7 +186,7 @@ export interface ServingTlsInit {
   metrics: Metrics;
 }
 
-/** TLS configuration of a program's servers. */
+/** TLS configuration of a server. */
 export interface ServingTls {
   /** Undefined if nothing is served over TLS. */
   readonly tls: ServerTls | undefined;
@@ -194,7 +194,7 @@ export interface ServingTls {
   settings(): TlsSettings;
   /** Readiness check. @throws Error with the reason why no connection is accepted. */
   check(): void;
-  /** Tasks that maintain it while the program runs. */
+  /** Tasks that maintain it while the server runs. */
   readonly tasks: Readonly<Record<string, Task>>;
 }
 
@@ -236,7 +236,7 @@ function createCertificate(
     issuer: new ThreadIssuer(),
     times: SERVING_TIMES,
     leading,
-    tell: (secret, reason, message) => events.record(secret, EVENTS[reason].type, reason, message),
+    recordEvent: (secret, reason, message) => events.record(secret, EVENTS[reason].type, reason, message),
     settings,
     log,
   });

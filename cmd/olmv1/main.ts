@@ -14,7 +14,7 @@ const stop = new AbortController();
 const terminal = createProcessTerminal(stop.signal);
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => {
-    if (stop.signal.aborted && !terminal.isPatient) process.exit(EXIT.interrupted);
+    if (stop.signal.aborted && !terminal.handlesSigint) process.exit(EXIT.interrupted);
     stop.abort(new Error(`stopped by ${name}`));
   });
 }

@@ -111,7 +111,7 @@ export async function runCommandLine(args: readonly string[], terminal: CommandT
   const { signal } = terminal;
   try {
     await Promise.race([olmv1(terminal, name).parseAsync(args, { from: "user" }), rejectOnInterrupt(terminal)]);
-    return signal.aborted && !terminal.isPatient ? EXIT.interrupted : terminal.code;
+    return signal.aborted && !terminal.handlesSigint ? EXIT.interrupted : terminal.code;
   } catch (err) {
     if (signal.aborted) return EXIT.interrupted;
     if (err instanceof CommanderError && err.exitCode === 0) return EXIT.yes;
@@ -138,7 +138,7 @@ function toUsageError(err: unknown): unknown {
 function rejectOnInterrupt(terminal: CommandTerminal): Promise<never> {
   return new Promise((_, reject) => {
     const end = (): void => {
-      if (!terminal.isPatient) setTimeout(() => reject(terminal.signal.reason as Error), GRACE_MS).unref();
+      if (!terminal.handlesSigint) setTimeout(() => reject(terminal.signal.reason as Error), GRACE_MS).unref();
     };
     if (terminal.signal.aborted) end();
     else terminal.signal.addEventListener("abort", end, { once: true });

@@ -36,13 +36,13 @@ const GATES = {
 } as const;
 
 /**
- * Flags of the program: the schema defines help text, defaults and validation. Upstream flags have
+ * Flags of the server: the schema defines help text, defaults and validation. Upstream flags have
  * their upstream names.
  */
 const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
-    "system-namespace": systemNamespaceFlag("namespace of the program and the release Secrets"),
+    "system-namespace": systemNamespaceFlag("namespace of the server and the release Secrets"),
     "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
     "catalogd-cas-dir": optionalText().describe(
       "folder of PEM files with certificate authorities for catalogd; with serving-certificates=self-managed, those in its Secret are trusted too",
@@ -112,7 +112,7 @@ function clusterVersion() {
 
 export type Flags = z.output<typeof Flags>;
 
-/** Describes the program in its help. */
+/** Describes the server in its help. */
 const PROGRAM_DESCRIPTION = "operator-controller: installs, upgrades and removes ClusterExtensions";
 
 /** Returns the flags with their descriptions. */

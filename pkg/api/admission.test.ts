@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { admissionCases, mergePatched } from "../../test/support/admissionCases.ts";
+import { admissionCases, applyMergePatch } from "../../test/support/admissionCases.ts";
 import { ClusterCatalog } from "./clusterCatalog.ts";
 import { ClusterExtension } from "./clusterExtension.ts";
 
@@ -10,7 +10,7 @@ const SERVER_TEXT = /^spec\S*: |^status\S*: | in body |^Checked value /;
 const cases = admissionCases().filter(({ on, serverOnly }) => on !== "update" && !serverOnly);
 
 test.for(cases)("zod schema: $title", ({ kind, before, patch, errors, path, want }) => {
-  const result = schemas[kind].safeParse(mergePatched(before, patch));
+  const result = schemas[kind].safeParse(applyMergePatch(before, patch));
   expect(result.success, result.error?.message).toBe(errors.length === 0);
   const messages = result.error?.issues.map(({ message }) => message) ?? [];
   const rules = errors.filter((error) => !SERVER_TEXT.test(error));

@@ -62,7 +62,7 @@ export const LABEL_DEPENDENT_PREFIX = `dependent.${GROUP}/`;
 export const LABEL_CREATED_FOR = `${GROUP}/created-for`;
 /** Field manager of the command line. */
 export const CLI_MANAGER = "olmv1";
-/** On a Lease: version of the program that holds it. */
+/** On a Lease: version of the server that holds it. */
 export const ANNOTATION_PROGRAM_VERSION = `${GROUP}/version`;
 /** On the CRDs: variant of the API. */
 export const ANNOTATION_GENERATOR = `${GROUP}/generator`;
@@ -74,7 +74,7 @@ export const ANNOTATION_SERVING_CERT_SECRET = `${GROUP}/serving-cert-secret-name
  * injects.
  */
 export const ANNOTATION_INJECT_CA_FROM_SECRET = `${GROUP}/inject-ca-from-secret`;
-/** On the Secret with the serving certificate of catalogd or operator-controller: name of the program. It writes only Secrets with this label. */
+/** On the Secret with the serving certificate of catalogd or operator-controller: name of the server. It writes only Secrets with this label. */
 export const LABEL_SELF_MANAGED_CERTIFICATE = `${GROUP}/self-managed-certificate`;
 /** On an APIService of a bundle: kinds of its group version, a JSON list of kind and plural name. */
 export const ANNOTATION_API_KINDS = `${GROUP}/api-kinds`;

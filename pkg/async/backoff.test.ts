@@ -6,10 +6,10 @@ test("Repeats reports a repeated message at first and then periodically with the
   const clock = new FakeClock();
   const repeats = new Repeats(clock, 60_000);
   expect(repeats.isTold).toBe(false);
-  expect(["a", "a", "a"].map((what) => repeats.tell(what))).toEqual([0, undefined, undefined]);
+  expect(["a", "a", "a"].map((what) => repeats.report(what))).toEqual([0, undefined, undefined]);
   clock.advance(60_000);
-  expect([repeats.tell("a"), repeats.tell("a")]).toEqual([2, undefined]);
-  expect([repeats.tell("b"), repeats.isTold]).toEqual([1, true]);
+  expect([repeats.report("a"), repeats.report("a")]).toEqual([2, undefined]);
+  expect([repeats.report("b"), repeats.isTold]).toEqual([1, true]);
   repeats.forget();
-  expect([repeats.isTold, repeats.tell("b")]).toEqual([false, 0]);
+  expect([repeats.isTold, repeats.report("b")]).toEqual([false, 0]);
 });

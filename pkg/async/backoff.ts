@@ -39,7 +39,7 @@ export class Backoff {
 export class Repeats {
   readonly #clock: Pick<Clock, "now">;
   readonly #quietMs: number;
-  #told: { what: string; at: number } | undefined;
+  #reported: { what: string; at: number } | undefined;
   #kept = 0;
 
   /** @param quietMs how long the same message is suppressed. */
@@ -50,28 +50,28 @@ export class Repeats {
 
   /** Whether a message was reported since the last `forget`. */
   get isTold(): boolean {
-    return this.#told !== undefined;
+    return this.#reported !== undefined;
   }
 
   /**
    * Returns whether to report `what` now.
    * @returns the number of messages suppressed before; undefined if this one is suppressed too.
    */
-  tell(what: string): number | undefined {
+  report(what: string): number | undefined {
     const now = this.#clock.now();
-    if (this.#told?.what === what && now - this.#told.at < this.#quietMs) {
+    if (this.#reported?.what === what && now - this.#reported.at < this.#quietMs) {
       this.#kept++;
       return undefined;
     }
     const kept = this.#kept;
-    this.#told = { what, at: now };
+    this.#reported = { what, at: now };
     this.#kept = 0;
     return kept;
   }
 
   /** Call it after a success: the next failure is reported. */
   forget(): void {
-    this.#told = undefined;
+    this.#reported = undefined;
     this.#kept = 0;
   }
 }

@@ -37,7 +37,7 @@ export async function readClusterCapabilities(client: Client, signal: AbortSigna
   const [mayCreate, kubeVersion, openShift, architectures] = await Promise.all([
     isAllowed(client, "", CREATE, signal),
     getKubeVersion(client, signal),
-    readClusterVersion(client).catch((err: unknown): ClusterVersion => ({ kind: "unknown", because: getErrorMessage(err) })),
+    readClusterVersion(client).catch((err: unknown): ClusterVersion => ({ kind: "unknown", reason: getErrorMessage(err) })),
     listArchitectures(client, signal),
   ]);
   return { mayCreate, kubeVersion, openShift, architectures };

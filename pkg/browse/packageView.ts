@@ -65,15 +65,15 @@ export function formatMissingChannel(packageName: string, channel: string, chann
 export function findFirst<T>(
   all: readonly [PackageInCatalog, ...PackageInCatalog[]],
   ask: (one: PackageInCatalog) => T,
-): { found: PackageInCatalog; asked: T } {
+): { found: PackageInCatalog; requested: T } {
   for (const found of all) {
     try {
-      return { found, asked: ask(found) };
+      return { found, requested: ask(found) };
     } catch {
       // another catalog may contain it
     }
   }
-  return { found: all[0], asked: ask(all[0]) };
+  return { found: all[0], requested: ask(all[0]) };
 }
 
 /** The output of `show` about one version of a package. */
@@ -271,10 +271,10 @@ export function listVersionRows(
 function toRow(
   { catalog, facts }: PackageInCatalog,
   bundle: BundleData,
-  wanted: readonly string[],
+  requested: readonly string[],
 ): Omit<VersionRow, "installedBy" | "reached"> {
   const own = facts.channels.filter(({ entries }) => entries.includes(bundle.name));
-  const shown = own.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+  const shown = own.filter(({ name }) => requested.length === 0 || requested.includes(name));
   const byChannel = own.map(({ name }) => findDeprecationMessage(facts, "olm.channel", name));
   return {
     catalog,

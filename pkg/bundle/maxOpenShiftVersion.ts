@@ -90,7 +90,7 @@ export type ClusterVersionConflict =
   /** The maximum is invalid. */
   | { readonly kind: "invalid"; readonly errors: readonly string[] }
   /** The version of the cluster is unknown, so the maximum cannot be compared. */
-  | { readonly kind: "unknown"; readonly max: MinorVersion; readonly because: string };
+  | { readonly kind: "unknown"; readonly max: MinorVersion; readonly reason: string };
 
 /** Maximum length of a reason in characters. It can quote a catalog. */
 const MAX_REASON = 300;
@@ -105,7 +105,7 @@ export function readMaxVersion({ properties }: FbcBundle): MaxVersion {
 export function findClusterVersionConflict(max: MaxVersion, cluster: ClusterVersion): ClusterVersionConflict | undefined {
   if (max.kind === "none" || cluster.kind === "none") return undefined;
   if (max.kind === "invalid") return { kind: "invalid", errors: max.errors };
-  if (cluster.kind === "unknown") return { kind: "unknown", max: max.max, because: cluster.because };
+  if (cluster.kind === "unknown") return { kind: "unknown", max: max.max, reason: cluster.reason };
   return isBelow(max.max, cluster.minor) ? { kind: "below", max: max.max, cluster: cluster.minor } : undefined;
 }
 
@@ -115,7 +115,7 @@ export function formatClusterVersionConflict(conflict: ClusterVersionConflict): 
   if (conflict.kind === "invalid") return `${its} is invalid (${formatReason(conflict.errors.join(", "))})`;
   const max = formatMinorVersion(conflict.max);
   if (conflict.kind === "below") return `${its} ${max} is below the cluster's ${formatMinorVersion(conflict.cluster)}`;
-  return `${its} ${max} cannot be compared, because the cluster's version is unknown (${formatReason(conflict.because)})`;
+  return `${its} ${max} cannot be compared, because the cluster's version is unknown (${formatReason(conflict.reason)})`;
 }
 
 /** Formats the warning about a bundle that may not work on the cluster. */

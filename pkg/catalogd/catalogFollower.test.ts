@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { beforeEach, expect, test } from "vitest";
 import { FakeImages, FakeStore } from "../../test/support/catalogFakes.ts";
-import { catalogNamed } from "../../test/support/catalogs.ts";
+import { createCatalog } from "../../test/support/catalogs.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { StepResult } from "../controller/stepSequence.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -37,7 +37,7 @@ async function follow(catalog: ClusterCatalog | undefined, signal = new AbortCon
   await pulled.promise;
   return follower.follow("test", catalog, log, signal);
 }
-const served = (digest: string, state: object = {}): ClusterCatalog => catalogNamed("test", { digest, ...state });
+const served = (digest: string, state: object = {}): ClusterCatalog => createCatalog("test", { digest, ...state });
 const origin = () => store.get("test")?.origin;
 
 test("follower loads the content in the status by digest, once, and never resolves the tag", async () => {
@@ -92,7 +92,7 @@ test.for<[string, ClusterCatalog | undefined]>([
   ["is being deleted", { ...served(ONE), metadata: { name: "test", deletionTimestamp: "2026-01-01T00:00:00Z" } }],
   ["is unavailable", served(ONE, { availabilityMode: "Unavailable" })],
   ["is not served", served(ONE, { serving: false })],
-  ["was never unpacked", catalogNamed("test", {})],
+  ["was never unpacked", createCatalog("test", {})],
 ])("follower removes the content of a catalog that %s", async ([, catalog]) => {
   await follow(served(ONE));
   images.calls.length = 0;

@@ -49,9 +49,9 @@ export class CatalogImages implements CatalogImageSource {
   readonly #puller: CatalogPuller;
   readonly #pool: PullPool<FetchedImage>;
 
-  constructor(puller: CatalogPuller, wake: (catalog: string) => void) {
+  constructor(puller: CatalogPuller, requeue: (catalog: string) => void) {
     this.#puller = puller;
-    this.#pool = new PullPool({ onChange: wake, clock: systemClock });
+    this.#pool = new PullPool({ onChange: requeue, clock: systemClock });
   }
 
   /** The numbers of running and waiting pulls. */

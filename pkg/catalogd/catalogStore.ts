@@ -111,9 +111,9 @@ export class CatalogStore {
    * Sets the callback for catalogs whose content was damaged and is no longer served. Also calls it
    * for content that is already lost.
    */
-  onLost(tell: (name: string) => void): void {
-    this.#tellLost = tell;
-    for (const name of this.#lost.splice(0)) tell(name);
+  onLost(handler: (name: string) => void): void {
+    this.#tellLost = handler;
+    for (const name of this.#lost.splice(0)) handler(name);
   }
 
   /** Returns the served content of a catalog. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { catalogNamed } from "../../test/support/catalogs.ts";
+import { createCatalog } from "../../test/support/catalogs.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { ContentRecovery } from "./catalogFollower.ts";
 import type { CatalogContent } from "./store/content.ts";
@@ -30,7 +30,7 @@ class Scene {
   }
 
   pass(name: string, digest: string = ONE): Promise<string> {
-    return this.contents.replace(name, catalogNamed(name, { digest }), log, new AbortController().signal);
+    return this.contents.replace(name, createCatalog(name, { digest }), log, new AbortController().signal);
   }
 }
 
@@ -66,6 +66,6 @@ test("lost content that cannot be loaded is left to other replicas once per dige
 
 test("lost content is not loaded when the catalog is no longer served", async () => {
   scene.lose("a");
-  const gone = catalogNamed("a", { digest: ONE, serving: false });
+  const gone = createCatalog("a", { digest: ONE, serving: false });
   expect(await scene.contents.replace("a", gone, log, new AbortController().signal)).toBe("nothing to do");
 });

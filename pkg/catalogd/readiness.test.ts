@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { catalogNamed } from "../../test/support/catalogs.ts";
+import { createCatalog } from "../../test/support/catalogs.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 function serve(digests: Record<string, string>): void {
-  catalogs = Object.entries(digests).map(([name, digest]) => catalogNamed(name, { digest: `quay.io/c@${digest}` }));
+  catalogs = Object.entries(digests).map(([name, digest]) => createCatalog(name, { digest: `quay.io/c@${digest}` }));
 }
 function store(name: string, digest: string): void {
   contents.set(name, { origin: { digest } } as CatalogContent);
@@ -38,7 +38,7 @@ test("readiness fails before the first list of catalogs", () => {
 
 test("readiness requires exactly the digests that the statuses name and ignores catalogs that are not served", () => {
   serve({ a: "sha256:1", b: "sha256:2" });
-  catalogs!.push(catalogNamed("new", {}), catalogNamed("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
+  catalogs!.push(createCatalog("new", {}), createCatalog("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
   expect(() => readiness.check()).toThrow("content of catalogs is being loaded: a, b");
   store("a", "sha256:1");
   store("b", "sha256:old");

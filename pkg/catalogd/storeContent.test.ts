@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { catalogNamed } from "../../test/support/catalogs.ts";
+import { createCatalog } from "../../test/support/catalogs.ts";
 import { TempFolder } from "../../test/support/tempFolder.ts";
 import { getRestMs } from "../errors/errors.ts";
 import { createLogger } from "../telemetry/log.ts";
@@ -32,7 +32,7 @@ test.for<[tookMs: number, restMs: number | undefined]>([
     root: "configs",
     modTime: new Date(0),
   };
-  const fetched = { ...newStarted(catalogNamed("hostile", {})), phase: "fetched", image: { kind: "unpacked", unpacked } } as const;
+  const fetched = { ...newStarted(createCatalog("hostile", {})), phase: "fetched", image: { kind: "unpacked", unpacked } } as const;
   const error: unknown = await step.run(fetched, { log, signal: new AbortController().signal }).catch((err: unknown) => err);
   expect(error).toMatchObject({ message: "error storing fbc: error walking FBC root: a.yaml: line 1: broken" });
   expect(getRestMs(error)).toBe(restMs);

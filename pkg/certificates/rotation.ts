@@ -46,7 +46,7 @@ export const CERTIFICATE_TIMES: CertificateTimes = {
  * `at`.
  */
 export type CertificateAction =
-  | { readonly kind: "issue" | "prepare"; readonly because: string }
+  | { readonly kind: "issue" | "prepare"; readonly reason: string }
   | { readonly kind: "promote" | "trim" }
   | { readonly kind: "rest"; readonly at: number };
 
@@ -71,19 +71,19 @@ export function chooseNextAction(
   state: CertificateState | undefined,
   { now, trustedSince, times }: { now: number; trustedSince: number; times: CertificateTimes },
 ): CertificateAction {
-  if (!state) return { kind: "issue", because: "there is no certificate" };
+  if (!state) return { kind: "issue", reason: "there is no certificate" };
   const { serving, next, authorityEnds } = state;
   const fault = findFault(serving, now);
   const nextFault = next && findFault(next, now);
   const isNextGood = next !== undefined && nextFault === undefined;
-  if ("fault" in serving || fault !== undefined) return isNextGood ? { kind: "promote" } : { kind: "issue", because: fault ?? "" };
-  if (nextFault !== undefined) return { kind: "prepare", because: `the next certificate cannot be used: ${nextFault}` };
+  if ("fault" in serving || fault !== undefined) return isNextGood ? { kind: "promote" } : { kind: "issue", reason: fault ?? "" };
+  if (nextFault !== undefined) return { kind: "prepare", reason: `the next certificate cannot be used: ${nextFault}` };
   if (next && "startsAt" in next) {
     const at = Math.max(next.startsAt + times.skewMs, trustedSince) + times.settleMs;
     return now >= at ? { kind: "promote" } : { kind: "rest", at };
   }
   const renewAt = serving.endsAt - times.renewBeforeMs;
-  if (now >= renewAt) return { kind: "prepare", because: `it expires at ${new Date(serving.endsAt).toISOString()}` };
+  if (now >= renewAt) return { kind: "prepare", reason: `it expires at ${new Date(serving.endsAt).toISOString()}` };
   if (authorityEnds.some((end) => end <= now)) return { kind: "trim" };
   return { kind: "rest", at: Math.min(renewAt, ...authorityEnds) };
 }

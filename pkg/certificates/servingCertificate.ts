@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/k8s.ts";
 import { type CertificateAction, type CertificateState, type CertificateTimes, chooseNextAction, type PairState } from "./rotation.ts";
 import { readStoredCertificates, type StoredCertificates, toServingSecret } from "./storedCertificates.ts";
 
-/** The Secret of a program's self-managed certificate. */
+/** The Secret of a server's self-managed certificate. */
 export interface ServingSecretName {
   readonly namespace: string;
   /** For example "catalogd-serving-cert". */
@@ -15,16 +15,16 @@ export interface ServingSecretName {
 /** The state of the Secret. */
 export type ServingSecret =
   | { readonly kind: "missing" }
-  /** Owned by another program: it must not be written. */
-  | { readonly kind: "foreign"; readonly because: string }
-  /** Owned by this program and empty, as in the manifests. */
+  /** Owned by another server: it must not be written. */
+  | { readonly kind: "foreign"; readonly reason: string }
+  /** Owned by this server and empty, as in the manifests. */
   | { readonly kind: "empty" }
   | { readonly kind: "stored"; readonly stored: StoredCertificates };
 
-/** Keys in the data that this program owns. */
+/** Keys in the data that this server owns. */
 const MEMBERS = ["tls.crt", "tls.key", "ca.crt", "next.crt", "next.key"] as const;
 
-/** Returns the name of a program's Secret and its label value. */
+/** Returns the name of a server's Secret and its label value. */
 export function getServingSecretName(program: "catalogd" | "operator-controller", namespace: string): ServingSecretName {
   return { namespace, name: `${program}-serving-cert`, program };
 }
@@ -34,9 +34,9 @@ export function parseServingSecret(secret: KubeObject | undefined, { program }: 
   if (!secret) return { kind: "missing" };
   const owner = secret.metadata.labels?.[LABEL_SELF_MANAGED_CERTIFICATE];
   const label = `label ${LABEL_SELF_MANAGED_CERTIFICATE}=${program}`;
-  if (owner === undefined) return { kind: "foreign", because: `it has no ${label}` };
-  if (owner !== program) return { kind: "foreign", because: `its label belongs to another program, expected ${label}` };
-  if (secret["immutable"] === true) return { kind: "foreign", because: "it is immutable" };
+  if (owner === undefined) return { kind: "foreign", reason: `it has no ${label}` };
+  if (owner !== program) return { kind: "foreign", reason: `its label belongs to another server, expected ${label}` };
+  if (secret["immutable"] === true) return { kind: "foreign", reason: "it is immutable" };
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   return MEMBERS.some((member) => (data[member] ?? "") !== "")
     ? { kind: "stored", stored: readStoredCertificates(secret) }
@@ -76,19 +76,19 @@ export const SERVING_TIMES: CertificateTimes = {
 };
 
 /**
- * What a replica does about the certificate of its program, in addition to `chooseNextAction`. restore:
+ * What a replica does about the certificate of its server, in addition to `chooseNextAction`. restore:
  * write back the served certificate after the Secret was damaged or deleted; leave: the leader must
  * do `what`; refuse: the Secret must not be written.
  */
 export type ServingAction =
   | CertificateAction
-  | { readonly kind: "restore"; readonly because: string }
+  | { readonly kind: "restore"; readonly reason: string }
   | { readonly kind: "leave"; readonly what: string }
-  | { readonly kind: "refuse"; readonly because: string };
+  | { readonly kind: "refuse"; readonly reason: string };
 
 /** Inputs of `chooseServingAction`. */
 export interface ServingInput {
-  readonly secret: Pick<ServingSecret, "kind"> & { readonly because?: string };
+  readonly secret: Pick<ServingSecret, "kind"> & { readonly reason?: string };
   /** The assessment of its content; undefined if empty. */
   readonly state: CertificateState | undefined;
   /** The certificate that this replica serves; undefined for none. */
@@ -115,15 +115,15 @@ export interface ServingInput {
  */
 export function chooseServingAction({ secret, state, held, leading, now, times }: ServingInput): ServingAction {
   const isHeldGood = held !== undefined && "endsAt" in held && held.endsAt > now;
-  if (secret.kind === "foreign") return { kind: "refuse", because: secret.because ?? "" };
+  if (secret.kind === "foreign") return { kind: "refuse", reason: secret.reason ?? "" };
   if (secret.kind !== "stored" || !state) {
-    const because = secret.kind === "missing" ? "the Secret does not exist" : "the Secret is empty";
-    return { kind: isHeldGood ? "restore" : "issue", because };
+    const reason = secret.kind === "missing" ? "the Secret does not exist" : "the Secret is empty";
+    return { kind: isHeldGood ? "restore" : "issue", reason };
   }
   const action = chooseNextAction(state, { now, trustedSince: 0, times });
   if (action.kind === "rest") return action;
   if (!leading) return { kind: "leave", what: action.kind };
-  if ("fault" in state.serving && isHeldGood) return { kind: "restore", because: state.serving.fault };
+  if ("fault" in state.serving && isHeldGood) return { kind: "restore", reason: state.serving.fault };
   return action;
 }
 

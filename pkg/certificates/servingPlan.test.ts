@@ -9,14 +9,14 @@ type Pair = string | { from: number; to: number };
 interface PlanCase extends CaseHead {
   given: {
     secret: ServingInput["secret"]["kind"];
-    because?: string;
+    reason?: string;
     serving?: Pair;
     next?: Pair;
     authorities?: number[];
     held?: Pair;
     leading?: boolean;
   };
-  want: { kind: string; because?: string; what?: string; at?: number };
+  want: { kind: string; reason?: string; what?: string; at?: number };
 }
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -25,9 +25,9 @@ const pair = (given: Pair): PairState =>
   typeof given === "string" ? { fault: given } : { startsAt: at(given.from), endsAt: at(given.to) };
 
 test.for(loadCases<PlanCase>("serving-certificates"))("$name", ({ given, want }) => {
-  const { secret, because, serving, next, authorities = [], held, leading = false } = given;
+  const { secret, reason, serving, next, authorities = [], held, leading = false } = given;
   const action = chooseServingAction({
-    secret: because === undefined ? { kind: secret } : { kind: secret, because },
+    secret: reason === undefined ? { kind: secret } : { kind: secret, reason },
     state:
       serving === undefined
         ? undefined

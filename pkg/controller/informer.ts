@@ -270,7 +270,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     if (isExpired(err) || !first) this.#resourceVersion = undefined;
     const reason = getErrorMessage(err);
     const isUsual = first && !(err instanceof KubeError && !isExpired(err));
-    const level = isUsual || this.#interruptions.tell(reason) === undefined ? "debug" : "warn";
+    const level = isUsual || this.#interruptions.report(reason) === undefined ? "debug" : "warn";
     this.#log[level]({ reason, attempt: this.#backoff.attempts, retryInMs }, "watch interrupted");
     await sleep(this.#clock, retryInMs, signal);
   }

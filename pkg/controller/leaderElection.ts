@@ -13,7 +13,7 @@ export interface LeaderElectionInit {
   namespace: string;
   /** Name of the Lease. */
   name: string;
-  /** Version of this program, for an annotation of the Lease. */
+  /** Version of this server, for an annotation of the Lease. */
   version: string;
   times: ElectionTimes;
   log: Logger;

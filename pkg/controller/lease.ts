@@ -99,7 +99,7 @@ export interface LeaseHoldInit {
   namespace: string;
   name: string;
   identity: string;
-  /** Version of the program, for the annotation of the Lease. */
+  /** Version of the server, for the annotation of the Lease. */
   version: string;
   times: ElectionTimes;
   view: LeaseView;

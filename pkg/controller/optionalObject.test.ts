@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
-import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../test/support/watchedKind.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { OptionalObject } from "./optionalObject.ts";
 
@@ -19,10 +19,10 @@ async function follow(prepare: (kind: WatchedKind) => void = () => undefined) {
   const ended = new AbortController();
   stop.push(ended);
   void object.run(ended.signal);
-  await settled();
+  await flushPromises();
   const later = async (ms: number): Promise<void> => {
     clock.advance(ms);
-    await settled();
+    await flushPromises();
   };
   return { kind, object, states, later };
 }
@@ -32,10 +32,10 @@ test("OptionalObject reports when an object is created, changed and deleted", as
   expect(object.state).toEqual({ kind: "absent" });
   kind.put({ metadata: { name: "one" }, spec: { a: 1 } });
   kind.put({ metadata: { name: "one" }, spec: { a: 2 } });
-  await settled();
+  await flushPromises();
   expect(object.state).toMatchObject({ kind: "present", object: { spec: { a: 2 } } });
   kind.remove("one");
-  await settled();
+  await flushPromises();
   expect(states).toEqual(["absent", "present", "present", "absent"]);
 });
 
@@ -81,7 +81,7 @@ test("OptionalObject keeps its state after broken connections, but not after den
   expect(object.state.kind).toBe("present");
   kind.refusal = refusal(403, "Forbidden", "things is forbidden");
   for (let i = 0; i < 5; i++) await later(30_000);
-  expect(object.state).toEqual({ kind: "unreadable", because: "things is forbidden" });
+  expect(object.state).toEqual({ kind: "unreadable", reason: "things is forbidden" });
   kind.refusal = undefined;
   for (let i = 0; i < 5; i++) await later(30_000);
   expect(object.state.kind).toBe("present");
@@ -102,7 +102,7 @@ test.for([true, false])("OptionalObject ignores a transient denial when the kind
 
 test("OptionalObject reports the last error before the first response", async () => {
   const { kind, object, later } = await follow((kind) => (kind.refusal = new Error("connect ECONNREFUSED")));
-  expect(object.state).toEqual({ kind: "unknown", because: "connect ECONNREFUSED" });
+  expect(object.state).toEqual({ kind: "unknown", reason: "connect ECONNREFUSED" });
   kind.refusal = undefined;
   await later(1_000);
   expect(object.state).toEqual({ kind: "absent" });

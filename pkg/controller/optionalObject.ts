@@ -11,12 +11,12 @@ import { Informer, withoutBulk } from "./informer.ts";
 /** State of an object whose kind the cluster may not serve. */
 export type ObjectState<T extends KubeObject = KubeObject> =
   /** The API server has not responded yet; `because` is the last error. */
-  | { readonly kind: "unknown"; readonly because?: string }
+  | { readonly kind: "unknown"; readonly reason?: string }
   | { readonly kind: "notServed" }
   | { readonly kind: "absent" }
   | { readonly kind: "present"; readonly object: T }
   /** The API server denies access. */
-  | { readonly kind: "unreadable"; readonly because: string };
+  | { readonly kind: "unreadable"; readonly reason: string };
 
 /** Options of OptionalObject. */
 export interface OptionalObjectOptions {
@@ -124,12 +124,12 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
    * Handles an error. Only denials discard the known state, and only more of them than after a start of the API server.
    */
   #handleError(err: unknown): void {
-    const because = getErrorMessage(err);
+    const reason = getErrorMessage(err);
     this.#refusals = isForbidden(err) ? this.#refusals + 1 : 0;
     const isKnown = this.#state.kind !== "unknown" && this.#state.kind !== "unreadable";
     if (isKnown && this.#refusals <= IGNORED_REFUSALS) return;
-    if (isForbidden(err)) this.#set({ kind: "unreadable", because });
-    else if (this.#state.kind === "unknown") this.#set({ kind: "unknown", because });
+    if (isForbidden(err)) this.#set({ kind: "unreadable", reason });
+    else if (this.#state.kind === "unknown") this.#set({ kind: "unknown", reason });
   }
 
   #set(state: ObjectState<T>): void {
@@ -140,7 +140,7 @@ export class OptionalObject<T extends KubeObject = KubeObject> {
       before.kind === state.kind &&
       (state.kind !== "present" ||
         (before.kind === "present" && before.object.metadata.resourceVersion === state.object.metadata.resourceVersion)) &&
-      (!("because" in state) || ("because" in before && before.because === state.because));
+      (!("reason" in state) || ("reason" in before && before.reason === state.reason));
     if (!same) for (const handler of this.#handlers) handler();
   }
 }

@@ -36,7 +36,7 @@ type State = (typeof STATES)[number];
 export function createPullSecretGauge(metrics: Metrics): GaugeMetric {
   return metrics.gauge({
     name: "pull_secrets",
-    help: "Pull secrets configured for this program, by state: used, missing, unreadable, or unknown while the API server does not answer",
+    help: "Pull secrets configured for this server, by state: used, missing, unreadable, or unknown while the API server does not answer",
     labels: ["state"],
     initial: STATES.map((state) => ({ state })),
   });

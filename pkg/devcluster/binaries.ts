@@ -56,7 +56,7 @@ export interface FindOptions {
  * locations; PATH is used only if it has all missing programs.
  * @throws NoBinariesError if a program is missing and there is no Go to build it.
  */
-export async function findBinaries(say: PrintLine, options: FindOptions = {}): Promise<Binaries> {
+export async function findBinaries(print: PrintLine, options: FindOptions = {}): Promise<Binaries> {
   const { env = process.env, compilerIn = readGoVersion, compile = buildGoProgram } = options;
   const assets = env["KUBEBUILDER_ASSETS"];
   const given = assets ? await findPrograms([assets]) : new FoundBinaries();
@@ -73,7 +73,7 @@ export async function findBinaries(say: PrintLine, options: FindOptions = {}): P
   const together = new FoundBinaries([...onPath, ...given]);
   if (isComplete(together)) return asBinaries(together);
   if (source === undefined || compiler === undefined) throw new NoBinariesError(noWay(together, assets, source !== undefined));
-  return asBinaries(completePrograms(given, await build({ moduleFolder, source, compiler, root, say, compile })));
+  return asBinaries(completePrograms(given, await build({ moduleFolder, source, compiler, root, print, compile })));
 }
 
 const FoundBinaries = Map<ControlPlaneProgram, Binary>;
@@ -108,12 +108,12 @@ interface Build {
   readonly source: string;
   readonly compiler: string;
   readonly root: string;
-  readonly say: PrintLine;
+  readonly print: PrintLine;
   readonly compile: typeof buildGoProgram;
 }
 
 /** Returns the folder of this project's build; builds it unless another process has just built it. */
-async function build({ moduleFolder, source, compiler, root, say, compile }: Build): Promise<string> {
+async function build({ moduleFolder, source, compiler, root, print: say, compile }: Build): Promise<string> {
   const started = performance.now();
   const elapsed = (): string => {
     const seconds = Math.round((performance.now() - started) / 1000);

@@ -23,7 +23,7 @@ export interface DevClusterOptions {
   /** Default: `findBinaries`. */
   readonly binaries?: Binaries;
   /** Reports the progress of a build. Default: lines on standard error. */
-  readonly say?: PrintLine;
+  readonly print?: PrintLine;
 }
 
 /**
@@ -72,7 +72,7 @@ const START_ATTEMPTS = 3;
  * log.
  */
 export async function startDevCluster(options: DevClusterOptions = {}): Promise<DevCluster> {
-  const say: PrintLine = options.say ?? ((line) => void process.stderr.write(`${line}\n`));
+  const say: PrintLine = options.print ?? ((line) => void process.stderr.write(`${line}\n`));
   const binaries = options.binaries ?? (await findBinaries(say));
   if (options.dataDir === undefined) await removeLeftOvers();
   for (let attempt = 1; ; attempt++) {

@@ -106,7 +106,7 @@ export class DevEnvironment {
         await pushSample(place.registry, narrator);
         const installation = await servers(admin, place, workDir, narrator, failure);
         cleanups.push(() => installation.stop());
-        narrator.say("server", `catalogd and operator-controller are ready (logs: ${workDir})`);
+        narrator.print("server", `catalogd and operator-controller are ready (logs: ${workDir})`);
         return installation.catalogs;
       });
       const envFile = await writeEnvFile(workDir, place);
@@ -158,7 +158,7 @@ export class DevEnvironment {
       await this.#narrator.quiet();
       const left = await this.#leftovers();
       if (left.length > 0) throw new Error(`objects of ClusterExtension ${EXTENSION.name} remain: ${left.join(", ")}`);
-      this.#narrator.say("status", "no objects remain");
+      this.#narrator.print("status", "no objects remain");
     });
   }
 
@@ -172,11 +172,11 @@ export class DevEnvironment {
     for (const object of [catalog, ...installer.toReversed()]) {
       const ref = toObjectRef(object);
       await this.#admin.delete(ref, { signal: this.#signal });
-      this.#narrator.say("user", `deleted ${describeObject(object)}`);
+      this.#narrator.print("user", `deleted ${describeObject(object)}`);
       if (object === catalog)
         await this.#until(`${describeObject(object)} is deleted`, async () => (await this.#admin.get(ref)) === undefined);
     }
-    this.#narrator.say(
+    this.#narrator.print(
       "status",
       "the CRDs and RBAC of olmv1 remain: kubectl delete -k config removes them, and every ClusterExtension with them",
     );
@@ -196,7 +196,7 @@ export class DevEnvironment {
 
   async #apply(object: KubeObject): Promise<void> {
     await this.#admin.apply(object, { fieldManager: CLI_MANAGER, force: true, signal: this.#signal });
-    this.#narrator.say("user", `applied ${describeObject(object)}`);
+    this.#narrator.print("user", `applied ${describeObject(object)}`);
   }
 
   async #catalogServed(): Promise<void> {
@@ -207,9 +207,9 @@ export class DevEnvironment {
       return findCondition(served?.status?.conditions, "Serving")?.status === "True";
     });
     await this.#narrator.quiet();
-    this.#narrator.say("catalog", `${CATALOG}: image ${served?.spec.source.image?.ref} → ${served?.status?.resolvedSource?.image?.ref}`);
+    this.#narrator.print("catalog", `${CATALOG}: image ${served?.spec.source.image?.ref} → ${served?.status?.resolvedSource?.image?.ref}`);
     const url = `${served?.status?.urls?.base}/api/v1/metas`;
-    this.#narrator.say("catalog", `${CATALOG}: ${await countSchemas(url, this.#signal)} at ${url}`);
+    this.#narrator.print("catalog", `${CATALOG}: ${await countSchemas(url, this.#signal)} at ${url}`);
   }
 
   async #installed(version: string): Promise<void> {
@@ -287,16 +287,16 @@ async function controlPlane(
   narrator: Narrator,
   cleanups: Cleanups,
 ): Promise<DevEndpoints> {
-  const say: PrintLine = (line, transient) => (transient ? narrator.progress("build", line) : narrator.say("build", line));
+  const say: PrintLine = (line, transient) => (transient ? narrator.progress("build", line) : narrator.print("build", line));
   const registriesConf = join(workDir, "registries.conf");
   if (kubeconfig !== undefined) {
     const registry = await startRegistry(workDir, say);
     cleanups.push(() => registry.stop());
     return { kubeconfig, registry: registry.host, registriesConf };
   }
-  const cluster = await startDevCluster({ say });
+  const cluster = await startDevCluster({ print: say });
   cleanups.push(() => cluster.stop());
-  narrator.say("cluster", `API server ${cluster.server} is ready`);
+  narrator.print("cluster", `API server ${cluster.server} is ready`);
   return {
     kubeconfig: cluster.kubeconfig,
     registry: cluster.registry.host,

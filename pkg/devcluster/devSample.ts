@@ -32,7 +32,7 @@ export const EXTENSION = {
 export async function pushSample(host: string, narrator: Narrator): Promise<void> {
   for (const { repository, tag, files, labels } of buildSampleImages(host)) {
     const { digest } = await pushImage({ host, insecure: true }, repository, tag, { files, labels });
-    narrator.say("push", `${host}/${repository}:${tag} (${digest})`);
+    narrator.print("push", `${host}/${repository}:${tag} (${digest})`);
   }
 }
 

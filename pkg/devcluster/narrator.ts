@@ -62,7 +62,7 @@ export class Narrator {
   }
 
   /** Prints one line. */
-  say(topic: string, message: string): void {
+  print(topic: string, message: string): void {
     const label = topic.padEnd(TOPIC_WIDTH);
     const style = STYLES[topic];
     this.#print(`${style ? styleText(style, label) : label} ${message}`);
@@ -79,13 +79,13 @@ export class Narrator {
     const began = performance.now();
     const result = await work();
     await this.quiet();
-    this.say("done", `after ${formatElapsed(performance.now() - began)}`);
+    this.print("done", `after ${formatElapsed(performance.now() - began)}`);
     return result;
   }
 
   /** Shows a line that the next one replaces; prints it if lines cannot be replaced. */
   progress(topic: string, message: string): void {
-    if (!this.#canReplace) return this.say(topic, message);
+    if (!this.#canReplace) return this.print(topic, message);
     this.#clear();
     this.#write(`${topic.padEnd(TOPIC_WIDTH)} ${message}`);
     this.#hasProgress = true;
@@ -109,7 +109,7 @@ export class Narrator {
     // The controller logs a resolution again when a conflict makes it retry.
     if (message === this.#lastHeard) return;
     this.#lastHeard = message;
-    this.say(topic, message);
+    this.print(topic, message);
   }
 
   /**

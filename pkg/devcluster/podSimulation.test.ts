@@ -9,8 +9,8 @@ function pod(spec: object = {}, status: object = {}): KubeObject {
   return { apiVersion: "v1", kind: "Pod", metadata: { name: "a", namespace: "ns" }, spec: { containers, ...spec }, status };
 }
 
-function annotated(kind: string, fate: string): KubeObject {
-  return { apiVersion: "v1", kind, metadata: { name: "a", annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
+function annotated(kind: string, outcome: string): KubeObject {
+  return { apiVersion: "v1", kind, metadata: { name: "a", annotations: { [POD_OUTCOME_ANNOTATION]: outcome } } };
 }
 
 interface Status {
@@ -26,22 +26,25 @@ describe("buildPodStatus", () => {
     ["CrashLoop", "Always", "Running", "False", "waiting"],
     ["Ready", "Never", "Succeeded", "False", "terminated"],
     ["NotReady", "Never", "Running", "False", "running"],
-  ])("%s with restartPolicy %s: %s, Ready=%s, %s", ([fate, restartPolicy, phase, ready, state]) => {
-    const status = buildPodStatus(pod({ restartPolicy }), fate, NOW) as Status;
+  ])("%s with restartPolicy %s: %s, Ready=%s, %s", ([outcome, restartPolicy, phase, ready, state]) => {
+    const status = buildPodStatus(pod({ restartPolicy }), outcome, NOW) as Status;
     expect(status.phase).toBe(phase);
     expect(status.conditions.find(({ type }) => type === "Ready")?.status).toBe(ready);
     expect(status.containerStatuses.map((container) => Object.keys(container.state))).toEqual([[state]]);
     expect(status.containerStatuses[0]?.ready).toBe(ready === "True");
   });
 
-  test.for<PodOutcome>(["Ready", "NotReady", "CrashLoop"])("buildPodStatus reaches %s with one status and then does not change", (fate) => {
-    expect(buildPodStatus(pod({}, buildPodStatus(pod(), fate, NOW)), fate, NOW)).toBeUndefined();
-  });
+  test.for<PodOutcome>(["Ready", "NotReady", "CrashLoop"])(
+    "buildPodStatus reaches %s with one status and then does not change",
+    (outcome) => {
+      expect(buildPodStatus(pod({}, buildPodStatus(pod(), outcome, NOW)), outcome, NOW)).toBeUndefined();
+    },
+  );
 
   test("buildPodStatus can change every outcome to every other", () => {
-    const fates: PodOutcome[] = ["Ready", "NotReady", "CrashLoop"];
-    for (const from of fates) {
-      for (const to of fates.filter((fate) => fate !== from)) {
+    const outcomes: PodOutcome[] = ["Ready", "NotReady", "CrashLoop"];
+    for (const from of outcomes) {
+      for (const to of outcomes.filter((outcome) => outcome !== from)) {
         expect(buildPodStatus(pod({}, buildPodStatus(pod(), from, NOW)), to, NOW), `${from} to ${to}`).toBeDefined();
       }
     }

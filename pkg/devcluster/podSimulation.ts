@@ -39,21 +39,21 @@ interface PodShape {
 }
 
 /**
- * Returns the status of `pod` for `fate`, or undefined if it is unchanged. Pure.
+ * Returns the status of `pod` for `outcome`, or undefined if it is unchanged. Pure.
  * @param now RFC 3339, whole seconds.
  */
-export function buildPodStatus(pod: KubeObject, fate: PodOutcome, now: string): object | undefined {
+export function buildPodStatus(pod: KubeObject, outcome: PodOutcome, now: string): object | undefined {
   const { spec = {}, status = {} } = pod as KubeObject & PodShape;
-  if (fate === "Pending" || status.phase === "Succeeded" || status.phase === "Failed") return undefined;
+  if (outcome === "Pending" || status.phase === "Succeeded" || status.phase === "Failed") return undefined;
   const finishes = (spec.restartPolicy ?? "Always") !== "Always";
-  const succeeded = fate === "Ready" && finishes;
-  const ready = fate === "Ready" && !finishes;
-  const state = containerState(fate, succeeded, now);
+  const succeeded = outcome === "Ready" && finishes;
+  const ready = outcome === "Ready" && !finishes;
+  const state = containerState(outcome, succeeded, now);
   const phase = succeeded ? "Succeeded" : "Running";
   if (status.phase === phase && isReady(status) === ready && getContainerState(status) === Object.keys(state)[0]) return undefined;
   const reason = succeeded ? "PodCompleted" : "ContainersNotReady";
   const container = ({ name, image = "" }: Container): object => {
-    return { name, image, imageID: "", ready, started: ready, restartCount: fate === "CrashLoop" ? 5 : 0, state };
+    return { name, image, imageID: "", ready, started: ready, restartCount: outcome === "CrashLoop" ? 5 : 0, state };
   };
   return {
     phase,
@@ -71,9 +71,9 @@ export function buildPodStatus(pod: KubeObject, fate: PodOutcome, now: string): 
   };
 }
 
-function containerState(fate: PodOutcome, succeeded: boolean, now: string): object {
+function containerState(outcome: PodOutcome, succeeded: boolean, now: string): object {
   if (succeeded) return completedState(now);
-  if (fate === "CrashLoop") return { waiting: { reason: "CrashLoopBackOff", message: "back-off 5m0s restarting failed container" } };
+  if (outcome === "CrashLoop") return { waiting: { reason: "CrashLoopBackOff", message: "back-off 5m0s restarting failed container" } };
   return { running: { startedAt: now } };
 }
 
@@ -137,9 +137,9 @@ export class PodSimulation {
 
   #settle(pod: KubeObject): void {
     if (pod.metadata.deletionTimestamp !== undefined) return;
-    const fate = readPodOutcome(pod, this.#namespaces.get(pod.metadata.namespace ?? "")) ?? this.#readiness(pod);
+    const outcome = readPodOutcome(pod, this.#namespaces.get(pod.metadata.namespace ?? "")) ?? this.#readiness(pod);
     const now = `${new Date().toISOString().slice(0, 19)}Z`;
-    const status = buildPodStatus(pod, fate, now);
+    const status = buildPodStatus(pod, outcome, now);
     if (status === undefined) return;
     const body = { metadata: { uid: pod.metadata.uid }, status };
     this.#client.patch(toObjectRef(pod), body, { type: "merge", subresource: "status" }).catch((err: unknown) => {

@@ -21,8 +21,8 @@ const READY_TIMEOUT_MS = 30_000;
  * @throws NoBinariesError without a program to run; Error with the end of its log if it does not
  * start.
  */
-export async function startRegistry(dataDir: string, say: PrintLine): Promise<RegistryServer> {
-  const binaries = await findBinaries(say);
+export async function startRegistry(dataDir: string, print: PrintLine): Promise<RegistryServer> {
+  const binaries = await findBinaries(print);
   await mkdir(join(dataDir, "registry"), { recursive: true });
   const [port = 0] = await findFreePorts(1);
   const host = `127.0.0.1:${port}`;

@@ -6,14 +6,14 @@ import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
 
-/** The two programs and the names of their objects on the cluster. */
+/** The two servers and the names of their objects on the cluster. */
 export const PROGRAMS = [
   { program: "catalogd", lease: "catalogd-operator-lock" },
   { program: "operator-controller", lease: "9c4404e7.operatorframework.io" },
 ] as const;
 export type ProgramName = (typeof PROGRAMS)[number]["program"];
 
-/** The state of one program; undefined for missing objects. */
+/** The state of one server; undefined for missing objects. */
 export interface ProgramSnapshot {
   readonly program: ProgramName;
   readonly deployment: SnapshotPart<KubeObject | undefined>;

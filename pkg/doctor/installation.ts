@@ -31,9 +31,9 @@ export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFindin
 
 /**
  * Checks whether the definitions exist, are served, and contain every field of this olmv1.
- * @param wanted definitions of this olmv1, by name
+ * @param desired definitions of this olmv1, by name
  */
-export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: ReadonlyMap<string, KubeObject>): DoctorFinding[] {
+export function checkDefinitions({ definitions }: ClusterSnapshot, desired: ReadonlyMap<string, KubeObject>): DoctorFinding[] {
   return [...definitions].flatMap(([name, answer]) => {
     const check = `CustomResourceDefinition ${name}`;
     return reportOn(check, answer, (live): DoctorFinding[] => {
@@ -45,7 +45,7 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, wanted: Reado
         return [{ check, status: "problem", message, next: `kubectl describe crd ${name}` }];
       }
       const known = new Set(listFields(getSchema(live)));
-      const missing = listFields(getSchema(wanted.get(name))).filter((field) => !known.has(field));
+      const missing = listFields(getSchema(desired.get(name))).filter((field) => !known.has(field));
       if (missing.length === 0) return [{ check, status: "ok", message: `served, with all ${known.size} fields` }];
       const message = `it is of another version, without ${formatList(missing, { max: NAMED_MAX })}`;
       return [{ check, status: "problem", message, next: APPLY }];
@@ -112,7 +112,7 @@ export function checkPolicies({ policies, namespace }: ClusterSnapshot): DoctorF
 export function checkMetrics({ monitors, namespace }: ClusterSnapshot): DoctorFinding[] {
   const check = "metrics";
   return reportOn(check, monitors, (found: readonly KubeObject[] | undefined): DoctorFinding[] => {
-    if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the programs still serve metrics" }];
+    if (!found) return [{ check, status: "ok", message: "the cluster has no Prometheus operator; the servers still serve metrics" }];
     const names = found.map(({ metadata }) => metadata.name).filter((name) => name === "catalogd" || name === "operator-controller");
     if (names.length === 2) return [{ check, status: "ok", message: "collected through ServiceMonitors, if Prometheus has permission" }];
     const message = `no ServiceMonitor in namespace ${namespace}: no alerts when catalogs or extensions fail`;

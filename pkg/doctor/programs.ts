@@ -17,12 +17,12 @@ interface LeaseFields {
   renewTime?: string;
 }
 
-/** Returns a program's Deployment; undefined if it does not exist or may not be read. */
+/** Returns a server's Deployment; undefined if it does not exist or may not be read. */
 function getDeployment({ deployment }: ProgramSnapshot): Deployment | undefined {
   return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
 }
 
-/** Checks whether all replicas of each program are ready and have the same version. */
+/** Checks whether all replicas of each server are ready and have the same version. */
 export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, version: string): DoctorFinding[] {
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
@@ -68,25 +68,25 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
   const check = "versions";
   const [first = "", second = ""] = images;
   if (first !== second) {
-    const message = `the programs run different images: ${images.join(" and ")}`;
+    const message = `the servers run different images: ${images.join(" and ")}`;
     return [{ check, status: "warning", message, next: "use the same image in both Deployments" }];
   }
   const tag = /:v?(\d+\.\d+\.\d+[^:/@]*)$/.exec(first)?.[1];
   if (tag === undefined)
-    return [{ check, status: "ok", message: `both programs run ${first}, whose tag is not a version; this olmv1 is ${version}` }];
-  if (tag === version) return [{ check, status: "ok", message: `programs and this olmv1 are ${version}` }];
-  const message = `the programs are ${tag}, but this olmv1 is ${version}: their fields and rules may differ`;
-  return [{ check, status: "warning", message, next: `use the olmv1 of ${first}, or update the programs` }];
+    return [{ check, status: "ok", message: `both servers run ${first}, whose tag is not a version; this olmv1 is ${version}` }];
+  if (tag === version) return [{ check, status: "ok", message: `the servers and this olmv1 are ${version}` }];
+  const message = `the servers are ${tag}, but this olmv1 is ${version}: their fields and rules may differ`;
+  return [{ check, status: "warning", message, next: `use the olmv1 of ${first}, or upgrade the servers` }];
 }
 
-/** Returns the identity of the leader of a program if it renews its Lease in time. */
+/** Returns the identity of the leader of a server if it renews its Lease in time. */
 function currentLeader({ lease }: ProgramSnapshot, now: number): string | undefined {
   const spec = "value" in lease ? (lease.value?.["spec"] as LeaseFields | undefined) : undefined;
   const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = spec ?? {};
   return holderIdentity !== "" && now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 ? holderIdentity : undefined;
 }
 
-/** Checks whether each program has a leader that renews its Lease. */
+/** Checks whether each server has a leader that renews its Lease. */
 export function checkLeases({ programs, now, namespace }: ClusterSnapshot): DoctorFinding[] {
   return programs.flatMap((facts) => {
     const check = `leader of ${facts.program}`;
@@ -118,7 +118,7 @@ const DAY_MS = 24 * 3_600_000;
 /** A server renews its own certificate thirty days before its end; other providers may do so later. */
 const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
 
-/** Checks whether the serving certificates of the programs are valid, for how long, and for the names of their Services. */
+/** Checks whether the serving certificates of the servers are valid, for how long, and for the names of their Services. */
 export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
   return facts.programs.flatMap((program) => checkOne(program, facts));
 }
@@ -183,10 +183,10 @@ function checkCertificate(check: string, secret: KubeObject | undefined, place: 
   };
 }
 
-/** Returns why a program cannot use its own certificate. */
+/** Returns why a server cannot use its own certificate. */
 function findServingSecretProblem(secret: KubeObject, program: CertificateRef["program"], namespace: string): string | undefined {
   const found = parseServingSecret(secret, getServingSecretName(program, namespace));
-  if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.because}`;
+  if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.reason}`;
   if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
   const state = assessCertificates(found.stored, listCertificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;

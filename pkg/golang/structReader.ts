@@ -66,12 +66,12 @@ const WANTED: Readonly<Record<Exclude<GoScalar, "any" | "skip">, { readonly firs
 function kindMismatch(shape: GoScalar, first: string): string | undefined {
   if (shape === "any" || shape === "skip") return undefined;
   const { firsts, text } = WANTED[shape];
-  return firsts.includes(first) ? undefined : wantedKind(text, first);
+  return firsts.includes(first) ? undefined : formatExpectedKind(text, first);
 }
 
 /** Formats the type error for a value that begins with `first`. */
-function wantedKind(wanted: string, first: string): string {
-  return `want ${wanted}, found ${getKind(first)}`;
+function formatExpectedKind(expected: string, first: string): string {
+  return `want ${expected}, found ${getKind(first)}`;
 }
 
 /** Decodes a value. @param token the value as JSON, of a type that `kindMismatch` allows @throws Error with the reason if it is invalid */
@@ -116,7 +116,7 @@ class Base64Check implements StringSink {
 }
 
 function integer(token: string): number {
-  if (!INTEGER.test(token)) throw new Error(wantedKind("a whole number", token[0] ?? ""));
+  if (!INTEGER.test(token)) throw new Error(formatExpectedKind("a whole number", token[0] ?? ""));
   const value = BigInt(token);
   if (value > MAX_INT64 || value < -MAX_INT64 - 1n) throw new Error("does not fit into 64 bits");
   return Number(value);
@@ -210,7 +210,7 @@ class StructVisitor implements JsonVisitor {
     if (this.mismatch) return "skip";
     const first = String.fromCharCode(byte);
     const frame = this.#frames.at(-1);
-    if (!frame) return first === "{" ? this.#enter(this.#shape, this.struct) : this.#reject(wantedKind("an object", first));
+    if (!frame) return first === "{" ? this.#enter(this.#shape, this.struct) : this.#reject(formatExpectedKind("an object", first));
     frame.index++;
     const isChecked = typeof frame.valueShape === "object" && "checked" in frame.valueShape;
     const shape = shapeIn(frame.valueShape);
@@ -245,7 +245,7 @@ class StructVisitor implements JsonVisitor {
 
   #beginNull(frame: Frame, shape: GoShape): Visit {
     if ("valuesOf" in frame.shape) {
-      if (shape !== "any") return this.#reject(wantedKind("another value", "n"));
+      if (shape !== "any") return this.#reject(formatExpectedKind("another value", "n"));
       this.#store(undefined);
     } else if (Array.isArray(frame.into)) this.#store(undefined);
     else if (typeof shape === "object" || shape === "object" || shape === "any") frame.into?.delete(frame.name);
@@ -255,7 +255,7 @@ class StructVisitor implements JsonVisitor {
   /** @param frame receives the value */
   #beginContainer(frame: Frame | undefined, shape: GoContainer, first: string): Visit {
     const isList = "itemsOf" in shape;
-    if (first !== (isList ? "[" : "{")) return this.#reject(wantedKind(isList ? "a list" : "an object", first));
+    if (first !== (isList ? "[" : "{")) return this.#reject(formatExpectedKind(isList ? "a list" : "an object", first));
     if (!frame?.into) return this.#enter(shape, undefined);
     const before = frame.into instanceof Map && "fields" in frame.shape ? frame.into.get(frame.name) : undefined;
     const into = isList ? [] : before instanceof Map ? (before as Map<string, unknown>) : new Map<string, unknown>();

@@ -73,10 +73,10 @@ export async function computeBundlePermissions(
   for (const source of sources) {
     try {
       const bundle = await reader.bundle(source);
-      const rights = computePermissions(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
-      for (const { apiVersion, kind } of rights.needed.unknownKinds)
+      const permissions = computePermissions(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
+      for (const { apiVersion, kind } of permissions.needed.unknownKinds)
         terminal.err(`olmv1: ${source}: unknown kind ${kind} (${apiVersion}): the rules below do not include it\n`);
-      found.push(rights);
+      found.push(permissions);
     } catch (err) {
       throw wrapError(`${source}: `, err);
     }
@@ -85,13 +85,13 @@ export async function computeBundlePermissions(
 }
 
 /** Returns the rules for installing all of these bundles and for upgrades from each to the later ones. */
-export function mergeRules(rights: readonly BundlePermissions[]): RequiredRules {
-  return mergeRequiredRules([...rights.map(({ needed }) => needed), computeUpgradeRules(rights)]);
+export function mergeRules(permissions: readonly BundlePermissions[]): RequiredRules {
+  return mergeRequiredRules([...permissions.map(({ needed }) => needed), computeUpgradeRules(permissions)]);
 }
 
 /** Returns the additional rules for upgrades from each of these bundles to the later ones. */
-function computeUpgradeRules(rights: readonly BundlePermissions[]): RequiredRules {
-  const ordered = rights.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
+function computeUpgradeRules(permissions: readonly BundlePermissions[]): RequiredRules {
+  const ordered = permissions.toSorted((a, b) => compareVersions(parseVersion(a.version), parseVersion(b.version)));
   return computeStoredVersionRules(ordered.map(({ objects }) => objects));
 }
 
@@ -155,7 +155,7 @@ export interface PermissionsDiff {
 
 /** Compares the unions of both sides. The added permissions include those for the upgrade itself. */
 export function diffPermissions(from: readonly BundlePermissions[], to: readonly BundlePermissions[]): PermissionsDiff {
-  const given = (side: readonly BundlePermissions[]): RequiredRules => mergeRequiredRules(side.map((rights) => rights.given));
+  const given = (side: readonly BundlePermissions[]): RequiredRules => mergeRequiredRules(side.map((permissions) => permissions.given));
   return {
     from: from.map(({ name }) => name),
     to: to.map(({ name }) => name),

@@ -103,7 +103,7 @@ async function countIn(client: Pick<Client, "get" | "list" | "raw">, crd: KubeOb
 }
 
 /** Returns the effect of a policy on a definition: with DeleteIfUnused, the controller keeps one whose custom resources cannot be counted. */
-export function getFate({ names, unknown }: CustomResources, policy: CrdPolicy): DefinitionOutcome {
+export function getDefinitionOutcome({ names, unknown }: CustomResources, policy: CrdPolicy): DefinitionOutcome {
   if (policy === "Delete") return "deleted";
   if (policy === "Retain") return "kept";
   return names.length > 0 || unknown !== undefined ? "kept" : "deleted";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../test/support/extensions.ts";
+import { createExtension } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../api/constants.ts";
 import { buildUpgradedExtension, type UpgradeChange } from "./extensionSpec.ts";
 
-const EXTENSION = extensionNamed("x", { packageName: "p", version: "1.x", channels: ["stable"] });
+const EXTENSION = createExtension("x", { packageName: "p", version: "1.x", channels: ["stable"] });
 
 test.for<[string, UpgradeChange, object]>([
   ["nothing", { channel: [] }, { version: "1.x", channels: ["stable"] }],

@@ -40,12 +40,12 @@ const PATCH_TYPES = {
 export class Client {
   readonly #transport: Transport;
   readonly #discovery: Discovery;
-  readonly #told: TextFilter;
+  readonly #filterText: TextFilter;
 
-  private constructor(transport: Transport, discovery: Discovery, told: TextFilter = (text) => text) {
+  private constructor(transport: Transport, discovery: Discovery, filterText: TextFilter = (text) => text) {
     this.#transport = transport;
     this.#discovery = discovery;
-    this.#told = told;
+    this.#filterText = filterText;
   }
 
   /**
@@ -74,15 +74,15 @@ export class Client {
    * `close` the parent to close them.
    */
   withToken(source: TokenSource): Client {
-    return new Client(this.#transport.withToken(source), this.#discovery, this.#told);
+    return new Client(this.#transport.withToken(source), this.#discovery, this.#filterText);
   }
 
   /**
    * Returns a client with the same server and identity that passes the server's errors and
    * warnings, which may quote the request, through `told`. `close` the parent to close it.
    */
-  telling(told: (text: string) => string): Client {
-    return new Client(this.#transport, this.#discovery, told);
+  withTextFilter(filterText: (text: string) => string): Client {
+    return new Client(this.#transport, this.#discovery, filterText);
   }
 
   /**
@@ -91,7 +91,7 @@ export class Client {
    * clients that `withToken` derives from it. `close` the parent to close them.
    */
   guardedBy(mayWrite: () => void): Client {
-    return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#told);
+    return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#filterText);
   }
 
   /**
@@ -168,8 +168,8 @@ export class Client {
     const location = { ...toObjectRef(object), subresource: options.subresource };
     const init = bodyInit(object, "application/apply-patch+yaml", options);
     const response = await this.#send("PATCH", object, location, writeQuery(options), init);
-    if (options.warn) for (const text of parseWarnings(response.headers["warning"])) options.warn(this.#told(text));
-    return (await readResponse(response, this.#told)) as T;
+    if (options.warn) for (const text of parseWarnings(response.headers["warning"])) options.warn(this.#filterText(text));
+    return (await readResponse(response, this.#filterText)) as T;
   }
 
   /** Patches one object; returns the patched object. */
@@ -216,7 +216,7 @@ export class Client {
   /** Sends any request and parses the response. @throws KubeError for every status from 400. */
   async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
-    return readResponse(await this.#transport.request(method, path, init), this.#told);
+    return readResponse(await this.#transport.request(method, path, init), this.#filterText);
   }
 
   /**
@@ -233,7 +233,7 @@ export class Client {
   }
 
   async #call(method: string, gvk: GroupVersionKind, location: Location, query: Query, init: RequestInit): Promise<unknown> {
-    return readResponse(await this.#send(method, gvk, location, query, init), this.#told);
+    return readResponse(await this.#send(method, gvk, location, query, init), this.#filterText);
   }
 
   /**
@@ -245,7 +245,7 @@ export class Client {
       const resource = await this.#discovery.resourceFor(gvk);
       const response = await this.#transport.request(method, formatResourcePath(gvk, resource, location, query), init);
       if (response.statusCode < 400) return response;
-      const err = await readErrorResponse(response, this.#told);
+      const err = await readErrorResponse(response, this.#filterText);
       if (fresh || !isPathNotFound(err)) throw err;
       this.#discovery.forget(gvk.apiVersion);
     }

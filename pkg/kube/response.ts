@@ -120,18 +120,18 @@ export type TextFilter = (text: string) => string;
  * Returns the parsed body of a response; undefined if it is empty. @throws KubeError for every
  * status from 400.
  */
-export async function readResponse(response: HttpResponse, told: TextFilter): Promise<unknown> {
-  if (response.statusCode >= 400) throw await readErrorResponse(response, told);
+export async function readResponse(response: HttpResponse, filterText: TextFilter): Promise<unknown> {
+  if (response.statusCode >= 400) throw await readErrorResponse(response, filterText);
   const text = await readBodyText(response.body);
   return text === "" ? undefined : JSON.parse(text);
 }
 
 /** Returns the error of a response with status 400 or above. */
-export async function readErrorResponse(response: HttpResponse, told: TextFilter): Promise<KubeError> {
+export async function readErrorResponse(response: HttpResponse, filterText: TextFilter): Promise<KubeError> {
   const text = await readBodyText(response.body);
   const retryAfter = response.headers["retry-after"];
   const err = toKubeError(response.statusCode, parseJsonOrText(text), typeof retryAfter === "string" ? retryAfter : undefined);
-  const message = told(err.message);
+  const message = filterText(err.message);
   return message === err.message ? err : new KubeError(message, err);
 }
 

@@ -65,7 +65,7 @@ export interface Conversion {
   readonly source: ConversionSource;
   readonly csv: MarkedBy;
   /** ServiceAccount, roles and bindings of the installer, in the order of an apply; empty if an existing one is named. */
-  readonly rights: readonly KubeObject[];
+  readonly installerManifests: readonly KubeObject[];
   readonly objects: readonly ConvertedObject[];
   readonly findings: readonly ConversionFinding[];
   readonly notes: readonly string[];
@@ -86,7 +86,7 @@ export function getMarkIdentity({ subscription, csv }: Pick<ConversionSource, "s
 export async function planConversion(source: ConversionSource, settings: ConversionSettings): Promise<Conversion> {
   const { client, signal } = settings;
   const csv = getMarkIdentity(source);
-  const rights = settings.createsServiceAccount ? await computePermissions(source, settings) : [];
+  const installerManifests = settings.createsServiceAccount ? await computePermissions(source, settings) : [];
   const pods = new Map<string, PodChange>();
   const plan = await installPlan(source, csv, settings, ({ live, after }) => {
     for (const [key, object] of live) pods.set(key, comparePods(object, after.get(key) ?? object));
@@ -108,11 +108,11 @@ export async function planConversion(source: ConversionSource, settings: Convers
   const warnings = plan.warnings.map(({ text, objects: about }) => `the API server warns about ${about.join(", ")}: ${text}`);
   const findings = [
     ...plan.findings,
-    ...(await checkAccount(rights, source, settings)),
+    ...(await checkAccount(installerManifests, source, settings)),
     ...findBackupFaults(source).map((text) => ({ kind: "backup" as const, text })),
   ];
   const notes = [...plan.notes, ...warnings, ...kept.map(formatKept)];
-  return { source: keeping(source, kept), csv, rights, objects: [...objects, ...left], findings, notes };
+  return { source: keeping(source, kept), csv, installerManifests, objects: [...objects, ...left], findings, notes };
 }
 
 /** An existing extension stays unchanged: it already has the rules. */
@@ -136,7 +136,7 @@ async function installPlan(
   const { client, reader, offers, systemNamespace, webhookCertProvider, signal } = settings;
   const uid = csvObject.metadata.uid;
   return createPlan({
-    wanted: await previewExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
+    desired: await previewExtension(client, { ...extension, spec: { ...extension.spec, suspend: false } }),
     catalogs: offers.catalogs,
     client,
     scoped: client,
@@ -162,14 +162,14 @@ async function computePermissions(
   const inline = (config?.inline ?? {}) as { watchNamespace?: string; watchNamespaces?: string[] };
   const watched = inline.watchNamespaces ?? (inline.watchNamespace === undefined ? [] : [inline.watchNamespace]);
   const installer = { namespace, name: serviceAccount?.name ?? "" };
-  const rights = await computeBundlePermissions(
+  const permissions = await computeBundlePermissions(
     terminal,
     [offer.image],
     { watchNamespace: watched, strategy: "escalate", crdPolicy: "DeleteIfUnused", webhookCertProvider },
     reader,
     installer,
   );
-  return buildInstallerManifests(installer, mergeRules(rights), getControllerSubject(systemNamespace)).map((object) => ({
+  return buildInstallerManifests(installer, mergeRules(permissions), getControllerSubject(systemNamespace)).map((object) => ({
     ...object,
     metadata: { ...object.metadata, labels: { ...object.metadata.labels, [LABEL_MIGRATION]: extension.metadata.name } },
   }));
@@ -177,7 +177,7 @@ async function computePermissions(
 
 /** Returns findings if the ServiceAccount does not exist but must, or if objects to create already exist with another owner. */
 async function checkAccount(
-  rights: readonly KubeObject[],
+  installerManifests: readonly KubeObject[],
   { extension }: ConversionSource,
   { client, createsServiceAccount, signal }: ConversionSettings,
 ): Promise<PlanFinding[]> {
@@ -188,7 +188,7 @@ async function checkAccount(
     const text = `${describeObject(account)} does not exist: --create-service-account creates one with the permissions that the bundle needs`;
     return [{ kind: "permissions", text }];
   }
-  const found = await Promise.all(rights.map((object) => client.get(toObjectRef(object), { metadataOnly: true, signal })));
+  const found = await Promise.all(installerManifests.map((object) => client.get(toObjectRef(object), { metadataOnly: true, signal })));
   const foreign = found
     .filter((object) => object !== undefined)
     .filter(({ metadata }) => metadata.labels?.[LABEL_MIGRATION] !== extension.metadata.name);

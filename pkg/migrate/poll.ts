@@ -20,14 +20,14 @@ export interface PollOptions {
  */
 export async function waitFor<T>(
   { timeoutMs, signal, what }: PollOptions,
-  ask: () => Promise<{ done: T } | { because: string }>,
+  ask: () => Promise<{ done: T } | { reason: string }>,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await ask();
     if ("done" in answer) return answer.done;
     if (performance.now() > deadline)
-      throw new WaitTimeoutError(`timed out after ${Math.round(timeoutMs / 1_000)} s waiting for ${what}: ${answer.because}`);
+      throw new WaitTimeoutError(`timed out after ${Math.round(timeoutMs / 1_000)} s waiting for ${what}: ${answer.reason}`);
     await sleep(EVERY_MS, undefined, { signal });
   }
 }

@@ -82,7 +82,7 @@ export async function rollBackConversion(
     const found = await client.get<ClusterExtension>(ref);
     if (!found || found.metadata.uid !== uid) return { done: true };
     return {
-      because:
+      reason:
         findCondition(found.status?.conditions, ConditionType.Progressing)?.message ?? "operator-controller has not removed its finalizer",
     };
   });
@@ -103,7 +103,7 @@ async function suspend(
     if (!found || found.metadata.deletionTimestamp !== undefined) return { done: true };
     const { reason, observedGeneration, message } = findCondition(found.status?.conditions, ConditionType.Progressing) ?? {};
     if (reason === Reason.Suspended && observedGeneration === found.metadata.generation) return { done: true };
-    return { because: message ?? "operator-controller has not reconciled it" };
+    return { reason: message ?? "operator-controller has not reconciled it" };
   });
 }
 

@@ -91,7 +91,7 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
     if (!found) return { done: true };
     const finalizers = found.metadata.finalizers ?? [];
     return {
-      because:
+      reason:
         finalizers.length > 0
           ? `finalizers ${finalizers.join(", ")} remain, which OLM v0 or the garbage collector removes`
           : "it still exists",
@@ -126,10 +126,10 @@ async function takeOver(client: Client, extension: ClusterExtension, ref: Object
     if (isCurrent && progressing?.status === "False" && STUCK.has(progressing.reason))
       throw new WaitTimeoutError(`${CLUSTER_EXTENSION} "${ref.name}": ${progressing.message}`);
     if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === desired) return { done: true };
-    const because =
+    const reason =
       (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not reconciled it";
-    report(`waiting for operator-controller: ${because.split("\n")[0] ?? ""}`);
-    return { because };
+    report(`waiting for operator-controller: ${reason.split("\n")[0] ?? ""}`);
+    return { reason };
   });
   await removeWebhooks(client, ref.name, signal);
 }
@@ -221,9 +221,9 @@ class ConversionRun {
 
   /** Creates the extension first, because the marks contain its uid. It is suspended, so that the controller does nothing meanwhile. */
   async #prepare(): Promise<void> {
-    const { source, rights } = this.#conversion;
+    const { source, installerManifests } = this.#conversion;
     const { client } = this.#options;
-    for (const object of rights) await client.apply(object, { fieldManager: MIGRATION_FIELD_MANAGER, force: true });
+    for (const object of installerManifests) await client.apply(object, { fieldManager: MIGRATION_FIELD_MANAGER, force: true });
     if (this.#extension.metadata.uid !== undefined) return;
     const annotations = {
       ...source.extension.metadata.annotations,

@@ -93,18 +93,18 @@ export function parseConfig(bytes: Uint8Array): ImageConfig {
  * last.
  * @throws ImageContentError with containers/image's text if none fits
  */
-export function chooseImage(index: ImageIndex, wanted: RequestedPlatform): Descriptor {
+export function chooseImage(index: ImageIndex, requested: RequestedPlatform): Descriptor {
   let best: { rank: number; descriptor: Descriptor } | undefined;
   for (const entry of index.manifests) {
     const { platform } = entry;
-    const fits = !platform || (platform.architecture === wanted.architecture && platform.os === wanted.os);
-    const rank = platform ? wanted.variants.indexOf(platform.variant) : wanted.variants.length;
+    const fits = !platform || (platform.architecture === requested.architecture && platform.os === requested.os);
+    const rank = platform ? requested.variants.indexOf(platform.variant) : requested.variants.length;
     if (fits && rank >= 0 && (!best || rank < best.rank)) best = { rank, descriptor: entry };
   }
   if (best) return best.descriptor;
   const what = index.docker ? "manifest list" : "image index";
   throw new ImageContentError(
-    `no image found in ${what} for architecture ${goQuote(wanted.architecture)}, variant ${goQuote(wanted.variants[0] ?? "")}, OS ${goQuote(wanted.os)}`,
+    `no image found in ${what} for architecture ${goQuote(requested.architecture)}, variant ${goQuote(requested.variants[0] ?? "")}, OS ${goQuote(requested.os)}`,
   );
 }
 

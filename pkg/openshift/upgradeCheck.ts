@@ -123,7 +123,7 @@ export function checkUpgrade(
 }
 
 function toRows({ extension, releases, unreadable = [], remedy = "" }: ExtensionReleases, target: ClusterUpgradeTarget): UpgradeCheckRow[] {
-  const all = [...releases, ...unreadable.map((because) => ({ extension, because }))];
+  const all = [...releases, ...unreadable.map((reason) => ({ extension, reason }))];
   if (all.length === 0) return [createEmptyRow({ extension, bundle: "", version: "" }, "not installed")];
   const rows = all.map((release) => toRow(assessRelease(release, NO_CLUSTER), remedy, target));
   return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()];

@@ -29,7 +29,7 @@ const sizeOf = (text: string): number => Buffer.byteLength(text);
 
 function clusterOf(cluster: UpgradeableCase["cluster"]): ClusterVersion {
   if (cluster === null) return { kind: "none" };
-  return typeof cluster === "string" ? known(cluster) : { kind: "unknown", because: cluster.unknown };
+  return typeof cluster === "string" ? known(cluster) : { kind: "unknown", reason: cluster.unknown };
 }
 
 test.for(cases)("$name", ({ cluster, releases = [], remedies = {}, verdicts, upgradeable, reason = "", message = "", degraded }) => {
@@ -99,7 +99,7 @@ describe("buildUpgradeableCondition with many extensions", () => {
   test("lists all extensions when one has a huge name or cause", () => {
     const huge = "é".repeat(40_000);
     const releases = [
-      { extension: "a", because: huge },
+      { extension: "a", reason: huge },
       { extension: "b", bundle: huge, version: huge, properties: "x" },
     ];
     const hostile: ReleaseVerdict[] = [
@@ -124,9 +124,9 @@ describe("buildUpgradeableCondition and buildGateDegradedCondition", () => {
   const properties = fc.constantFrom(undefined, "", "[]", "x", ...["4.17", "4.18", '"4.17"', '"x"', "null"].map(stating));
   const release = fc.oneof(
     fc.record({ extension: text, bundle: text, version: fc.constantFrom("1.0.0", "1.1.0"), properties }),
-    fc.record({ extension: text, because: text }),
+    fc.record({ extension: text, reason: text }),
   );
-  const cluster = fc.constantFrom<ClusterVersion>(known("4.17.2"), known("4.18.0"), { kind: "none" }, { kind: "unknown", because: "x" });
+  const cluster = fc.constantFrom<ClusterVersion>(known("4.17.2"), known("4.18.0"), { kind: "none" }, { kind: "unknown", reason: "x" });
 
   test("do not depend on the order of releases", () => {
     fc.assert(

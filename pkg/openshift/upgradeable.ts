@@ -22,7 +22,7 @@ export interface ActiveRelease {
 export interface UnreadableReleases {
   /** Name of the ClusterExtension. */
   readonly extension: string;
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** Returns the problem of an extension whose status names an installed bundle without a release. */
@@ -39,7 +39,7 @@ export type ReleaseVerdict = { readonly extension: string; readonly bundle: stri
   | { readonly kind: "unlimited" }
   | { readonly kind: "compatible" | "blocked"; readonly max: MinorVersion }
   /** The release has a maximum, but the version of the cluster is unknown, or it is not an OpenShift cluster. */
-  | { readonly kind: "undecided"; readonly max: MinorVersion; readonly because: string }
+  | { readonly kind: "undecided"; readonly max: MinorVersion; readonly reason: string }
   /** `text` has a line for each error, with extension and bundle, and is of bounded length. */
   | { readonly kind: "error"; readonly text: string }
 );
@@ -52,9 +52,9 @@ export type ReleaseVerdict = { readonly extension: string; readonly bundle: stri
  * checkIncompatibility
  */
 export function assessRelease(release: ActiveRelease | UnreadableReleases, cluster: ClusterVersion): ReleaseVerdict {
-  if ("because" in release) {
-    const { extension, because } = release;
-    const text = `error returning the last deployed release for ${extension}; ${truncate(because, CAUSE_LENGTH)}`;
+  if ("reason" in release) {
+    const { extension, reason } = release;
+    const text = `error returning the last deployed release for ${extension}; ${truncate(reason, CAUSE_LENGTH)}`;
     return { extension, bundle: "", version: "", kind: "error", text };
   }
   const { extension, bundle, version } = release;
@@ -78,8 +78,8 @@ function compareMaximum(max: MaxVersion, cluster: ClusterVersion, { extension, b
     return { kind: "error", text } as const;
   }
   if (cluster.kind === "known") return { kind: isNextAllowed(max.max, cluster.minor) ? "compatible" : "blocked", max: max.max } as const;
-  const because = cluster.kind === "none" ? "not an OpenShift cluster" : cluster.because;
-  return { kind: "undecided", max: max.max, because } as const;
+  const because = cluster.kind === "none" ? "not an OpenShift cluster" : cluster.reason;
+  return { kind: "undecided", max: max.max, reason: because } as const;
 }
 
 /**
@@ -195,7 +195,7 @@ function sortTexts(verdicts: readonly ReleaseVerdict[], getText: (verdict: Relea
 function findError(verdict: ReleaseVerdict, cluster: ClusterVersion): string | undefined {
   if (verdict.kind === "error") return verdict.text;
   if (verdict.kind !== "undecided" || cluster.kind === "none") return undefined;
-  const { extension, bundle, max, because } = verdict;
+  const { extension, bundle, max, reason: because } = verdict;
   return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: it supports OpenShift up to ${formatMinorVersion(max)}, but the version of this cluster is unknown: ${truncate(because, CAUSE_LENGTH)}`;
 }
 

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { contentFrom } from "../../test/support/catalogFixture.ts";
-import { catalogNamed } from "../../test/support/catalogs.ts";
+import { createCatalog } from "../../test/support/catalogs.ts";
 import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../test/support/extensions.ts";
+import { createExtension } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { parseMinorVersion } from "../version/clusterVersion.ts";
 import { CatalogPackages } from "./catalogs/catalogPackages.ts";
 import { describeRemedy } from "./dryResolution.ts";
 
 const X: ClusterExtension = {
-  ...extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } }),
+  ...createExtension("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } }),
   status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } },
 };
 const CLUSTER = { kind: "known", text: "4.18.0", minor: parseMinorVersion("4.18.0") } as const;
 const CONTENT = contentFrom({ channels: { s: [{ name: "p.v1.1.0", replaces: "p.v1.0.0" }] }, bundles: ["p.v1.0.0", "p.v1.1.0"] }, "p");
 const CATALOGS = new ListedCatalogs([
-  catalogNamed("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),
-  catalogNamed("other", { digest: "quay.io/c@sha256:2" }),
+  createCatalog("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),
+  createCatalog("other", { digest: "quay.io/c@sha256:2" }),
 ]);
 const HELD = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
 const UNREADABLE = new CannedPackages(new Map());

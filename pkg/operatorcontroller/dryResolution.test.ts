@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { contentFrom } from "../../test/support/catalogFixture.ts";
-import { catalogNamed } from "../../test/support/catalogs.ts";
+import { createCatalog } from "../../test/support/catalogs.ts";
 import { CannedPackages, ListedCatalogs } from "../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../test/support/extensions.ts";
+import { createExtension } from "../../test/support/extensions.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { applyFilter, type FilterResult } from "../resolve/filters.ts";
 import type { FilteredCatalogs } from "../resolve/resolution.ts";
@@ -29,8 +29,8 @@ const withoutNewer = (found: FilterResult): FilterResult => {
 
 function recordFor(extension: ClusterExtension) {
   const catalogs = new ListedCatalogs([
-    catalogNamed("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),
-    catalogNamed("other", { digest: "quay.io/other@sha256:1", labels: { tier: "silver" } }),
+    createCatalog("c", { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } }),
+    createCatalog("other", { digest: "quay.io/other@sha256:1", labels: { tier: "silver" } }),
   ]);
   const contents = new CatalogPackages(
     new CannedPackages(new Map(["c", "other"].map((name) => [`https://catalogd/catalogs/${name}`, CONTENT] as const))),
@@ -44,7 +44,7 @@ function recordFor(extension: ClusterExtension) {
 
 // Source: D-07.
 test("replayResolution starts from the installed bundle in status, and reads only selected catalogs and checks dependencies", async () => {
-  const extension = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
+  const extension = createExtension("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...extension, status: INSTALLED });
   expect(JSON.stringify(record)).not.toContain("other");
   expect(record?.asked?.installed).toEqual({ bundle: "p.v1.0.0", version: "1.0.0" });
@@ -53,14 +53,14 @@ test("replayResolution starts from the installed bundle in status, and reads onl
 });
 
 test("replayResolution does not check dependencies when their policy is Ignore", async () => {
-  const base = extensionNamed("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
+  const base = createExtension("x", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
   const record = await recordFor({ ...base, spec: { ...base.spec, dependencies: { policy: "Ignore" } } });
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
 });
 
 test("replayResolution reports an invalid spec, and is undefined for an extension without a catalog source", async () => {
-  const record = await recordFor(extensionNamed("x", { packageName: "p", version: "nonsense" }));
+  const record = await recordFor(createExtension("x", { packageName: "p", version: "nonsense" }));
   expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", reason: "InvalidVersionRange" } });
-  const { spec: _, ...without } = extensionNamed("x", { packageName: "p" });
+  const { spec: _, ...without } = createExtension("x", { packageName: "p" });
   expect(await recordFor(without as ClusterExtension)).toBeUndefined();
 });

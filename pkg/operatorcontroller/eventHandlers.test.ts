@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { type CatalogState, catalogNamed } from "../../test/support/catalogs.ts";
-import { extensionNamed } from "../../test/support/extensions.ts";
+import { type CatalogState, createCatalog } from "../../test/support/catalogs.ts";
+import { createExtension } from "../../test/support/extensions.ts";
 import { findExtensionsToResolve, needsReconcile } from "./eventHandlers.ts";
 
-const ALL = extensionNamed("all", { packageName: "p" });
-const GOLD = extensionNamed("gold", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
+const ALL = createExtension("all", { packageName: "p" });
+const GOLD = createExtension("gold", { packageName: "p", selector: { matchLabels: { tier: "gold" } } });
 const STATE: CatalogState = { digest: "quay.io/c@sha256:1", labels: { tier: "gold" } };
 
 test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>([
@@ -28,7 +28,7 @@ test.for<[string, CatalogState | undefined, CatalogState | undefined, string[]]>
   ["every extension that selects the catalog when it is created", undefined, STATE, ["all", "gold"]],
   ["every extension that selects the catalog when it is deleted", STATE, undefined, ["all", "gold"]],
 ])("findExtensionsToResolve returns %s", ([, before, after, want]) => {
-  const toCatalog = (state: CatalogState | undefined) => state && catalogNamed("c", state);
+  const toCatalog = (state: CatalogState | undefined) => state && createCatalog("c", state);
   expect(findExtensionsToResolve([ALL, GOLD], toCatalog(after), toCatalog(before)).map(({ metadata }) => metadata.name)).toEqual(want);
 });
 

@@ -57,25 +57,25 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
     throw wrapError(`read the releases of ClusterExtension ${goQuote(name)}: `, err);
   }
   const { current, older, foreign, unreadable } = history;
-  const because = unreadable.map(formatUnreadable);
+  const reason = unreadable.map(formatUnreadable);
   const releases: ActiveRelease[] = [];
   const count = (record: ReleaseRecord, counts: (facts: InstalledSummary) => boolean): void => {
     try {
       const facts = summarizeRelease(record);
       if (counts(facts)) releases.push({ extension: name, ...facts });
     } catch (err) {
-      because.push(getErrorMessage(err));
+      reason.push(getErrorMessage(err));
     }
   };
   for (const record of listActiveReleases(current)) count(record, () => true);
   for (const { version } of listActiveReleases(foreign)) {
     const release = await store.read(name, version);
-    if (release?.kind === "unreadable") because.push(formatUnreadable(release));
+    if (release?.kind === "unreadable") reason.push(formatUnreadable(release));
     if (release?.kind === "readable") count(release.record, ({ bundle, version: of }) => isInstalled(installed, bundle, of));
   }
-  if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...because].length === 0)
-    because.push(`${formatMissingRelease(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);
-  return { extension: name, releases, unreadable: because };
+  if (installed && extension.metadata.deletionTimestamp === undefined && [...current, ...older, ...releases, ...reason].length === 0)
+    reason.push(`${formatMissingRelease(installed.name, systemNamespace)}; ${OTHER_NAMESPACE}`);
+  return { extension: name, releases, unreadable: reason };
 }
 
 /** Reports whether the status names no other bundle; otherwise a release of an earlier extension with the same name could count. */

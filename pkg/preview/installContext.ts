@@ -202,8 +202,8 @@ async function known(sources: InstallContextSources, there: ClusterContents): Pr
   };
 }
 
-function unread(sources: InstallContextSources, because: string): KnownInstallContext {
-  return { installContext: made(sources, NOTHING), unknown: NOT_READ, gaps: [because] };
+function unread(sources: InstallContextSources, reason: string): KnownInstallContext {
+  return { installContext: made(sources, NOTHING), unknown: NOT_READ, gaps: [reason] };
 }
 
 function made(

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { propertiesFrom } from "../../test/support/dependencyFixture.ts";
-import { extensionNamed } from "../../test/support/extensions.ts";
+import { createExtension } from "../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../test/support/loopbackApi.ts";
 import { TempFolder } from "../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
@@ -32,7 +32,7 @@ const DIR = folder.write("c", { "catalog.json": METAS.map((meta) => JSON.stringi
 /** Returns an extension of a package with a status. */
 function having(name: string, packageName: string, version: string, more: Partial<NonNullable<ClusterExtension["status"]>> = {}) {
   const status = { install: { bundle: { name: `${packageName}.v${version}`, version } }, ...more };
-  return { ...extensionNamed(name, { packageName, upgradeConstraintPolicy: "SelfCertified" }), status } as ClusterExtension;
+  return { ...createExtension(name, { packageName, upgradeConstraintPolicy: "SelfCertified" }), status } as ClusterExtension;
 }
 
 interface World {

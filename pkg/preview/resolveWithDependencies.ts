@@ -152,10 +152,10 @@ class DependencyChecker {
     return why === conflict && rest.length > 0 ? { text: why, remedy: rest.join("; ") } : { text: rejected.clauses.join("; ") };
   }
 
-  #unjudged({ bundle }: Candidate, because: string, { text, remedy }: InstallProblem): string {
-    const wanted = formatEnumeration(this.#constraints.read(bundle).constraints.map(describeConstraint));
+  #unjudged({ bundle }: Candidate, reason: string, { text, remedy }: InstallProblem): string {
+    const desired = formatEnumeration(this.#constraints.read(bundle).constraints.map(describeConstraint));
     const alone = remedy ?? `with nothing else installed: ${text}`;
-    return `dependencies of bundle ${goQuote(bundle.name)} (${wanted}): ${because}; ${alone}`;
+    return `dependencies of bundle ${goQuote(bundle.name)} (${desired}): ${reason}; ${alone}`;
   }
 }
 

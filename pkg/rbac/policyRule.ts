@@ -32,8 +32,8 @@ export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
   if (!includesAll(holder.verbs, rule.verbs)) return false;
   if ((rule.nonResourceURLs?.length ?? 0) > 0) return coversUrls(holder.nonResourceURLs ?? [], rule.nonResourceURLs ?? []);
   const names = holder.resourceNames ?? [];
-  const wanted = rule.resourceNames ?? [];
-  const coversNames = names.length === 0 || (wanted.length > 0 && wanted.every((name) => names.includes(name)));
+  const desired = rule.resourceNames ?? [];
+  const coversNames = names.length === 0 || (desired.length > 0 && desired.every((name) => names.includes(name)));
   return (
     coversNames &&
     includesAll(holder.apiGroups ?? [], rule.apiGroups ?? []) &&
@@ -58,19 +58,19 @@ function compareRules(a: PolicyRule, b: PolicyRule): number {
   return compareText(key(a), key(b));
 }
 
-function includesAll(holder: readonly string[], wanted: readonly string[]): boolean {
-  return holder.includes("*") || wanted.every((entry) => holder.includes(entry));
+function includesAll(holder: readonly string[], desired: readonly string[]): boolean {
+  return holder.includes("*") || desired.every((entry) => holder.includes(entry));
 }
 
-function coversResources(holder: readonly string[], wanted: readonly string[]): boolean {
-  return wanted.every((resource) => {
+function coversResources(holder: readonly string[], desired: readonly string[]): boolean {
+  return desired.every((resource) => {
     const slash = resource.indexOf("/");
     return holder.includes("*") || holder.includes(resource) || (slash > 0 && holder.includes(`*${resource.slice(slash)}`));
   });
 }
 
-function coversUrls(holder: readonly string[], wanted: readonly string[]): boolean {
-  return wanted.every((url) => holder.some((held) => held === url || (held.endsWith("*") && url.startsWith(held.slice(0, -1)))));
+function coversUrls(holder: readonly string[], desired: readonly string[]): boolean {
+  return desired.every((url) => holder.some((held) => held === url || (held.endsWith("*") && url.startsWith(held.slice(0, -1)))));
 }
 
 /** One verb on one resource; with a name, only on that object. */

@@ -55,7 +55,7 @@ export function findChangedFields(
   found.sort((a, b) => compareText(a.at, b.at));
   const changes = found.slice(0, MAX_FIELD_CHANGES).map(({ difference, at }) => fieldChange(difference, at, hidden));
   const secret = after.kind === "Secret" && after.apiVersion === "v1";
-  return { changes: secret ? changes.map(masked) : changes, more: found.length - changes.length };
+  return { changes: secret ? changes.map(maskChange) : changes, more: found.length - changes.length };
 }
 
 /** Returns the differences with paths as steps and complete values, in the order of the objects' fields. */
@@ -134,7 +134,7 @@ function shown(value: string): string {
   return truncateExcerpt(redactUserinfo(value), { length: MAX_VALUE });
 }
 
-function masked({ path, before, after }: FieldChange): FieldChange {
+function maskChange({ path, before, after }: FieldChange): FieldChange {
   if (!SECRET_PATH.test(path)) return { path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
   return { path, ...(before === undefined ? {} : { before: MASKED }), ...(after === undefined ? {} : { after: MASKED }) };
 }

@@ -102,9 +102,9 @@ export function planRelease(request: {
   desired: readonly KubeObject[];
   crdPolicy?: CrdPolicy;
 }): ReleasePlan {
-  const wanted = new Set(request.desired.map(getObjectKey));
+  const desired = new Set(request.desired.map(getObjectKey));
   const left = new Map<string, KubeObject>();
-  for (const object of request.recorded ?? []) if (!wanted.has(getObjectKey(object))) left.set(getObjectKey(object), object);
+  for (const object of request.recorded ?? []) if (!desired.has(getObjectKey(object))) left.set(getObjectKey(object), object);
   const leaving = sortForUninstall([...left.values()]);
   const policy = request.crdPolicy ?? "DeleteIfUnused";
   const crds = leaving.filter(isCrd);

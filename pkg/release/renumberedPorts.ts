@@ -21,7 +21,7 @@ type FieldPath = readonly string[];
 /** A live port in place of a desired one. */
 interface PortPaths {
   readonly live: FieldPath;
-  readonly wanted: FieldPath;
+  readonly desired: FieldPath;
 }
 
 /**
@@ -36,7 +36,7 @@ export function findRenumberedPorts(desiredValue: KubeObject, live: KubeObject):
   const after = mendPorts(desiredValue, { ...live, metadata }, [], found) as KubeObject;
   if (found.length === 0 || !before.some(isOurs)) return undefined;
   const managedFields = found.reduce<JsonObject[]>((entries, port) => transferFields(entries, port.live), before);
-  const owned = found.reduce<JsonObject>((fields, port) => mergeFieldTrees(fields, buildTree(port.wanted)), {});
+  const owned = found.reduce<JsonObject>((fields, port) => mergeFieldTrees(fields, buildTree(port.desired)), {});
   return { managedFields, after: { ...after, metadata: { ...metadata, managedFields: withOurs(managedFields, owned) } } };
 }
 
@@ -71,7 +71,7 @@ function mendPortList(desiredValue: readonly unknown[], live: readonly unknown[]
     const same = keys.has(key) ? undefined : desiredValue.find((other) => haveSameName(other, port));
     const wantedKey = getPortKey(same);
     if (key === undefined || wantedKey === undefined || !isObject(port) || !isObject(same)) return port;
-    found.push({ live: [...path, key], wanted: [...path, wantedKey] });
+    found.push({ live: [...path, key], desired: [...path, wantedKey] });
     return { ...port, ...same };
   });
 }

@@ -130,13 +130,13 @@ export function createConfigFormats(installNamespace: string): ReadonlyMap<strin
 }
 
 function notOwn(value: string, namespace: string): string {
-  const because = "(the namespace where the operator is installed) because this operator only supports OwnNamespace install mode";
-  return `invalid value ${goQuote(value)}: must be ${goQuote(namespace)} ${because}`;
+  const reason = "(the namespace where the operator is installed) because this operator only supports OwnNamespace install mode";
+  return `invalid value ${goQuote(value)}: must be ${goQuote(namespace)} ${reason}`;
 }
 
 function notSingle(value: string): string {
-  const because = "(the install namespace) because this operator uses SingleNamespace install mode to watch a different namespace";
-  return `invalid value ${goQuote(value)}: must be different from ${goQuote(value)} ${because}`;
+  const reason = "(the install namespace) because this operator uses SingleNamespace install mode to watch a different namespace";
+  return `invalid value ${goQuote(value)}: must be different from ${goQuote(value)} ${reason}`;
 }
 
 function dateTimeFault(value: string): string | undefined {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
+import { type BundleParts, bundleOf, createCrd } from "../../test/support/bundleFixture.ts";
 import { deepFreeze } from "../../test/support/deepFreeze.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import type { CsvPolicyRule, RegistryV1Bundle } from "../bundle/types.ts";
@@ -74,7 +74,7 @@ const parts: fc.Arbitrary<BundleParts> = fc
       webhookNames,
       rest.deployments.map(({ name }) => name),
     ),
-    crds: crds.map((name) => crdOf(`${name}.example.com`, { group: "example.com", scope: "Namespaced" })),
+    crds: crds.map((name) => createCrd(`${name}.example.com`, { group: "example.com", scope: "Namespaced" })),
     others: manifests.map(([kind, name]) => ({ apiVersion: "v1", kind, metadata: { name, namespace: "elsewhere" } })),
   }));
 
@@ -203,7 +203,7 @@ function readsOf(count: number): number {
     deployments: names.map((name) => ({ name, spec: { selector: { matchLabels: { a: name } }, template: { spec: { containers: [] } } } })),
     webhooks: webhooksOf(names, names),
     owned: names.map((name) => `${name}.example.com`),
-    crds: names.map((name) => crdOf(`${name}.example.com`)),
+    crds: names.map((name) => createCrd(`${name}.example.com`)),
     others: names.slice(count / 2).map((name) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name } })),
   });
   const counter = { reads: 0 };

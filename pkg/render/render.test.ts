@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type BundleParts, bundleOf, crdOf } from "../../test/support/bundleFixture.ts";
+import { type BundleParts, bundleOf, createCrd } from "../../test/support/bundleFixture.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { certManager, serviceCa } from "../certificates/providers.ts";
 import { encodeGoJson } from "../golang/json.ts";
@@ -329,7 +329,7 @@ describe("CRDs with a conversion webhook", () => {
   const parts: BundleParts = {
     deployments: [deployment("my.dep")],
     owned: ["as.b"],
-    crds: [crdOf("as.b", { scope: "Namespaced" }), crdOf("cs.b")],
+    crds: [createCrd("as.b", { scope: "Namespaced" }), createCrd("cs.b")],
   };
 
   test("renderBundle adds the conversion webhook to the CRD", () => {
@@ -355,7 +355,7 @@ describe("CRDs with a conversion webhook", () => {
   });
 
   test("renderBundle rejects a CRD that preserves unknown fields", () => {
-    const crds = [crdOf("as.b", { preserveUnknownFields: true })];
+    const crds = [createCrd("as.b", { preserveUnknownFields: true })];
     expect(() => render({ ...parts, crds, webhooks: [conversion()] }, { certProvider: certManager })).toThrow(
       "custom resource definition 'as.b' must have .spec.preserveUnknownFields set to false to let API Server call webhook to do the conversion",
     );

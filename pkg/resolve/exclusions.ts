@@ -143,8 +143,8 @@ function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filte
 }
 
 function describeUnavailable(catalog: CatalogPackage): Exclusion {
-  const because = truncate(explainUnavailable(catalog), CAUSE_LENGTH);
-  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and is unavailable (${because}), so none is chosen`;
+  const reason = truncate(explainUnavailable(catalog), CAUSE_LENGTH);
+  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and is unavailable (${reason}), so none is chosen`;
   return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
 }
 

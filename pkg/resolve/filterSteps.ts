@@ -36,11 +36,11 @@ function findBetter(
 /** Formats the highest three, such as `bundle "p.v1.2.0" (its olm.maxOpenShiftVersion 4.17 is below the cluster's 4.18), 2 more bundles`. */
 function formatRejections(rejections: readonly ClusterRejection[]): string {
   const sorted = rejections.toSorted((a, b) => compareNewestFirst(a.candidate, b.candidate));
-  const told = sorted
+  const reported = sorted
     .slice(0, MAX_BUNDLES)
     .map(({ candidate, conflict }) => `bundle ${goQuote(candidate.bundle.name)} (${formatClusterVersionConflict(conflict)})`);
   const more = sorted.length - MAX_BUNDLES;
-  return [...told, ...(more > 0 ? [formatCount(more, "more bundle")] : [])].join(", ");
+  return [...reported, ...(more > 0 ? [formatCount(more, "more bundle")] : [])].join(", ");
 }
 
 /** Limit of channel entries searched for a sequence of upgrades; takes several milliseconds. */
@@ -102,8 +102,8 @@ function suggestSuccessors(result: FilterResult, query: ResolutionQuery): string
 function findUpgradePath({ catalog, channels, inChannels, inRange }: FilterResult, { installed }: ResolutionQuery): string[] {
   if (!installed) return [];
   const map = { catalog, channels, candidates: inChannels };
-  const wanted = new Set(inRange);
-  const result = findDestinations([map], installed, new SearchBudget(SEARCHED_ENTRIES)).filter(({ candidate }) => wanted.has(candidate));
+  const desired = new Set(inRange);
+  const result = findDestinations([map], installed, new SearchBudget(SEARCHED_ENTRIES)).filter(({ candidate }) => desired.has(candidate));
   const [best] = result.sort((a, b) => compareNewestFirst(a.candidate, b.candidate));
   if (!best) return [];
   return [
@@ -212,11 +212,11 @@ export function listFilterSteps(result: FilterResult, query: ResolutionQuery): F
     before = step.left;
   };
   for (const { name, asks, left, rule, near } of FILTERS) {
-    const asked = asks(query, result);
-    if (asked === undefined) continue;
+    const requested = asks(query, result);
+    if (requested === undefined) continue;
     add({
       name,
-      asks: asked,
+      asks: requested,
       left: left(result),
       rule: (candidate) => rule(candidate, result, query),
       near: () => near(result, query),

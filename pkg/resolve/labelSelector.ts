@@ -78,14 +78,14 @@ function describeRequirements(selector: LabelSelector | undefined): LabelSelecto
 }
 
 function compileMatcher({ key, operator, values = [] }: LabelSelectorRequirement): CompiledSelector["matches"] {
-  const wanted = new Set(values);
+  const desired = new Set(values);
   return (labels) => {
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
     switch (operator) {
       case "In":
-        return value !== undefined && wanted.has(value);
+        return value !== undefined && desired.has(value);
       case "NotIn":
-        return value === undefined || !wanted.has(value);
+        return value === undefined || !desired.has(value);
       case "Exists":
         return value !== undefined;
       default:

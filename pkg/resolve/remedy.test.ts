@@ -121,5 +121,5 @@ test("findRemedy finishes when a catalog has many entries", () => {
   const catalogs = [{ name: "c", priority: 0, labels: {}, content }];
   const installed = { name: "p.v1.0.0", version: "1.0.0" };
   const remedy = findRemedy({ source: { packageName: "p" }, catalogs, installed, blocking: [], cluster: CLUSTER_MINOR });
-  expect(remedy).toEqual({ kind: "none", asked: ["c"], silent: [] });
+  expect(remedy).toEqual({ kind: "none", requested: ["c"], silent: [] });
 });

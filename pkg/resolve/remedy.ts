@@ -45,7 +45,7 @@ type Remedy =
       readonly limits: readonly Limit[];
     }
   /** Names of the catalogs that were searched and of those that are unavailable; both empty if no catalog is selected. */
-  | { readonly kind: "none"; readonly asked: readonly string[]; readonly silent: readonly string[] };
+  | { readonly kind: "none"; readonly requested: readonly string[]; readonly silent: readonly string[] };
 
 /** One stage of the search: the query of spec, with some limits removed. */
 interface Stage {
@@ -68,19 +68,19 @@ export function findRemedy({ source, catalogs, installed, blocking, cluster }: R
   const parsed = parseQuery(source, installed, { kind: "known", text: "", minor: cluster });
   if (parsed.kind !== "query") return undefined;
   const { query } = parsed;
-  const asked = catalogs.filter(({ unavailable }) => unavailable === undefined);
+  const requested = catalogs.filter(({ unavailable }) => unavailable === undefined);
   const lifts = ({ candidate }: UpgradeTarget): boolean => !blocking.includes(candidate.bundle.name) && isHighEnough(candidate, cluster);
   const budget = new SearchBudget();
   for (const stage of listStages(query)) {
-    const results = asked.flatMap((one) => (hasContent(one.content) ? [filterCatalog(one, one.content, stage.query)] : []));
+    const results = requested.flatMap((one) => (hasContent(one.content) ? [filterCatalog(one, one.content, stage.query)] : []));
     results.sort((a, b) => b.priority - a.priority);
     const best =
       pickBest(findNextTargets(results, stage.query).filter(lifts), query) ??
       pickBest(findLaterTargets(results, stage.query, budget).filter(lifts), query);
     if (best) return toRemedy(best, results, query, stage);
   }
-  const silent = catalogs.filter((one) => !asked.includes(one));
-  return { kind: "none", asked: asked.map(({ name }) => name), silent: silent.map(({ name }) => name) };
+  const silent = catalogs.filter((one) => !requested.includes(one));
+  return { kind: "none", requested: requested.map(({ name }) => name), silent: silent.map(({ name }) => name) };
 }
 
 function isHighEnough({ bundle }: Candidate, cluster: MinorVersion): boolean {
@@ -184,7 +184,7 @@ function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed
   return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified allows it`;
 }
 
-function formatNoRemedy({ asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
+function formatNoRemedy({ requested: asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
   if (asked.length + silent.length === 0)
     return `spec.source.catalog.selector selects no catalog to search for another version; ${UNINSTALL}`;
   if (asked.length === 0) return `${formatCatalogs(silent)} cannot be searched for a version that lifts the block`;

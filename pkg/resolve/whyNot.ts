@@ -47,7 +47,7 @@ export function explainWhyNot(packageName: string, version: string, resolution: 
   const { filtered } = resolution;
   if (!filtered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "nothing was considered");
   const all = filtered.results.flatMap((result) => result.all.map((candidate) => ({ result, candidate })));
-  const asked = parseAskedVersion(version);
+  const asked = parseRequestedVersion(version);
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
     throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no catalog has a bundle with that name`);
@@ -79,12 +79,12 @@ export function explainWhyNot(packageName: string, version: string, resolution: 
 
 /** Returns the candidates that match `text`: those of that version, with any release unless it has one, or of that name. */
 export function findCandidates(candidates: readonly Candidate[], text: string): Candidate[] {
-  const asked = parseAskedVersion(text);
+  const asked = parseRequestedVersion(text);
   return candidates.filter((candidate) => isMeant(candidate, text, asked));
 }
 
 /** Parses a version, with or without a leading v and a release; undefined if it is not a version. */
-export function parseAskedVersion(text: string): VersionRelease | undefined {
+export function parseRequestedVersion(text: string): VersionRelease | undefined {
   try {
     return parseVersionRelease(text.replace(/^v(?=\d)/, ""));
   } catch {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../test/support/extensions.ts";
+import { createExtension } from "../../test/support/extensions.ts";
 import { Reason } from "../api/constants.ts";
 import { newProblem } from "../api/problems.ts";
 import type { ProblemType } from "../api/problemTypes.ts";
 import { explainCondition, findMostRelevantCondition, REASON_WORDS } from "./conditionAdvice.ts";
 
-const EXTENSION = extensionNamed("hello", { packageName: "hello-operator" });
+const EXTENSION = createExtension("hello", { packageName: "hello-operator" });
 
 test.for(Object.values(Reason))("explainCondition explains reason %s", (reason) => {
   const { means, next } = explainCondition(EXTENSION, { reason });

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { refusal } from "../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
-import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../test/support/watchedKind.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { API_SERVER, ClusterTlsSettings, toClusterTlsProfile } from "./clusterTlsProfile.ts";
 import { FollowedTls } from "./serverTls.ts";
@@ -47,28 +47,28 @@ test("no connection is accepted before the profile is known; then changes apply 
   const { tls, clock, used } = follow(kind);
   expect(tls.current).toEqual({});
   expect(() => tls.check()).toThrow("not known yet");
-  await settled();
+  await flushPromises();
   expect(tls.current).toMatchObject({ cert: Buffer.from("c"), minVersion: "TLSv1.3" });
   tls.check();
   put(kind, "Old");
-  await settled();
+  await flushPromises();
   expect(tls.current.minVersion).toBe("TLSv1");
   put(kind, "Modern");
-  await settled();
+  await flushPromises();
   kind.refusal = refusal(403, "Forbidden", "apiservers is forbidden");
   kind.endWatches(new Error("other side closed"));
   for (let i = 0; i < 5; i++) {
     clock.advance(30_000);
-    await settled();
+    await flushPromises();
   }
   expect(tls.current.minVersion).toBe("TLSv1.3");
   kind.refusal = undefined;
   for (let i = 0; i < 5; i++) {
     clock.advance(30_000);
-    await settled();
+    await flushPromises();
   }
   kind.remove("cluster");
-  await settled();
+  await flushPromises();
   expect([tls.current.minVersion, new Set(used)]).toEqual(["TLSv1.2", new Set(["TLSv1.3", "TLSv1", "TLSv1.2"])]);
 });
 
@@ -77,10 +77,10 @@ test("the intermediate profile is used after ten seconds if the API server does 
   kind.refusal = new Error("connect ECONNREFUSED");
   const { tls, clock } = follow(kind);
   clock.advance(9_000);
-  await settled();
+  await flushPromises();
   expect(tls.current).toEqual({});
   clock.advance(2_000);
-  await settled();
+  await flushPromises();
   expect(tls.current.minVersion).toBe("TLSv1.2");
 });
 
@@ -88,6 +88,6 @@ test("a cluster other than OpenShift uses the intermediate profile", async () =>
   const kind = new WatchedKind(API_SERVER);
   kind.served = false;
   const { tls } = follow(kind);
-  await settled();
+  await flushPromises();
   expect(tls.current.minVersion).toBe("TLSv1.2");
 });

@@ -77,7 +77,7 @@ export function toClusterTlsProfile(state: ObjectState): ClusterTlsProfile {
   if (state.kind === "present") return readProfile(state.object);
   if (state.kind === "notServed" || state.kind === "absent") return intermediate('APIServer "cluster" does not exist');
   return intermediate(
-    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "is not known yet"}: ${state.because ?? "no response"}`,
+    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "is not known yet"}: ${state.reason ?? "no response"}`,
   );
 }
 

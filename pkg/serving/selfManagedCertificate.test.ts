@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { FakeClock } from "../../test/support/fakeClock.ts";
-import { settled, WatchedKind } from "../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../test/support/watchedKind.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { getServingSecretName, SERVING_TIMES } from "../certificates/servingCertificate.ts";
 import { readStoredCertificates } from "../certificates/storedCertificates.ts";
@@ -69,7 +69,7 @@ class Replicas {
       issuer: { issue: (task) => this.#issue(task) },
       times: SERVING_TIMES,
       leading: () => leading,
-      tell: (_secret, reason, message) => this.events.push(`${reason}: ${message}`),
+      recordEvent: (_secret, reason, message) => this.events.push(`${reason}: ${message}`),
       log: createLogger({ component: "test", level: "debug", destination: { write: (line) => this.logged.push(line) } }),
       clock: this.clock,
       now: () => this.now + skewMs,
@@ -88,9 +88,9 @@ class Replicas {
   /** Continues until nothing waits for promises or new keys. */
   async rested(): Promise<void> {
     do {
-      await settled();
+      await flushPromises();
       await new Promise((resolve) => setTimeout(resolve, 2));
-      await settled();
+      await flushPromises();
     } while (this.#making > 0);
   }
 
@@ -211,7 +211,7 @@ test("a Secret of another owner is not changed and reported once, and the served
   for (let i = 0; i < 5; i++) await world.later(31_000);
   expect([served(a).fingerprint256, world.live?.["data"], world.writes]).toEqual([before, { "tls.crt": base64("x") }, 1]);
   expect(world.events.filter((text) => text.startsWith("CertificateRefused"))).toEqual([
-    expect.stringContaining("it does not belong to this program and is not written: it has no label"),
+    expect.stringContaining("it does not belong to this server and is not written: it has no label"),
   ]);
   world.put({ name: PLACE.name, namespace: "ns", labels: LABELS });
   await world.later(31_000);

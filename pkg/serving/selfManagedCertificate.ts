@@ -49,7 +49,7 @@ export interface SelfManagedCertificateInit {
   /** Returns whether this replica is the leader. */
   leading: () => boolean;
   /** Records an Event about the Secret. */
-  tell: (secret: KubeObject, reason: ServingCertificateEvent, message: string) => void;
+  recordEvent: (secret: KubeObject, reason: ServingCertificateEvent, message: string) => void;
   /** Versions, ciphers and curves; default: Node's. */
   settings?: TlsSettings;
   log: Logger;
@@ -70,7 +70,7 @@ const BASE_BACKOFF_MS = 250;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * A certificate that a program issues for itself and shares with its replicas in a Secret, from
+ * A certificate that a server issues for itself and shares with its replicas in a Secret, from
  * which clients read the authorities. The first replica issues it, and it is renewed long before
  * its end. If the Secret is damaged, it is restored from the served certificate. Every write has
  * the resourceVersion that was read, so that only one replica succeeds and the others use its
@@ -117,7 +117,7 @@ export class SelfManagedCertificate implements ServerTls {
     const selection = { namespace, fieldSelector: `metadata.name=${name}`, clock: this.#clock };
     // A change triggers a check. The informer stores nothing else, in particular no keys.
     const informer = new Informer(client, SECRET, { ...selection, transform: bare }, log);
-    informer.onEvent(() => this.#wake());
+    informer.onEvent(() => this.#wakeUp());
     await Promise.all([informer.run(signal), this.#keep(signal)]);
   }
 
@@ -150,11 +150,11 @@ export class SelfManagedCertificate implements ServerTls {
     const action = chooseServingAction({ secret, state, held, leading: leading(), now: this.#now(), times });
     if (action.kind === "rest") return Math.min(Math.max(action.at - this.#now(), 0), LOOK_MS);
     if (action.kind === "leave") return LEADER_LOOK_MS;
-    if (action.kind === "refuse") throw this.#refusal(live, action.because);
+    if (action.kind === "refuse") throw this.#refusal(live, action.reason);
     const stored = await this.#carriedOut(action, secret, signal);
     const written = await this.#write(live, stored, signal);
     this.#adopt({ kind: "stored", stored });
-    this.#say(written, action);
+    this.#report(written, action);
     return 0;
   }
 
@@ -193,12 +193,12 @@ export class SelfManagedCertificate implements ServerTls {
     const now = this.#now();
     const stored = secret.kind === "stored" ? secret.stored : undefined;
     if (action.kind === "restore" && this.#held) return this.#held.stored;
-    if (!stored || action.kind === "issue") return storeIssued(await this.#made(signal), stored?.authorities ?? [], now);
-    if (action.kind === "prepare") return storePrepared(stored, await this.#made(signal), now);
+    if (!stored || action.kind === "issue") return storeIssued(await this.#issued(signal), stored?.authorities ?? [], now);
+    if (action.kind === "prepare") return storePrepared(stored, await this.#issued(signal), now);
     return action.kind === "promote" ? promotePrepared(stored) : dropEndedAuthorities(stored, now);
   }
 
-  async #made(signal: AbortSignal): Promise<NewCertificate> {
+  async #issued(signal: AbortSignal): Promise<NewCertificate> {
     const { issuer, times, dnsNames } = this.#init;
     const now = this.#now();
     const task = { host: dnsNames[0] ?? "", dnsNames, startsAt: now - times.skewMs, endsAt: now + times.validityMs };
@@ -220,17 +220,17 @@ export class SelfManagedCertificate implements ServerTls {
   }
 
   #refusal(live: KubeObject | undefined, because: string): Error {
-    const text = `it does not belong to this program and is not written: ${because}; delete or rename it and apply the manifests again`;
+    const text = `it does not belong to this server and is not written: ${because}; delete or rename it and apply the manifests again`;
     const { namespace, name } = this.#init.place;
     if (live && this.#problem !== text)
-      this.#init.tell(live, "CertificateRefused", `serving certificate in Secret ${namespace}/${name}: ${text}`);
+      this.#init.recordEvent(live, "CertificateRefused", `serving certificate in Secret ${namespace}/${name}: ${text}`);
     return new RetryableError("Retrying", text);
   }
 
-  #say(secret: KubeObject, action: Action): void {
-    const { place, log, tell } = this.#init;
+  #report(secret: KubeObject, action: Action): void {
+    const { place, log, recordEvent: tell } = this.#init;
     const { reason, what } = SAID[action.kind];
-    const because = "because" in action ? action.because : undefined;
+    const because = "reason" in action ? action.reason : undefined;
     log.info({ secret: place.name, action: action.kind, because }, "serving certificate changed");
     if (!reason) return;
     const cause = because === undefined ? "" : `; ${because}`;
@@ -247,7 +247,7 @@ export class SelfManagedCertificate implements ServerTls {
     );
   }
 
-  #wake(): void {
+  #wakeUp(): void {
     this.#woken.resolve();
     this.#woken = Promise.withResolvers();
   }

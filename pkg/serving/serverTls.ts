@@ -15,7 +15,7 @@ export interface ServerCertificate extends Partial<TlsSettings> {
   readonly key?: Buffer;
 }
 
-/** The certificate and settings of a program's TLS servers; changes apply to new connections. */
+/** The certificate and settings of a server's TLS listeners; changes apply to new connections. */
 export interface ServerTls {
   readonly current: ServerCertificate;
   /** Calls `use` after every change, until the returned function is called. */

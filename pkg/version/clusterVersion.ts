@@ -61,4 +61,4 @@ export type ClusterVersion =
   /** Not an OpenShift cluster, and no version is configured. */
   | { readonly kind: "none" }
   /** An OpenShift cluster whose version cannot be determined for this reason. */
-  | { readonly kind: "unknown"; readonly because: string };
+  | { readonly kind: "unknown"; readonly reason: string };

@@ -35,13 +35,13 @@ function isNamed(reason: string, text: string): boolean {
   return text.includes(`"${reason}"`) || new RegExp(`^ +${reason}: [{"]`, "m").test(text);
 }
 
-test("the reference only lists reasons that the programs record", () => {
+test("EVENTS lists only reasons that the programs record", () => {
   const text = sources();
   expect(Object.keys(EVENTS).filter((reason) => !OF_CONDITIONS.includes(reason) && !isNamed(reason, text))).toEqual([]);
   expect(isNamed("NoSuchReason", text)).toBe(false);
 });
 
-test("the page lists each reason with its type", () => {
+test("docs/reference/events.md lists each reason with its type", () => {
   const page = readFileSync(join(ROOT, "docs/reference/events.md"), "utf8");
   const lines = [...page.matchAll(/^- `(\w+)`(?: \((Warning)\))?: /gm)].map(([, reason, type = "Normal"]) => [reason, type]);
   expect(Object.fromEntries(lines)).toEqual(Object.fromEntries(Object.entries(EVENTS).map(([reason, { type }]) => [reason, type])));

@@ -34,15 +34,15 @@ const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !fil
 const tests = globSync("{cmd,pkg}/**/*.test.ts", { cwd: ROOT });
 
 /** Returns "pkg/kube" for "pkg/kube/client.ts", a subfolder if it has its own layer, and "cmd" for everything in it. */
-function packageOf(file: string): string {
+function getPackage(file: string): string {
   if (file.startsWith("cmd/")) return "cmd";
   const folders = dirname(file).split("/");
   const names = folders.map((_, i) => folders.slice(0, i + 1).join("/"));
   return names.findLast((name) => LAYERS.flat().includes(name)) ?? folders.slice(0, 2).join("/");
 }
 
-function layerOf(file: string): number {
-  return LAYERS.findIndex((packages) => packages.includes(packageOf(file)));
+function getLayer(file: string): number {
+  return LAYERS.findIndex((packages) => packages.includes(getPackage(file)));
 }
 
 /** Matches import and re-export statements, including types, and dynamic imports. */
@@ -52,7 +52,7 @@ const IMPORTS = [
   /\bimport\(\s*"([^"]+)"/g,
 ];
 
-function specifiersOf(source: string): string[] {
+function listSpecifiers(source: string): string[] {
   return IMPORTS.flatMap((form) => [...source.matchAll(form)].map((match) => match[1]!));
 }
 
@@ -67,13 +67,13 @@ interface SourceFile {
 
 function read(file: string): SourceFile {
   const source = readFileSync(join(ROOT, file), "utf8");
-  const specifiers = specifiersOf(source);
+  const specifiers = listSpecifiers(source);
   const internal = specifiers.filter((name) => name.startsWith(".")).map((name) => normalize(join(dirname(file), name)));
   return { file, source, internal, external: specifiers.filter((name) => !name.startsWith(".")) };
 }
 
 /** Returns the package name of "ajv/dist/2020.js" or "@scope/name/x"; modules of Node.js are returned unchanged. */
-function moduleOf(specifier: string): string {
+function getModule(specifier: string): string {
   if (specifier.startsWith("node:")) return specifier;
   return specifier
     .split("/")
@@ -82,7 +82,7 @@ function moduleOf(specifier: string): string {
 }
 
 /** Returns the source without comments and with empty string literals, so that prose about a clock does not match. */
-function codeOf(source: string): string {
+function stripComments(source: string): string {
   return source.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|"(?:[^"\\\n]|\\.)*"/gm, '""');
 }
 
@@ -106,24 +106,24 @@ function importsBetween(nameOf: (file: string) => string): Map<string, Set<strin
 
 describe("imports point inwards", () => {
   test("every package has a layer", () => {
-    expect(sources.map(({ file }) => packageOf(file)).filter((name) => !LAYERS.flat().includes(name))).toEqual([]);
+    expect(sources.map(({ file }) => getPackage(file)).filter((name) => !LAYERS.flat().includes(name))).toEqual([]);
   });
 
   test("no file imports from an outer layer", () => {
-    expect(offending(sources, ({ file, internal }) => internal.filter((target) => layerOf(target) < layerOf(file)))).toEqual([]);
+    expect(offending(sources, ({ file, internal }) => internal.filter((target) => getLayer(target) < getLayer(file)))).toEqual([]);
   });
 
   test("only pkg/http imports undici, whose main file takes megabytes of memory", () => {
-    const allowed = (file: string): boolean => packageOf(file) === "pkg/http";
+    const allowed = (file: string): boolean => getPackage(file) === "pkg/http";
     expect(
-      offending(sources, ({ file, external }) => (allowed(file) ? [] : external.filter((name) => moduleOf(name) === "undici"))),
+      offending(sources, ({ file, external }) => (allowed(file) ? [] : external.filter((name) => getModule(name) === "undici"))),
     ).toEqual([]);
   });
 
   test("the two controllers do not import each other", () => {
     const found = offending(sources, ({ file, internal }) => {
-      if (!STRANGERS.includes(packageOf(file))) return [];
-      return internal.filter((target) => STRANGERS.includes(packageOf(target)) && packageOf(target) !== packageOf(file));
+      if (!STRANGERS.includes(getPackage(file))) return [];
+      return internal.filter((target) => STRANGERS.includes(getPackage(target)) && getPackage(target) !== getPackage(file));
     });
     expect(found).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe("imports point inwards", () => {
   });
 
   test("packages of one layer import each other in one direction only", () => {
-    expect(cyclesIn(importsBetween(packageOf))).toEqual([]);
+    expect(cyclesIn(importsBetween(getPackage))).toEqual([]);
   });
 
   test("no two folders import each other, not even through others", () => {
@@ -147,19 +147,19 @@ describe("imports point inwards", () => {
 
   test("shipped servers do not need the development control plane", () => {
     const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller)\//.test(file));
-    expect(offending(servers, ({ internal }) => internal.filter((target) => packageOf(target) === DEVELOPMENT_ONLY))).toEqual([]);
+    expect(offending(servers, ({ internal }) => internal.filter((target) => getPackage(target) === DEVELOPMENT_ONLY))).toEqual([]);
   });
 });
 
 describe("pure packages", () => {
-  const pure = sources.filter(({ file }) => PURE.has(packageOf(file)) && !GENERATOR.test(file));
+  const pure = sources.filter(({ file }) => PURE.has(getPackage(file)) && !GENERATOR.test(file));
 
   test("pure packages import nothing that accesses the outside", () => {
-    expect(offending(pure, ({ external }) => external.filter((specifier) => !PURE_MODULES.has(moduleOf(specifier))))).toEqual([]);
+    expect(offending(pure, ({ external }) => external.filter((specifier) => !PURE_MODULES.has(getModule(specifier))))).toEqual([]);
   });
 
   test("pure packages use neither a clock nor randomness nor the process", () => {
-    expect(offending(pure, ({ source }) => codeOf(source).match(CLOCK_AND_CHANCE)?.slice(0, 1) ?? [])).toEqual([]);
+    expect(offending(pure, ({ source }) => stripComments(source).match(CLOCK_AND_CHANCE)?.slice(0, 1) ?? [])).toEqual([]);
   });
 });
 
@@ -208,12 +208,12 @@ const g = await import("g");
 const text = "import of" + "x";
 export const h = "from" + "y";
 `;
-    expect(specifiersOf(source)).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
+    expect(listSpecifiers(source)).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
   });
 
   test("the clock rule matches code, but not comments or texts", () => {
-    expect(CLOCK_AND_CHANCE.test(codeOf("const a = Date.now();"))).toBe(true);
-    expect(CLOCK_AND_CHANCE.test(codeOf('// Date.now()\n/** Math.random() */ const url = "https://x/new Date()";'))).toBe(false);
+    expect(CLOCK_AND_CHANCE.test(stripComments("const a = Date.now();"))).toBe(true);
+    expect(CLOCK_AND_CHANCE.test(stripComments('// Date.now()\n/** Math.random() */ const url = "https://x/new Date()";'))).toBe(false);
   });
 
   test("cyclesIn finds a cycle", () => {

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 /** Patterns of code that decides by the text of an error or a condition. */
 const DECISIONS = [
-  /(?:\bmessage|messageOf\([^()]*\))\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf|split)\((?!"\\n")/,
+  /(?:\bmessage|getErrorMessage\([^()]*\))\.(?:includes|startsWith|endsWith|match|matchAll|search|indexOf|split)\((?!"\\n")/,
   /\.(?:test|exec)\((?:\w+\.)*(?:message|reason)\)/,
-  /\.(?:test|exec)\(messageOf\(/,
+  /\.(?:test|exec)\(getErrorMessage\(/,
   /\.(?:includes|startsWith|endsWith)\((?:\w+\.)*message\)/,
 ];
 /** Allowed uses: a foreign program only provides a text, or a text is only printed. */
@@ -33,7 +33,7 @@ test("no code decides by the text of a message, unless a foreign program has no 
 
 test.for([
   'if (err.message.includes("not found")) return;',
-  'if (messageOf(err).startsWith("cannot")) return;',
+  'if (getErrorMessage(err).startsWith("cannot")) return;',
   "return QUOTA.test(message);",
   "const [, name] = NAME.exec(err.message) ?? [];",
   "if (text.endsWith(cause.message)) return;",

@@ -19,7 +19,7 @@ function references(): { place: string; name: string }[] {
   });
 }
 
-function textOf(place: string): string {
+function readText(place: string): string {
   const path = join(ROOT, place);
   if (!statSync(path).isDirectory()) return readFileSync(path, "utf8");
   return readdirSync(path)
@@ -30,6 +30,6 @@ function textOf(place: string): string {
 test("every threat of the security model refers to existing tests", () => {
   const found = references();
   expect(found.length).toBeGreaterThan(80);
-  const missing = found.filter(({ place, name }) => !existsSync(join(ROOT, place)) || !textOf(place).includes(name));
+  const missing = found.filter(({ place, name }) => !existsSync(join(ROOT, place)) || !readText(place).includes(name));
   expect(missing).toEqual([]);
 });

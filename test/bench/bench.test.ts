@@ -53,8 +53,8 @@ async function tinyReport(): Promise<{ report: Report; lines: string[] }> {
   return { report: createReport(await runMeasurements(measurements, context), CALIBRATION, new Date(0)), lines };
 }
 
-describe("a run of measurements", () => {
-  test("returns figures in the order of the goals, with spread and calibrated value", async () => {
+describe("runMeasurements and formatTable", () => {
+  test("createReport returns figures in the order of the goals, with spread and calibrated value", async () => {
     const { report } = await tinyReport();
     expect(report.figures.map(({ id }) => id)).toEqual(["unpack.peak", "http.package", "render", "install"]);
     expect(report.figures[1]).toMatchObject({ unit: "perSecond", median: 400, calibrated: 200 });
@@ -63,7 +63,7 @@ describe("a run of measurements", () => {
     expect(report.figures[0]?.median).toBeGreaterThan(10e6);
   });
 
-  test("continues after a failed or skipped measurement, and reports it", async () => {
+  test("runMeasurements continues after a failed or skipped measurement, and reports it", async () => {
     const { report, lines } = await tinyReport();
     expect(report.failed).toEqual([{ name: "broken", reason: "the cable came off" }]);
     expect(report.skipped.map(({ name }) => name)).toEqual(["absent", "resolve"]);
@@ -71,7 +71,7 @@ describe("a run of measurements", () => {
     expect(lines).toContain("broken: failed: the cable came off");
   });
 
-  test("is printed as a table with our figure, the goal and the Go figure", async () => {
+  test("formatTable prints our figure, the goal and the Go figure", async () => {
     const { report } = await tinyReport();
     const lines = formatTable(report).split("\n");
     const row = lines.find((line) => line.startsWith(GOALS.render.work));
@@ -81,7 +81,7 @@ describe("a run of measurements", () => {
     expect(lines).toContain("skipped absent: there is no data");
   });
 
-  test("is compared with a baseline in calibration loops", async () => {
+  test("formatTable compares figures with a baseline in calibration loops", async () => {
     const { report } = await tinyReport();
     const slower = { ...report, figures: report.figures.map((figure) => ({ ...figure, calibrated: 2 * (figure.calibrated ?? 1) })) };
     const row = formatTable(report, slower)
@@ -95,7 +95,7 @@ test.for([
   [[3], { median: 3, min: 3, max: 3 }],
   [[3, 1, 2], { median: 2, min: 1, max: 3 }],
   [[4, 1, 2, 30], { median: 3, min: 1, max: 30 }],
-] as const)("computeSpread %j is %j", ([samples, spread]) => {
+] as const)("computeSpread of %j returns %j", ([samples, spread]) => {
   expect(computeSpread(samples)).toEqual(spread);
 });
 

@@ -22,7 +22,7 @@ export class BenchCluster implements AsyncDisposable {
     const folder = await programs();
     say("starting a control plane");
     try {
-      return new BenchCluster(await startDevCluster({ say }), folder);
+      return new BenchCluster(await startDevCluster({ print: say }), folder);
     } catch (err) {
       if (err instanceof NoBinariesError) throw new Skipped(err.message);
       throw err;

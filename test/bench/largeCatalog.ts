@@ -18,13 +18,13 @@ export const LARGE_BYTES = 539_000_000;
 const PACKAGE_PROPERTY = "olm.package";
 
 /** Repeats the packages of real catalogs under new names until their files have `size` bytes. */
-export async function largeCatalog(folders: readonly string[], wanted: number): Promise<LargeCatalog> {
+export async function largeCatalog(folders: readonly string[], count: number): Promise<LargeCatalog> {
   const originals = await listPackages(folders);
   const files = new Map<string, Uint8Array>();
   const packages = new Map<string, number>();
   let bytes = 0;
   let bundles = 0;
-  for (let copy = 1; bytes < wanted; copy++) {
+  for (let copy = 1; bytes < count; copy++) {
     for (const [original, metas] of originals) {
       const name = `${original}-${copy}`;
       const renamed = metas.map((meta) => renameBlob(meta, name));
@@ -36,7 +36,7 @@ export async function largeCatalog(folders: readonly string[], wanted: number): 
       );
       bytes += file.length;
       bundles += metas.filter(({ schema }) => schema === "olm.bundle").length;
-      if (bytes >= wanted) break;
+      if (bytes >= count) break;
     }
   }
   return { files, bytes, bundles, packages };

@@ -16,9 +16,9 @@ export function buildPrograms(say: (line: string) => void): () => Promise<string
   let folder: Promise<string> | undefined;
   const build = async (): Promise<string> => {
     say("bundling the programs");
-    const made = await mkdtemp(join(tmpdir(), "olmv1-programs-"));
-    await run(process.execPath, [join(ROOT, ".ci/build.mjs"), made]);
-    return made;
+    const outDir = await mkdtemp(join(tmpdir(), "olmv1-programs-"));
+    await run(process.execPath, [join(ROOT, ".ci/build.mjs"), outDir]);
+    return outDir;
   };
   return () => (folder ??= build());
 }

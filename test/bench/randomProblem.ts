@@ -2,7 +2,7 @@ import type { BundleConstraint } from "../../pkg/resolve/constraint/constraint.t
 import type { SolverBundle, SolverProblem, Unit } from "../../pkg/resolve/solver/problem.ts";
 import { parseRange } from "../../pkg/version/blang.ts";
 import { parseVersionRelease } from "../../pkg/version/version.ts";
-import { seeded } from "../support/random.ts";
+import { createRandom } from "../support/random.ts";
 
 /** Parameters of a random catalog. */
 export interface RandomCatalog {
@@ -20,7 +20,7 @@ export interface RandomCatalog {
  * of the versions on average, or in one of five cases on an API. Each package provides one API.
  */
 export function generateProblem({ packages, versions, dependencies, wanted, seed }: RandomCatalog): SolverProblem {
-  const random = seeded(seed);
+  const random = createRandom(seed);
   const below = (count: number): number => Math.floor(random() * count);
   const versionAt = (index: number): string => `${1 + Math.floor(index / 10)}.${index % 10}.0`;
   const dependency = (): BundleConstraint => {

@@ -75,11 +75,11 @@ function lightened({ schema, package: packageName, name, blob }: Meta): Meta {
   const light: Record<string, unknown> = {};
   for (const key of KEPT_MEMBERS[schema] ?? []) light[key] = findMember(blob, key);
   const { properties } = light;
-  if (Array.isArray(properties)) light["properties"] = properties.filter((property) => typeOf(property) === "olm.package");
+  if (Array.isArray(properties)) light["properties"] = properties.filter((property) => getType(property) === "olm.package");
   return JSON.parse(JSON.stringify({ schema, package: packageName, name, blob: light }, withoutBigint)) as Meta;
 }
 
-function typeOf(property: unknown): unknown {
+function getType(property: unknown): unknown {
   return typeof property === "object" && property !== null ? findMember(property as Record<string, unknown>, "type") : undefined;
 }
 

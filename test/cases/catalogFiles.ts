@@ -22,11 +22,11 @@ export async function* catalogFiles(folder: string): AsyncGenerator<CatalogFile>
   const inFolder = existsSync(folder);
   if (!inFolder && !existsSync(archive)) throw new Error(`there is no catalog at ${folder}, and no archive ${basename(archive)} beside it`);
   const files = (): AsyncGenerator<CatalogFile> => (inFolder ? filesIn(folder) : filesInArchive(archive));
-  const isIgnored = compileIndexIgnore(await ignoreFilesOf(files()));
+  const isIgnored = compileIndexIgnore(await readIgnoreFiles(files()));
   for await (const file of files()) if (basename(file.path) !== INDEX_IGNORE && !isIgnored(file.path)) yield file;
 }
 
-async function ignoreFilesOf(files: AsyncIterable<CatalogFile>): Promise<IgnoreFile[]> {
+async function readIgnoreFiles(files: AsyncIterable<CatalogFile>): Promise<IgnoreFile[]> {
   const found: IgnoreFile[] = [];
   for await (const { path, bytes } of files) {
     if (basename(path) !== INDEX_IGNORE) continue;

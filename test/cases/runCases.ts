@@ -43,7 +43,7 @@ export async function runCases<C>(topic: Topic<C>, { paths, dataFolder, print, p
         firstIsCase ??= isCase || "fault" in found.value;
         if (!firstIsCase && path !== file) break;
         const lines = await outcome(topic, found, context);
-        if (lines) print([`DIFFERENT ${placeOf(found)}${titleOf(topic, found)}`, ...lines.map(shortened)].join("\n  "));
+        if (lines) print([`DIFFERENT ${formatPlace(found)}${getTitle(topic, found)}`, ...lines.map(shortened)].join("\n  "));
         summary[lines ? "failed" : "passed"]++;
         if ((summary.passed + summary.failed) % PROGRESS_EVERY === 0) progress?.(summary.passed + summary.failed);
       }
@@ -64,11 +64,11 @@ async function outcome<C>(topic: Topic<C>, { value }: FoundCase, context: CaseCo
   }
 }
 
-function titleOf<C>(topic: Topic<C>, { value }: FoundCase): string {
+function getTitle<C>(topic: Topic<C>, { value }: FoundCase): string {
   return "decoded" in value && topic.isCase(value.decoded) ? `: ${topic.title(value.decoded)}` : "";
 }
 
-function placeOf({ file, line }: FoundCase): string {
+function formatPlace({ file, line }: FoundCase): string {
   const shown = relative(process.cwd(), file);
   const place = shown.startsWith("../../") ? file : shown;
   return line === undefined ? place : `${place}:${line}`;

@@ -79,7 +79,7 @@ test.for<Case>([
     exit: 137,
   },
   {
-    name: "a file that was run again",
+    name: "a file that was run again after a crash",
     status: 0,
     reports: {
       unit: vitestReport({ passed: 7, failed: 1, skipped: 3 }, "crashed.test.ts"),
@@ -90,7 +90,7 @@ test.for<Case>([
     exit: 0,
   },
   {
-    name: "a file that failed and then passed is reported before the last line",
+    name: "a file that failed and then passed, and reports it as unstable",
     status: 0,
     reports: {
       cluster: vitestReport({ passed: 7, failed: 1 }, "raced.test.ts"),
@@ -110,8 +110,8 @@ test.for<Case>([
     line: "7 passed, 1 failed, 0 skipped",
     exit: 1,
   },
-  { name: "a crash before everything", status: 2, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 2 },
-  { name: "a success that ran nothing", status: 0, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 1 },
+  { name: "a crash before any test", status: 2, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 2 },
+  { name: "a success without tests", status: 0, reports: {}, line: "0 passed, 1 failed, 0 skipped", exit: 1 },
   {
     name: "a success with a failed test",
     status: 0,
@@ -119,7 +119,7 @@ test.for<Case>([
     line: "0 passed, 1 failed, 0 skipped",
     exit: 1,
   },
-])("$name", async ({ status, reports, line, exit }) => {
+])("the report counts $name", async ({ status, reports, line, exit }) => {
   for (const [name, report] of Object.entries(reports))
     await writeFile(join(folder, `.vitest-report-${name}.json`), JSON.stringify(report));
   const result = spawnSync(process.execPath, [PROGRAM, String(status)], {
@@ -140,7 +140,7 @@ const crash = (file: string) => ({ file, signal: "SIGSEGV" });
 const failure = (file: string) => ({ file, first: "it waits: no" });
 
 test.for<AgainCase>([
-  { name: "nothing if nothing is known", part: "cluster", failures: {}, want: [] },
+  { name: "nothing without failures", part: "cluster", failures: {}, want: [] },
   { name: "failed files on a control plane", part: "cluster", failures: { failed: [failure("a")] }, want: ["a: it waits: no"] },
   {
     name: "failed and crashed files on a control plane",
@@ -148,23 +148,23 @@ test.for<AgainCase>([
     failures: { failed: [failure("a")], crashed: [crash("b")] },
     want: ["b: SIGSEGV (crashed)", "a: it waits: no"],
   },
-  { name: "not three files", part: "cluster", failures: { failed: ["a", "b", "c"].map(failure) }, want: [] },
+  { name: "nothing when three files failed", part: "cluster", failures: { failed: ["a", "b", "c"].map(failure) }, want: [] },
   {
-    name: "not three files, including one that crashed",
+    name: "nothing when three files failed or crashed",
     part: "cluster",
     failures: { failed: ["a", "b"].map(failure), crashed: [crash("c")] },
     want: [],
   },
   { name: "nothing when failures belong to no file", part: "cluster", failures: { failed: [failure("a")], others: ["no file"] }, want: [] },
   { name: "crashed files of unit tests", part: "unit", failures: { crashed: [crash("a")] }, want: ["a: SIGSEGV (crashed)"] },
-  { name: "no failed files of unit tests", part: "unit", failures: { failed: [failure("a")] }, want: [] },
+  { name: "nothing when unit tests failed", part: "unit", failures: { failed: [failure("a")] }, want: [] },
   {
-    name: "no crashed files of unit tests when another file failed",
+    name: "nothing when unit tests crashed and another file failed",
     part: "unit",
     failures: { failed: [failure("a")], crashed: [crash("b")] },
     want: [],
   },
-])("files to run again: $name", async ({ part, failures, want }) => {
+])("filesToRunAgain returns $name", async ({ part, failures, want }) => {
   const { filesToRunAgain } = (await import(PROGRAM)) as {
     filesToRunAgain: (part: string, failures?: object) => { file: string; why: string; crashed: boolean }[];
   };

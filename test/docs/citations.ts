@@ -40,7 +40,7 @@ export interface Row {
 }
 
 /** Returns the rows of tables in the page whose first cell contains an id. */
-export function rowsOf(page: string): Row[] {
+export function readRows(page: string): Row[] {
   return page.split(/^## /m).flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");
     const rows = lines.map((line) => line.split("|").map((cell) => cell.trim()));

@@ -15,7 +15,7 @@ function withAllBelow(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withAllBelow)];
 }
 
-/** A command with subcommands runs by itself if it has arguments. */
+/** Whether the command can run: it has no subcommands, or has arguments of its own. */
 function isRunnable({ commands, registeredArguments }: Command): boolean {
   return commands.length === 0 || registeredArguments.length > 0;
 }
@@ -39,7 +39,7 @@ export function namedCommandProblem(program: Command, words: readonly string[]):
     const sub = command.commands.find((one) => one.name() === name);
     if (word.startsWith("-")) {
       const option = word.replace(/=.*$/, "");
-      if (!optionsOf(command).has(option)) return `${command.name()} has no option ${option}`;
+      if (!listOptions(command).has(option)) return `${command.name()} has no option ${option}`;
     } else if (!sub && command.commands.length > 0 && !isRunnable(command)) return `${command.name()} has no command ${word}`;
     command = sub ?? command;
   }
@@ -47,7 +47,7 @@ export function namedCommandProblem(program: Command, words: readonly string[]):
 }
 
 /** Returns long and short forms of every option of a command and its subcommands. */
-export function optionsOf(command: Command): Set<string> {
+export function listOptions(command: Command): Set<string> {
   return new Set(
     withAllBelow(command).flatMap((one) => {
       const options = one.createHelp().visibleOptions(one);

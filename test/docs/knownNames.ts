@@ -5,7 +5,7 @@ import { listProgramMetrics } from "../../cmd/crdgen/monitoringReference.ts";
 import { usage as operatorControllerUsage } from "../../cmd/operator-controller/flags.ts";
 import { GROUP } from "../../pkg/api/constants.ts";
 import { buildOpenApiSchema, KINDS, type Structural } from "../../pkg/api/customResourceDefinitions.ts";
-import { idleCommandLine, optionsOf } from "./commandLine.ts";
+import { idleCommandLine, listOptions } from "./commandLine.ts";
 import { ROOT } from "./page.ts";
 
 /** Returns the schemas of our kinds, by kind. */
@@ -16,7 +16,7 @@ export function ownSchemas(): Map<string, Structural> {
 /** Returns every flag of the servers and every option of the command line, with hyphens. */
 export function knownFlags(): Set<string> {
   const servers = (catalogdUsage() + operatorControllerUsage()).match(/^ {2}--[a-z0-9-]+/gm) ?? [];
-  return new Set([...servers.map((flag) => flag.trim()), ...optionsOf(idleCommandLine()), "--help"]);
+  return new Set([...servers.map((flag) => flag.trim()), ...listOptions(idleCommandLine()), "--help"]);
 }
 
 /** Returns the names of all metrics of the two programs; for histograms, also those with suffixes. */

@@ -57,12 +57,12 @@ export function pageFrom(path: string, text: string): Page {
     code: [...prose.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code),
     prose,
     links: [...prose.replaceAll(/`[^`]*`/g, "").matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target),
-    anchors: anchorsOf(outside),
+    anchors: listAnchors(outside),
   };
 }
 
 /** Returns anchors as GitHub names them: a repeated heading gets a number. */
-function anchorsOf(lines: readonly string[]): Set<string> {
+function listAnchors(lines: readonly string[]): Set<string> {
   const anchors = new Set<string>();
   for (const line of lines) {
     const [, title] = /^#{1,6} (.+)$/.exec(line) ?? [];

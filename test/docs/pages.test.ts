@@ -11,7 +11,7 @@ import { FOREIGN_FIELDS, FOREIGN_FLAGS, FOREIGN_REASONS } from "./foreignNames.t
 import { knownFlags, knownMetrics, leadsToField, ownSchemas, productText } from "./knownNames.ts";
 import { type Fence, type Page, pages, ROOT } from "./page.ts";
 import { readScript } from "./shell.ts";
-import { olmv1Arguments, scriptOf } from "./shownCommands.ts";
+import { olmv1Arguments, readShownScript } from "./shownCommands.ts";
 import { structuralProblems } from "./structuralProblems.ts";
 
 const PAGES = pages();
@@ -46,12 +46,12 @@ function documentProblems(document: unknown): string[] {
   return schema ? structuralProblems(schema, document, { isPart }) : [`unknown kind ${String(document["kind"])}`];
 }
 
-function problemsOf(fence: Fence): string[] {
+function findProblems(fence: Fence): string[] {
   const { language, text } = fence;
   try {
     if (language === "json") JSON.parse(text);
     if (language === "toml") parseToml(text);
-    const documents = language === "yaml" ? [text] : language === "json" ? [] : (scriptOf(fence)?.documents ?? []);
+    const documents = language === "yaml" ? [text] : language === "json" ? [] : (readShownScript(fence)?.documents ?? []);
     return documents.flatMap((document) => parseYamlDocuments(document).flatMap(documentProblems));
   } catch (error) {
     return [(error as Error).message];
@@ -73,7 +73,7 @@ describe("the pages", () => {
 
   test("the pages and the help only show valid olmv1 command lines", async () => {
     const examples = commandExamples().map(({ path, text }) => ({ at: `olmv1 ${path} --help`, script: readScript(text) }));
-    const scripts = [...blocks().map(({ at, fence }) => ({ at, script: scriptOf(fence) })), ...examples];
+    const scripts = [...blocks().map(({ at, fence }) => ({ at, script: readShownScript(fence) })), ...examples];
     const shown = scripts.flatMap(({ at, script }) => (script?.commands ?? []).map((words) => ({ at, args: olmv1Arguments(words) })));
     const ours = shown.flatMap(({ at, args }) => (args ? [{ at, args }] : []));
     expect(ours.length).toBeGreaterThan(250);
@@ -89,13 +89,13 @@ describe("the pages", () => {
         const [, rest] = /^(?:kubectl )?olmv1 (.*)$/s.exec(code) ?? [];
         const problem = rest === undefined ? undefined : namedCommandProblem(program, rest.split(/\s+/));
         const unknown = (code.match(/(?<![\w-])--[a-z][a-z0-9-]+/g) ?? []).filter((flag) => !flags.has(flag));
-        return [...(problem === undefined ? [] : [`${code}: ${problem}`]), ...unknown.map((flag) => `${code}: ${flag} is nobody's`)];
+        return [...(problem === undefined ? [] : [`${code}: ${problem}`]), ...unknown.map((flag) => `${code}: no program has ${flag}`)];
       }),
     ).toEqual([]);
   });
 
   test("the pages only show valid objects and data", () => {
-    const findings = blocks().flatMap(({ at, fence }) => problemsOf(fence).map((problem) => `${at}: ${problem}`));
+    const findings = blocks().flatMap(({ at, fence }) => findProblems(fence).map((problem) => `${at}: ${problem}`));
     expect(findings).toEqual([]);
   });
 

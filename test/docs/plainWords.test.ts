@@ -45,34 +45,34 @@ function readCallTexts(path: string): PlacedText[] {
   });
 }
 
-describe("no banned phrase is in", () => {
-  test("the CustomResourceDefinitions", () => {
+describe("texts for users", () => {
+  test("the CustomResourceDefinitions contain no banned phrase", () => {
     const crds = [...generateFiles()].filter(([path]) => path.startsWith("config/crd/"));
     expect(crds).toHaveLength(KINDS.length);
     const lines = crds.flatMap(([path, text]) => text.split("\n").map((line, i) => ({ at: `${path}:${i + 1}`, text: line })));
     expect(findInAll(lines)).toEqual([]);
   });
 
-  test("the descriptions of Events and problems", () => {
+  test("the descriptions of Events and problems contain no banned phrase", () => {
     const events = Object.entries(EVENTS).map(([reason, { when }]) => ({ at: reason, text: when }));
     const problems = Object.entries(PROBLEM_TYPES).map(([type, { cause, remedy }]) => ({ at: type, text: `${cause} ${remedy}` }));
     expect(findInAll([...events, ...problems])).toEqual([]);
   });
 
-  test("the help of metrics", () => {
+  test("the help of metrics contains no banned phrase", () => {
     const metrics = listProgramMetrics().flatMap(({ metrics: { described } }) =>
       described.map(({ name, help }) => ({ at: name, text: help })),
     );
     expect(findInAll(metrics)).toEqual([]);
   });
 
-  test("the documentation", () => {
+  test("the documentation contains no banned phrase", () => {
     const pages = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...globSync("docs/**/*.md", { cwd: ROOT })];
     expect(pages.length).toBeGreaterThan(50);
     expect(findInAll(pages.flatMap(readLines).map(({ at, text }) => ({ at, text: text.replaceAll(/`[^`]*`/g, "`x`") })))).toEqual([]);
   });
 
-  test("errors, options and descriptions of the programs", () => {
+  test("errors, options and descriptions of the programs contain no banned phrase", () => {
     const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((path) => !path.endsWith(".test.ts"));
     const texts = files.flatMap(readCallTexts);
     expect(texts.length).toBeGreaterThan(1_000);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { citationProblems, idsIn, isTest, type Line, REQUIREMENTS, requirementsPage, rowsOf, sourceLines } from "./citations.ts";
+import { citationProblems, idsIn, isTest, type Line, REQUIREMENTS, readRows, requirementsPage, sourceLines } from "./citations.ts";
 
 const UNTESTED = "Requirements without a test";
 const DECIDED = "Decided otherwise";
-const ROWS = rowsOf(requirementsPage());
+const ROWS = readRows(requirementsPage());
 const REQUIRED = ROWS.filter(({ section }) => section !== UNTESTED && section !== DECIDED);
 const LISTED = REQUIRED.flatMap(({ ids }) => ids);
 const noted = (title: string) => ROWS.flatMap(({ section, ids }) => (section === title ? ids : []));

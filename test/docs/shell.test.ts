@@ -3,12 +3,12 @@ import { readScript } from "./shell.ts";
 import { olmv1Arguments } from "./shownCommands.ts";
 
 test.each<[shows: string, script: string, commands: string[][]]>([
-  ["a comment and a continued line", "olmv1 list \\\n  -o wide # all", [["olmv1", "list", "-o", "wide"]]],
-  ["quotes and an assignment in front", "A=1 olmv1 x 'a b' \"c d\"", [["olmv1", "x", "a b", "c d"]]],
+  ["a comment and a line continuation", "olmv1 list \\\n  -o wide # all", [["olmv1", "list", "-o", "wide"]]],
+  ["quotes, and an assignment before the command", "A=1 olmv1 x 'a b' \"c d\"", [["olmv1", "x", "a b", "c d"]]],
   ["pipes and lists", "a | b && c; d", [["a"], ["b"], ["c"], ["d"]]],
   ["redirections", "a 2>&1 > file <in >>more b", [["a", "b"]]],
   [
-    "substitutions, in quotes too",
+    "substitutions, also in quotes",
     'a <(b c) "x $(d e) y"',
     [
       ["d", "e"],
@@ -17,7 +17,7 @@ test.each<[shows: string, script: string, commands: string[][]]>([
     ],
   ],
   ["a subshell", "(cd a && b)", [["cd", "a"], ["b"]]],
-])("%s", (_, script, commands) => {
+])("readScript reads %s", (_, script, commands) => {
   expect(readScript(script).commands).toEqual(commands);
 });
 
@@ -43,6 +43,6 @@ test.each<[line: string, args: string[] | undefined]>([
   ["node dist/olmv1.js rbac", ["rbac"]],
   ["kubectl get olmv1", undefined],
   ["olmv1x list", undefined],
-])("%s", (line, args) => {
+])("olmv1Arguments reads %s", (line, args) => {
   expect(olmv1Arguments(line.split(" "))).toEqual(args);
 });

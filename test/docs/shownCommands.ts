@@ -10,7 +10,7 @@ const PROGRAMS = new Set(
 const PROMPT = /^\$ /;
 
 /** Returns the script in a block; undefined if it contains something else. */
-export function scriptOf({ language, text }: Fence): Script | undefined {
+export function readShownScript({ language, text }: Fence): Script | undefined {
   const lines = text.split("\n");
   if (lines.some((line) => PROMPT.test(line))) return readScript(typed(lines).join("\n"));
   if (["sh", "bash"].includes(language)) return readScript(text);

@@ -14,9 +14,9 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { ownObjects } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { expectProblem, problemText } from "../support/problems.ts";
-import { refusedRequests } from "../support/programRights.ts";
+import { listDeniedRequests } from "../support/programPermissions.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
 import { World } from "../support/world.ts";
 
@@ -35,12 +35,12 @@ describeWithPrivateCluster("invalid input", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
-    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
+    expect(await listDeniedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   /** Creates an extension of the sample with a namespace and an installer with all permissions. */
   async function extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
-    const extension = extensionNamed(name, { packageName: SAMPLE_PACKAGE, version: "1.0.0", ...catalog });
+    const extension = createExtension(name, { packageName: SAMPLE_PACKAGE, version: "1.0.0", ...catalog });
     const { namespace } = extension.spec;
     const objects = buildSampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
     await grantInstaller(cluster.client, extension, objects);
@@ -49,7 +49,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
 
   async function progressing(name: string, includes: string): Promise<Condition> {
     const object = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes(includes) ?? false);
-    return conditionsOf(object).find(({ type }) => type === "Progressing")!;
+    return getConditions(object).find(({ type }) => type === "Progressing")!;
   }
   async function live(name: string): Promise<ClusterExtension> {
     const found = await world.extension(name);
@@ -85,7 +85,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
       spec: { source: { type: "Image", image: { ref } } },
     });
     const object = await world.condition("ClusterCatalog", name, (c) => c("Progressing")?.reason === "Retrying");
-    const found = conditionsOf(object).find(({ type }) => type === "Progressing");
+    const found = getConditions(object).find(({ type }) => type === "Progressing");
     expect(found).toMatchObject({ status, message: expect.stringMatching(message) as string });
     await world.removed("ClusterCatalog", name);
   });
@@ -102,10 +102,10 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     const digest = await world.pushCatalog("catalogs/shop", "latest", broken);
     await world.apply({ ...withoutStatus(before), spec: { source: { type: "Image", image: { ref: digest } } } });
     const after = await world.condition("ClusterCatalog", "shop", (c) => c("Progressing")?.reason === "Retrying");
-    const message = conditionsOf(after).find(({ type }) => type === "Progressing")?.message ?? "";
+    const message = getConditions(after).find(({ type }) => type === "Progressing")?.message ?? "";
     expect(message).toContain("shop/catalog.yaml");
     expect(message).toMatch(/line \d+|document 2/);
-    expect(conditionsOf(after).find(({ type }) => type === "Serving")?.status).toBe("True");
+    expect(getConditions(after).find(({ type }) => type === "Serving")?.status).toBe("True");
     const response = await fetch(`${world.installation.catalogs}/catalogs/shop/api/v1/all`);
     expect(await response.text()).toBe('{"defaultChannel":"stable","name":"shop","schema":"olm.package"}\n');
     await world.removed("ClusterCatalog", "shop");
@@ -143,9 +143,9 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   test("operator-controller names a missing namespace and ServiceAccount, and installs after they are created", async () => {
-    const made = extensionNamed("late", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
-    const { namespace } = made.spec;
-    await world.apply(made);
+    const created = createExtension("late", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const { namespace } = created.spec;
+    await world.apply(created);
     const missing = `operation cannot proceed due to the following validation error(s): service account "late-installer" not found in namespace "${namespace}"`;
     expect((await progressing("late", "not found")).message).toBe(missing);
     expectProblem(await live("late"), "NamespaceNotFound", { message: `namespace "${namespace}" does not exist`, details: [namespace] });
@@ -160,7 +160,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   test("operator-controller installs nothing without a ServiceAccount, and names the field", async () => {
-    const { serviceAccount: _, ...spec } = extensionNamed("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
+    const { serviceAccount: _, ...spec } = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
     await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "nobody" }, spec });
     const { message, reason } = await progressing("nobody", "serviceAccount");
     expect(reason).toBe("Blocked");
@@ -170,11 +170,11 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   test("operator-controller does not change an existing object, and installs after it is deleted", async () => {
-    const made = await extension("second");
-    const { namespace } = made.spec;
+    const created = await extension("second");
+    const { namespace } = created.spec;
     const theirs = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "hello-operator-phrases", namespace }, data: { mine: "yes" } };
     await world.apply(theirs);
-    await world.apply(made);
+    await world.apply(created);
     const { message } = await progressing("second", "already exists");
     expect(
       message.startsWith(
@@ -207,13 +207,13 @@ describeWithPrivateCluster("invalid input", (cluster) => {
 
   // X-09: uninstalling an extension must not delete user data.
   test("operator-controller keeps the definition of a custom resource after an uninstall, and the next extension adopts it", async () => {
-    const made = await extension("keeper");
-    await world.apply(made);
+    const created = await extension("keeper");
+    await world.apply(created);
     await world.installed("keeper", "1.0.0");
     const greeting = {
       apiVersion: "hello.example.com/v1alpha1",
       kind: "Greeting",
-      metadata: { name: "mine", namespace: made.spec.namespace },
+      metadata: { name: "mine", namespace: created.spec.namespace },
       spec: { name: "world" },
     };
     await world.apply(greeting);
@@ -231,7 +231,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 });
 
-function conditionsOf(object: KubeObject): Condition[] {
+function getConditions(object: KubeObject): Condition[] {
   return (object["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }
 

@@ -5,9 +5,9 @@ import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { OpenShift } from "../support/openShift.ts";
-import { refusedRequests } from "../support/programRights.ts";
+import { listDeniedRequests } from "../support/programPermissions.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
@@ -44,7 +44,7 @@ describeWithPrivateCluster("operator-controller on an OpenShift cluster with a p
 
   afterAll(async () => {
     await world?.stop();
-    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
+    expect(await listDeniedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   const hasEnvironment = (want: object[]): Promise<void> =>
@@ -63,7 +63,7 @@ describeWithPrivateCluster("operator-controller on an OpenShift cluster with a p
   };
 
   test("operator-controller passes the proxy of the cluster or of its flags to operators, and logs no password", async () => {
-    const extension = extensionNamed("p", { packageName: "p" });
+    const extension = createExtension("p", { packageName: "p" });
     await grantInstaller(cluster.client, extension, renderBundle(loadBundle(FILES), { installNamespace: extension.spec.namespace }));
     await world.apply(extension);
     await hasEnvironment([

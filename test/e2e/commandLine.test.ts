@@ -11,7 +11,7 @@ import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const DEFINITION = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "greetings.hello.example.com" };
-const deploymentOf = (name: string, namespace: string): KubeObject => ({
+const createDeployment = (name: string, namespace: string): KubeObject => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: { name, namespace },
@@ -53,7 +53,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
   const olmv1 = (...args: string[]): Promise<Ended> => run(args);
   const WAITING = ["--yes", "--timeout", "2m"];
   /** Returns objects that olmv1 created for an extension, such as "Role hello-installer". */
-  const made = async (name: string): Promise<string[]> => {
+  const listCreated = async (name: string): Promise<string[]> => {
     const kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map((kind) => ({
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind,
@@ -76,7 +76,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(refused.err).toContain("ServiceAccount story/story-installer gets these permissions to install the bundle");
     expect(refused.err).toContain("manage customresourcedefinitions.apiextensions.k8s.io: greetings.hello.example.com");
     expect(refused.err).toContain("olmv1: not a terminal: use --yes to confirm");
-    expect(await made("story")).toEqual([]);
+    expect(await listCreated("story")).toEqual([]);
     expect(await run(args, { interactive: true, stdin: "n\n" })).toMatchObject({ code: 1, out: "" });
 
     const shown = await olmv1(...args, "--dry-run=client", "-o", "json");
@@ -92,13 +92,13 @@ describeWithPrivateCluster("olmv1", (cluster) => {
       "ClusterExtension",
     ]);
     expect((await olmv1(...args, "--dry-run=server")).out).toContain("namespace/story created (server dry run)");
-    expect(await made("story")).toEqual([]);
+    expect(await listCreated("story")).toEqual([]);
 
     const installed = await run(args, { interactive: true, stdin: "y\n" });
     expect(installed).toMatchObject({ code: 0 });
     expect(installed.out).toContain("clusterextension.olm.operatorframework.io/story created\n");
     expect(installed.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
-    const before = await made("story");
+    const before = await listCreated("story");
     expect(before.sort()).toEqual(
       [
         "ClusterRole story-story-installer",
@@ -173,14 +173,14 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     });
 
     await greeting("story");
-    const asked = await olmv1("uninstall", "story");
-    expect(asked).toMatchObject({ code: 2, out: "" });
-    expect(asked.err).toContain("These CustomResourceDefinitions stay, with their custom resources");
-    expect(asked.err).toContain("greetings.hello.example.com (1): story/world");
+    const prompted = await olmv1("uninstall", "story");
+    expect(prompted).toMatchObject({ code: 2, out: "" });
+    expect(prompted.err).toContain("These CustomResourceDefinitions stay, with their custom resources");
+    expect(prompted.err).toContain("greetings.hello.example.com (1): story/world");
     const gone = await olmv1("uninstall", "story", ...WAITING);
     expect(gone).toMatchObject({ code: 0 });
     expect(gone.out).toContain("CustomResourceDefinition greetings.hello.example.com kept, with 1 custom resources\n");
-    expect(await made("story")).toEqual(["Namespace story"]);
+    expect(await listCreated("story")).toEqual(["Namespace story"]);
     expect(await olmv1("list")).toMatchObject({ code: 0, out: "" });
     const registries = ["--registries-conf", join(sample.world.workDir, "registries.conf")];
     expect(await olmv1("catalog", "remove", "story", "--no-cache", ...registries)).toMatchObject({ code: 0 });
@@ -226,7 +226,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(gone.err).toContain("These custom resources will be DELETED");
     expect(gone.err).toMatch(/greetings\.hello\.example\.com \(\d\): asked\/world/);
     expect(await cluster.client.get(DEFINITION)).toBeUndefined();
-    await eventually(async () => expect(await made("asked")).toEqual([]));
+    await eventually(async () => expect(await listCreated("asked")).toEqual([]));
   });
 
   test("olmv1 explains why an installation fails, and does not change other objects", async () => {
@@ -258,7 +258,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(tried).toMatchObject({ code: 1 });
     expect(tried.err).toContain("The extension has no ServiceAccount, which this controller requires.");
     expect(await olmv1("uninstall", "alone", "--yes")).toMatchObject({ code: 0 });
-    const controller = deploymentOf("operator-controller-controller-manager", "olmv1-system");
+    const controller = createDeployment("operator-controller-controller-manager", "olmv1-system");
     await cluster.client.create(controller);
     expect(await olmv1(...alone)).toMatchObject({
       code: 2,

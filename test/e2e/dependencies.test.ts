@@ -7,9 +7,9 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
-import { apiOf, type DependentFixture, propertiesFrom } from "../support/dependencyFixture.ts";
-import { extensionNamed } from "../support/extensions.ts";
-import { refusedRequests } from "../support/programRights.ts";
+import { type DependentFixture, propertiesFrom, toApi } from "../support/dependencyFixture.ts";
+import { createExtension } from "../support/extensions.ts";
+import { listDeniedRequests } from "../support/programPermissions.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
@@ -26,7 +26,7 @@ const PACKAGES: Readonly<Record<string, DependentFixture & { crd?: string }>> = 
 };
 const CATALOG = "motors";
 
-function filesOf(packageName: string): ReadonlyMap<string, Uint8Array> {
+function buildFiles(packageName: string): ReadonlyMap<string, Uint8Array> {
   const { crd } = PACKAGES[packageName] ?? {};
   const files = tinyBundle("1.0.0", { name: packageName, objects: crd === undefined ? [] : [thingDefinition(crd)] });
   return new Map(Object.entries(files).map(([path, text]) => [path, new TextEncoder().encode(text)]));
@@ -41,7 +41,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
     const metas: object[] = [];
     for (const [name, fixture] of Object.entries(PACKAGES)) {
-      const image = await world.pushBundle(`bundles/${name}`, "1.0.0", name, filesOf(name));
+      const image = await world.pushBundle(`bundles/${name}`, "1.0.0", name, buildFiles(name));
       const properties: Property[] = [{ type: "olm.package", value: { packageName: name, version: "1.0.0" } }, ...propertiesFrom(fixture)];
       metas.push(
         { schema: "olm.package", name, defaultChannel: "stable" },
@@ -56,17 +56,17 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
-    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
+    expect(await listDeniedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   /** Applies an extension with an installer that has permissions for all packages. */
   async function apply(name: string, policy?: "Require" | "Install"): Promise<ClusterExtension> {
-    const made = extensionNamed(name, { packageName: name });
+    const created = createExtension(name, { packageName: name });
     const objects = Object.keys(PACKAGES).flatMap((one) =>
-      renderBundle(loadBundle(new Map(filesOf(one))), { installNamespace: made.spec.namespace }),
+      renderBundle(loadBundle(new Map(buildFiles(one))), { installNamespace: created.spec.namespace }),
     );
-    await grantInstaller(cluster.client, made, objects);
-    const extension = { ...made, spec: { ...made.spec, ...(policy ? { dependencies: { policy } } : {}) } };
+    await grantInstaller(cluster.client, created, objects);
+    const extension = { ...created, spec: { ...created.spec, ...(policy ? { dependencies: { policy } } : {}) } };
     await world.apply(extension);
     return extension;
   }
@@ -78,7 +78,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       return (
         status === "False" &&
         reason === "UnsatisfiedDependencies" &&
-        message.includes(`${apiOf("").group}/v1 Nowhere, which no bundle of the selected catalogs provides`)
+        message.includes(`${toApi("").group}/v1 Nowhere, which no bundle of the selected catalogs provides`)
       );
     });
     await world.removed("ClusterExtension", "lonely");

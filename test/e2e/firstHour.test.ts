@@ -46,7 +46,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     folder[Symbol.dispose]();
   });
 
-  test("npm start prints what the README shows", () => {
+  test("npm start prints the output in the README", () => {
     const page = readPageSteps(join(ROOT, "README.md")).find(({ commands }) => commands === "npm start")?.output ?? "";
     expect(compareOutput(page, started.slice(started.indexOf("Starting the embedded control plane")))).toBeUndefined();
   });
@@ -66,7 +66,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("<html")]);
   });
 
-  test("the tutorial prints what it shows, and leaves nothing behind", async () => {
+  test("the commands of the tutorial print the output on the page, and leave no objects", async () => {
     const untracked = await session.run(`git -C '${ROOT}' status --short --untracked-files`);
     await session.runPage(TUTORIAL, confirmed);
     expect(await session.run("kubectl get namespace kitchen --ignore-not-found; kubectl get ccat -o name")).toMatch(
@@ -82,7 +82,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect(await session.run(confirmed(uninstall))).toContain("ServiceAccount hello/hello-installer deleted");
   });
 
-  test("the page about installing an operator prints what it shows", async () => {
+  test("the commands of the page about installing an operator print the output on the page", async () => {
     await session.runPage(INSTALL, confirmed);
     expect(await session.run("kubectl get cext,crd -o name")).not.toContain("greetings");
   });

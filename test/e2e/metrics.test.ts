@@ -9,7 +9,7 @@ import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { refusedRequests } from "../support/programRights.ts";
+import { listDeniedRequests } from "../support/programPermissions.ts";
 import { serverCertificate } from "../support/serverCertificate.ts";
 import { probeTls } from "../support/tlsProbe.ts";
 import { World } from "../support/world.ts";
@@ -41,7 +41,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
-    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
+    expect(await listDeniedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   async function renewCertificate(): Promise<string> {
@@ -57,7 +57,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
     await world.installation.restart(server);
   }
 
-  async function metricsOf(server: (typeof SERVERS)[number], authorization?: string, path = "/metrics"): Promise<[number, string]> {
+  async function requestMetrics(server: (typeof SERVERS)[number], authorization?: string, path = "/metrics"): Promise<[number, string]> {
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {
       const headers = authorization === undefined ? {} : { authorization };
@@ -85,23 +85,23 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       subjects: [{ kind: "ServiceAccount", name: `${server}-reader`, namespace }],
     });
     const text = await eventually(async () => {
-      const [status, body] = await metricsOf(server, `Bearer ${reader}`);
+      const [status, body] = await requestMetrics(server, `Bearer ${reader}`);
       expect(status, body).toBe(200);
       return body;
     });
     expect(text).toMatch(/^rest_client_requests_total\{/m);
-    expect(await metricsOf(server, `Bearer ${stranger}`)).toEqual([
+    expect(await requestMetrics(server, `Bearer ${stranger}`)).toEqual([
       403,
       `Authorization denied for user system:serviceaccount:${namespace}:${server}-stranger\n`,
     ]);
-    expect(await metricsOf(server, "Bearer made-up")).toEqual([401, "Unauthorized\n"]);
-    expect(await metricsOf(server)).toEqual([401, "Unauthorized\n"]);
+    expect(await requestMetrics(server, "Bearer made-up")).toEqual([401, "Unauthorized\n"]);
+    expect(await requestMetrics(server)).toEqual([401, "Unauthorized\n"]);
   });
 
   // Source: D-07.
   test("operator-controller serves resolution records with a separate ClusterRole", async () => {
     const [reader, path] = [`Bearer ${await account("resolution-reader")}`, "/debug/resolution/nobody"];
-    expect((await metricsOf("operator-controller", reader, path))[0]).toBe(403);
+    expect((await requestMetrics("operator-controller", reader, path))[0]).toBe(403);
     await cluster.client.create({
       apiVersion: "rbac.authorization.k8s.io/v1",
       kind: "ClusterRoleBinding",
@@ -110,8 +110,8 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       subjects: [{ kind: "ServiceAccount", name: "resolution-reader", namespace }],
     });
     const missing = [404, 'no ClusterExtension "nobody" with spec.source.catalog exists\n'];
-    await eventually(async () => expect(await metricsOf("operator-controller", reader, path)).toEqual(missing), { timeoutMs: 60_000 });
-    expect((await metricsOf("operator-controller", reader))[0]).toBe(403);
+    await eventually(async () => expect(await requestMetrics("operator-controller", reader, path)).toEqual(missing), { timeoutMs: 60_000 });
+    expect((await requestMetrics("operator-controller", reader))[0]).toBe(403);
   });
 
   test.for(SERVERS)("%s serves no metrics without TLS", async (server) => {

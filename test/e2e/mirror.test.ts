@@ -10,7 +10,7 @@ import { parseYaml, parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { runCli } from "../support/runCli.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
@@ -117,7 +117,7 @@ describeWithPrivateCluster("a mirrored catalog", (cluster) => {
     expect(clusterCatalog.metadata.name).toBe("hello");
     await world.apply(clusterCatalog);
     await world.condition("ClusterCatalog", "hello", (c) => c("Serving")?.status === "True", 60_000);
-    const extension = extensionNamed("mirrored", { packageName: SAMPLE_PACKAGE, version: "1.1.0" });
+    const extension = createExtension("mirrored", { packageName: SAMPLE_PACKAGE, version: "1.1.0" });
     const { namespace } = extension.spec;
     const objects = buildSampleBundles().flatMap(({ files }) => renderBundle(loadBundle(files), { installNamespace: namespace }));
     await grantInstaller(cluster.client, extension, objects);

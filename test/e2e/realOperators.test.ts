@@ -10,9 +10,9 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { bundleWrites, ownObjects } from "../support/audit.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { type AuditEvent, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { problemText } from "../support/problems.ts";
-import { refusedRequests } from "../support/programRights.ts";
+import { listDeniedRequests } from "../support/programPermissions.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
 import { describeWithData } from "../support/sharedData.ts";
 import { filesBelow, World } from "../support/world.ts";
@@ -60,12 +60,12 @@ describeWithData("real data", (data) =>
 
     afterAll(async () => {
       await world?.stop();
-      expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
+      expect(await listDeniedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
     });
 
     test("operator-controller installs, upgrades and uninstalls cat-facts-operator", async () => {
       const name = "cat-facts";
-      const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.1" });
+      const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.1" });
       const { namespace } = extension.spec;
       const config = { watchNamespace: namespace };
       const objects = [
@@ -76,7 +76,7 @@ describeWithData("real data", (data) =>
 
       await world.apply(extension);
       const refused = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.reason === "InvalidConfiguration");
-      expect(messageOf(refused, "Progressing")).toBe(
+      expect(getMessage(refused, "Progressing")).toBe(
         'error for resolved bundle "cat-facts-operator.v1.1.1" with version "1.1.1": invalid ClusterExtension configuration: ' +
           'invalid configuration: required field "watchNamespace" is missing',
       );
@@ -110,16 +110,16 @@ describeWithData("real data", (data) =>
 
       await world.removed("ClusterExtension", name);
       expect(await ownObjects(cluster.client, name)).toEqual([]);
-      expect(await releasesOf(name)).toEqual([]);
+      expect(await listReleases(name)).toEqual([]);
     });
 
     test("operator-controller installs aws-neuron-operator when kind ServiceMonitor is served", async () => {
       const name = "neuron";
-      const extension = extensionNamed(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
+      const extension = createExtension(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
       await grantInstaller(cluster.client, extension, await rendered("aws-neuron-operator", "1.2.0", extension.spec.namespace));
       await world.apply(extension);
       const waiting = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("ServiceMonitor") ?? false);
-      expect(messageOf(waiting, "Progressing")).toContain('no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"');
+      expect(getMessage(waiting, "Progressing")).toContain('no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"');
       expect(await ownObjects(cluster.client, name)).toEqual([]);
 
       await world.apply(serviceMonitorCrd());
@@ -133,7 +133,7 @@ describeWithData("real data", (data) =>
 
     test("operator-controller names a missing permission, writes nothing, and installs after it is granted", async () => {
       const name = "poor-cat";
-      const extension = extensionNamed(name, { packageName: "cat-facts-operator", version: "1.1.2" });
+      const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.2" });
       const { namespace } = extension.spec;
       const config = { watchNamespace: namespace };
       const objects = await rendered("cat-facts-operator", "1.1.2", namespace, config);
@@ -144,7 +144,7 @@ describeWithData("real data", (data) =>
         name,
         (c) => c("Progressing")?.message.includes("pre-authorization failed") ?? false,
       );
-      const message = messageOf(refused, "Progressing");
+      const message = getMessage(refused, "Progressing");
       expect(problemText((refused as ClusterExtension).status)).toContain(
         `Error MissingPermissions: ServiceAccount ${namespace}/${extension.spec.serviceAccount?.name} lacks permissions`,
       );
@@ -172,7 +172,7 @@ describeWithData("real data", (data) =>
       expect(scoped.length).toBeGreaterThan(20);
     });
 
-    async function releasesOf(extension: string): Promise<string[]> {
+    async function listReleases(extension: string): Promise<string[]> {
       const { items } = await cluster.client.list(
         { apiVersion: "v1", kind: "Secret" },
         { namespace: "olmv1-system", labelSelector: `name=${extension}` },
@@ -182,7 +182,7 @@ describeWithData("real data", (data) =>
   }),
 );
 
-function messageOf(object: KubeObject, type: string): string {
+function getMessage(object: KubeObject, type: string): string {
   const { conditions = [] } = (object["status"] ?? {}) as { conditions?: { type: string; message: string }[] };
   return conditions.find((condition) => condition.type === type)?.message ?? "";
 }

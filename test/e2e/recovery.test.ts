@@ -6,7 +6,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { buildSampleCatalog, SAMPLE_PACKAGE } from "../../pkg/devcluster/sample/sample.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { problemText } from "../support/problems.ts";
 import { SAMPLE_CATALOG_REF, SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
@@ -35,28 +35,28 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     );
 
   test("operator-controller continues an install after being killed", async () => {
-    const made = await sample.extension("install", { version: "1.0.0" });
-    await using gate = await sample.gateFor(made);
+    const created = await sample.extension("install", { version: "1.0.0" });
+    await using gate = await sample.gateFor(created);
     gate.close();
-    await world.apply(made);
+    await world.apply(created);
     await gate.holds();
     expect(await sample.end("operator-controller", "SIGKILL")).toContain("SIGKILL");
     expect(await sample.releases("install")).toEqual(["v1 pending-install"]);
     const half = await sample.owned("install");
     expect(half.length).toBeGreaterThan(0);
-    expect(half.length).toBeLessThan(sample.wanted("1.0.0", made).length);
+    expect(half.length).toBeLessThan(sample.wanted("1.0.0", created).length);
     gate.open();
     await world.installation.restart("operator-controller");
     await world.installed("install", "1.0.0");
     expect(await sample.releases("install")).toEqual(["v1 deployed"]);
-    expect(await sample.owned("install")).toEqual(sample.wanted("1.0.0", made));
+    expect(await sample.owned("install")).toEqual(sample.wanted("1.0.0", created));
   });
 
   test("operator-controller continues an upgrade after being killed, and prunes old objects", async () => {
-    const made = await sample.installed("upgrade", "1.0.0");
-    await using gate = await sample.gateFor(made);
+    const created = await sample.installed("upgrade", "1.0.0");
+    await using gate = await sample.gateFor(created);
     gate.close();
-    await unpin(made);
+    await unpin(created);
     await gate.holds();
     await sample.end("operator-controller", "SIGKILL");
     expect(await sample.releases("upgrade")).toEqual(["v1 deployed", "v2 pending-upgrade"]);
@@ -65,16 +65,16 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await world.installation.restart("operator-controller");
     await world.installed("upgrade", "1.2.0");
     expect(await sample.releases("upgrade")).toEqual(["v1 superseded", "v2 deployed"]);
-    expect(await sample.owned("upgrade")).toEqual(sample.wanted("1.2.0", made));
+    expect(await sample.owned("upgrade")).toEqual(sample.wanted("1.2.0", created));
   });
 
   test("operator-controller stops cleanly during an install, and continues after a restart", async () => {
-    const made = await sample.extension("stop", { version: "1.0.0" });
-    await using gate = await sample.gateFor(made);
+    const created = await sample.extension("stop", { version: "1.0.0" });
+    await using gate = await sample.gateFor(created);
     gate.close();
-    await world.apply(made);
+    await world.apply(created);
     await gate.holds();
-    const busy = Array.from({ length: 10 }, (_, i) => extensionNamed(`busy-${i}`, { packageName: "no-such-operator" }));
+    const busy = Array.from({ length: 10 }, (_, i) => createExtension(`busy-${i}`, { packageName: "no-such-operator" }));
     await Promise.all(busy.map((other) => world.apply(other)));
     const started = performance.now();
     expect(await sample.end("operator-controller", "SIGTERM")).toContain("exit code 0");
@@ -88,42 +88,42 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller installs the new version when the extension changes during an install", async () => {
-    const made = await sample.extension("edited", { version: "1.0.0" });
-    await using gate = await sample.gateFor(made);
+    const created = await sample.extension("edited", { version: "1.0.0" });
+    await using gate = await sample.gateFor(created);
     gate.close();
-    await world.apply(made);
+    await world.apply(created);
     await gate.holds();
     await world.apply({
-      ...made,
-      spec: { ...made.spec, source: { ...made.spec.source, catalog: { packageName: SAMPLE_PACKAGE, version: "1.1.0" } } },
+      ...created,
+      spec: { ...created.spec, source: { ...created.spec.source, catalog: { packageName: SAMPLE_PACKAGE, version: "1.1.0" } } },
     });
     gate.open();
     await world.installed("edited", "1.1.0");
     expect(await sample.releases("edited")).toEqual(["v1 superseded", "v2 deployed"]);
-    expect(await sample.owned("edited")).toEqual(sample.wanted("1.1.0", made));
+    expect(await sample.owned("edited")).toEqual(sample.wanted("1.1.0", created));
   });
 
   test("operator-controller leaves nothing of an extension that is deleted during an install, and installs a recreated one", async () => {
-    const made = await sample.extension("brief", { version: "1.0.0" });
+    const created = await sample.extension("brief", { version: "1.0.0" });
     {
-      await using gate = await sample.gateFor(made);
+      await using gate = await sample.gateFor(created);
       gate.close();
-      await world.apply(made);
+      await world.apply(created);
       await gate.holds();
-      await cluster.client.delete({ ...made, name: "brief" });
+      await cluster.client.delete({ ...created, name: "brief" });
       gate.open();
       await eventually(async () => expect(await world.extension("brief")).toBeUndefined());
     }
     expect(await sample.owned("brief")).toEqual([]);
     expect(await sample.releases("brief")).toEqual([]);
-    await world.apply(made);
+    await world.apply(created);
     await world.installed("brief", "1.0.0");
     expect(await sample.releases("brief")).toEqual(["v1 deployed"]);
   });
 
   test("operator-controller installs one of two conflicting extensions, and the other names the owner", async () => {
     const names = ["left", "right"] as const;
-    for (const made of await Promise.all(names.map((name) => sample.extension(name, { version: "1.0.0" })))) void world.apply(made);
+    for (const created of await Promise.all(names.map((name) => sample.extension(name, { version: "1.0.0" })))) void world.apply(created);
     const bothDone = async (): Promise<[winner: string, loser: string]> => {
       const found = await Promise.all(names.map((name) => world.extension(name)));
       const winner = names.find((_, i) => found[i]?.status?.install !== undefined) ?? "nobody";
@@ -133,16 +133,16 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     };
     const [winner, loser] = await eventually(bothDone);
     expect((await world.extension(loser))?.status?.install).toBeUndefined();
-    expect(await sample.owned(winner)).toEqual(sample.wanted("1.0.0", extensionNamed(winner, { packageName: SAMPLE_PACKAGE })));
+    expect(await sample.owned(winner)).toEqual(sample.wanted("1.0.0", createExtension(winner, { packageName: SAMPLE_PACKAGE })));
     expect(await sample.owned(loser)).toEqual([]);
     await world.removed("ClusterExtension", winner);
     await world.installed(loser, "1.0.0");
   });
 
   test("operator-controller corrects deleted and changed objects, and names them in an Event", async () => {
-    const made = await sample.installed("drift", "1.0.0");
+    const created = await sample.installed("drift", "1.0.0");
     const deployed = await sample.releases("drift");
-    await sample.damageIsRepaired(made);
+    await sample.damageIsRepaired(created);
     await eventually(async () => {
       const messages = (await sample.events("drift")).filter((event) => event.startsWith("DriftCorrected")).join("\n");
       expect(messages).toContain("ConfigMap drift-system/hello-operator-phrases (created)");
@@ -152,7 +152,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller maintains the installed bundle without a catalog, and reports it", async () => {
-    const made = await sample.installed("alone", "1.0.0");
+    const created = await sample.installed("alone", "1.0.0");
     await world.removed("ClusterCatalog", "sample");
     const kept = await world.condition("ClusterExtension", "alone", (_, object) =>
       problemText((object as ClusterExtension).status).includes("no ClusterCatalog matches"),
@@ -165,8 +165,8 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     });
     expect(findCondition(conditions, "Installed")?.status).toBe("True");
     expect(findCondition(conditions, "Deprecated")).toMatchObject({ status: "Unknown", reason: "DeprecationStatusUnknown" });
-    await sample.damageIsRepaired(made);
-    expect(await sample.owned("alone")).toEqual(sample.wanted("1.0.0", made));
+    await sample.damageIsRepaired(created);
+    expect(await sample.owned("alone")).toEqual(sample.wanted("1.0.0", created));
     await world.serve("sample", SAMPLE_CATALOG_REF);
     await world.condition(
       "ClusterExtension",
@@ -176,19 +176,19 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller corrects drift when an upgrade cannot be resolved", async () => {
-    const made = await sample.installed("pinned", "1.0.0");
+    const created = await sample.installed("pinned", "1.0.0");
     await world.apply({
-      ...made,
-      spec: { ...made.spec, source: { ...made.spec.source, catalog: { ...made.spec.source.catalog, version: "7.0.0" } } },
+      ...created,
+      spec: { ...created.spec, source: { ...created.spec.source, catalog: { ...created.spec.source.catalog, version: "7.0.0" } } },
     });
     await world.condition("ClusterExtension", "pinned", (c) => c("Progressing")?.message.includes('matching version "7.0.0"') ?? false);
-    await sample.damageIsRepaired(made);
+    await sample.damageIsRepaired(created);
   });
 
   test("both programs work after a restart of the API server", async () => {
     await dev().restart("kube-apiserver");
-    const made = await sample.installed("after-restart", "1.0.0");
-    expect(await sample.owned("after-restart")).toEqual(sample.wanted("1.0.0", made));
+    const created = await sample.installed("after-restart", "1.0.0");
+    expect(await sample.owned("after-restart")).toEqual(sample.wanted("1.0.0", created));
   });
 
   test("catalogd serves from disk after a restart without the registry, and keeps the status", async () => {
@@ -212,8 +212,10 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     const old = new Map([...files].map(([path, text]) => [path.replace("configs/", ""), oldestOnly(text)]));
     await world.pushCatalog("catalogs/moving", "latest", old);
     await world.serve("moving", "quay.io/catalogs/moving:latest", { priority: 1 });
-    const made = await sample.extension("follower", { selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "moving" } } });
-    await world.apply(made);
+    const created = await sample.extension("follower", {
+      selector: { matchLabels: { "olm.operatorframework.io/metadata.name": "moving" } },
+    });
+    await world.apply(created);
     await world.installed("follower", "1.0.0");
     await world.pushCatalog("catalogs/moving", "latest", new Map([...files].map(([path, text]) => [path.replace("configs/", ""), text])));
     const poll = { spec: { source: { image: { pollIntervalMinutes: 5 } } } };
@@ -223,8 +225,8 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller reports how to delete an extension whose namespace and ServiceAccount are gone", async () => {
-    const made = await sample.installed("homeless", "1.0.0");
-    const namespace = { apiVersion: "v1", kind: "Namespace", name: made.spec.namespace };
+    const created = await sample.installed("homeless", "1.0.0");
+    const namespace = { apiVersion: "v1", kind: "Namespace", name: created.spec.namespace };
     await cluster.client.delete(namespace);
     await eventually(async () => expect(await cluster.client.get(namespace)).toBeUndefined());
     await world.problems("homeless", (problems) => problems.includes("does not exist"));
@@ -245,8 +247,8 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller uninstalls completely when a foreground deletion removes the releases first", async () => {
-    const made = await sample.installed("foreground", "1.0.0");
-    await cluster.client.delete({ ...made, name: "foreground" }, { propagationPolicy: "Foreground" });
+    const created = await sample.installed("foreground", "1.0.0");
+    await cluster.client.delete({ ...created, name: "foreground" }, { propagationPolicy: "Foreground" });
     await eventually(async () => expect(await world.extension("foreground")).toBeUndefined(), { timeoutMs: 60_000 });
     await eventually(async () => {
       const kept = (await sample.events("foreground")).filter((text) => text.startsWith("Kept"));
@@ -256,21 +258,21 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
   });
 
   test("operator-controller keeps all objects after an orphaning deletion, and a new extension adopts them without a new Pod", async () => {
-    const made = await sample.installed("orphan", "1.0.0");
-    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: made.spec.namespace, name: "hello-operator" };
+    const created = await sample.installed("orphan", "1.0.0");
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: created.spec.namespace, name: "hello-operator" };
     const before = await cluster.client.get(deployment);
-    await garbageCollected(cluster.client, made.spec.namespace);
-    await cluster.client.delete({ ...made, name: "orphan" }, { propagationPolicy: "Orphan" });
+    await garbageCollected(cluster.client, created.spec.namespace);
+    await cluster.client.delete({ ...created, name: "orphan" }, { propagationPolicy: "Orphan" });
     await eventually(async () => expect(await world.extension("orphan")).toBeUndefined(), { timeoutMs: 60_000 });
-    expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", made));
+    expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", created));
     expect(await sample.releases("orphan")).toEqual(["v1 deployed"]);
-    await world.apply(made);
+    await world.apply(created);
     await world.installed("orphan", "1.0.0");
     await eventually(async () => expect(await sample.releases("orphan")).toEqual(["v1 superseded", "v2 deployed"]));
     const after = await cluster.client.get(deployment);
     expect([after?.metadata.uid, after?.metadata.generation]).toEqual([before?.metadata.uid, before?.metadata.generation]);
     expect(after?.metadata.ownerReferences?.[0]?.uid).toBe((await world.extension("orphan"))?.metadata.uid);
-    expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", made));
+    expect(await sample.owned("orphan")).toEqual(sample.wanted("1.0.0", created));
   });
 });
 

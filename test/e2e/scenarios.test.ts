@@ -5,7 +5,7 @@ import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
-import { refusedRequests } from "../support/programRights.ts";
+import { listDeniedRequests } from "../support/programPermissions.ts";
 import { loadScenarios, type Scenario } from "../support/scenarios/scenario.ts";
 import { ScenarioRun } from "../support/scenarios/scenarioRun.ts";
 import { World } from "../support/world.ts";
@@ -25,7 +25,7 @@ describeWithPrivateCluster("scenarios", (cluster) => {
 
   afterAll(async () => {
     await world?.stop();
-    expect(await refusedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
+    expect(await listDeniedRequests(new AuditTail(cluster.auditLog))).toEqual([]);
   });
 
   async function play(scenario: Scenario): Promise<void> {

@@ -8,8 +8,8 @@ import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments, toYaml } from "../../pkg/golang/yaml.ts";
 import type { RenderOptions } from "../../pkg/render/render.ts";
 import { bundleFiles } from "../cases/topics/render.ts";
-import { pick, type Random, seeded, upTo } from "../support/random.ts";
-import { changeKind, changeNode, sizeOf } from "./mutateNodes.ts";
+import { createRandom, pick, type Random, upTo } from "../support/random.ts";
+import { changeKind, changeNode, measureSize } from "./mutateNodes.ts";
 import { TEXT_MUTATIONS } from "./mutateText.ts";
 
 /** A broken bundle and its render options. */
@@ -43,7 +43,7 @@ export function bundleFolders(real: string | undefined): string[] {
 
 /** Returns the broken bundle with this number, always the same for the same bundles and seed. */
 export function fuzzCase(bundles: readonly string[], seed: number, number: number): FuzzCase {
-  const random = seeded(seed * 1_000_003 + number * STRIDE);
+  const random = createRandom(seed * 1_000_003 + number * STRIDE);
   const origins = [pick(random, bundles)];
   const files = new Map(bundleFiles(origins[0] ?? ""));
   const steps: string[] = [];
@@ -120,13 +120,13 @@ function changeValues(files: Map<string, Uint8Array>, random: Random): string {
   const path = chooseFile(files, random);
   try {
     const documents = parseYamlDocuments(new TextDecoder().decode(files.get(path)));
-    if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random); // expanded aliases would make it huge
+    if (measureSize(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random); // expanded aliases would make it huge
     const done: string[] = [];
     for (let times = 1 + upTo(random, 3); times > 0; times--) {
       const document = pick(random, documents);
       if (random() < 0.08) done.push(changeKind(document, random));
       else done.push(changeNode(isObject(document) ? document : { document }, random) ?? "nothing");
-      if (sizeOf(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random);
+      if (measureSize(documents, MAX_VALUES) > MAX_VALUES) return changeText(files, random);
     }
     // Indented deep nesting would make it huge.
     const asJson = random() < 0.2 || done.some((name) => name.startsWith("nest"));

@@ -34,7 +34,7 @@ const WELL_FORMED = NAMES.filter((name) => name.isWellFormed());
 
 const names = (from: readonly string[] = NAMES) => fc.uniqueArray(fc.constantFrom(...from), { minLength: 1 });
 /** An object with some of the names; each value differs. */
-const mapOf = (from?: readonly string[]): fc.Arbitrary<Record<string, string>> =>
+const arbitraryMap = (from?: readonly string[]): fc.Arbitrary<Record<string, string>> =>
   names(from).map((list) => Object.fromEntries(list.map((name, i) => [name, `value ${i}`])));
 const json = (value: unknown): string => encodeCanonicalJson(value);
 const configMap = (members: JsonObject): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, ...members });
@@ -43,7 +43,7 @@ const files = (texts: Record<string, string>) => new Map(Object.entries(texts).m
 // Source: H-04: all members of a bundle's objects are applied to the cluster.
 test("prepared objects keep labels, annotations, data, stringData and schema properties with any names", () => {
   fc.assert(
-    fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), (map, other) => {
+    fc.property(arbitraryMap(WELL_FORMED), arbitraryMap(WELL_FORMED), (map, other) => {
       const properties = Object.fromEntries(Object.keys(map).map((name) => [name, { type: "string" }]));
       const crd = {
         apiVersion: "apiextensions.k8s.io/v1",
@@ -96,7 +96,7 @@ test("prepared objects keep labels, annotations, data, stringData and schema pro
 
 test("a stored release keeps objects, labels and annotations with any names", () => {
   fc.assert(
-    fc.property(mapOf(), mapOf(WELL_FORMED), (map, wellFormed) => {
+    fc.property(arbitraryMap(), arbitraryMap(WELL_FORMED), (map, wellFormed) => {
       const object = configMap({ data: map, spec: { nested: [map, { deep: map }] } });
       const record = releaseRecord(1, "deployed", { labels: wellFormed, annotations: wellFormed, objects: [object] });
       const [index] = encodeRelease(record, { systemNamespace: "system", owner: { name: "x", uid: "u" } });
@@ -133,7 +133,7 @@ test("lone surrogates in a JSON manifest are equal in objects, digest, release a
 
 test("YAML, JSON, cleanObject, mergeFieldTrees and replaceAt keep members with any names", () => {
   fc.assert(
-    fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), (one, other) => {
+    fc.property(arbitraryMap(WELL_FORMED), arbitraryMap(WELL_FORMED), (one, other) => {
       const both = { ...one, ...other };
       expect(json(parseYaml(JSON.stringify({ one, list: [other] })))).toBe(json({ one, list: [other] }));
       expect(json(parseYaml(toYaml({ one, list: [other] })))).toBe(json({ one, list: [other] }));
@@ -157,7 +157,7 @@ test("mergeConfig merges members with any names, and null removes them", () => {
     object: { ...configMap({ data: { "values.yaml": JSON.stringify(values) } }), metadata: { name: `s${i}` } },
   });
   fc.assert(
-    fc.property(mapOf(WELL_FORMED), mapOf(WELL_FORMED), names(WELL_FORMED), (one, other, removed) => {
+    fc.property(arbitraryMap(WELL_FORMED), arbitraryMap(WELL_FORMED), names(WELL_FORMED), (one, other, removed) => {
       const nulls = Object.fromEntries(removed.map((name) => [name, null]));
       const { config } = mergeConfig([source({ in: one, ...one }, 0), source({ in: other }, 1)], "ns", { in: nulls });
       const left = Object.entries({ ...one, ...other }).filter(([name]) => !removed.includes(name));
@@ -168,7 +168,7 @@ test("mergeConfig merges members with any names, and null removes them", () => {
 
 test("findDifferences and findFieldDrift find differences in members with any names", () => {
   fc.assert(
-    fc.property(mapOf(), mapOf(), (before, after) => {
+    fc.property(arbitraryMap(), arbitraryMap(), (before, after) => {
       const both = Object.keys({ ...before, ...after });
       const differing = both.filter((name) => own(before, name) !== own(after, name)).toSorted();
       const steps = (list: readonly string[]): string[] => list.map((name) => JSON.stringify(name)).sort();
@@ -220,7 +220,7 @@ test("findCrdChanges reports removed properties with any names", () => {
 
 test("a catalog keeps members, packages, channels and bundles with any names", async () => {
   await fc.assert(
-    fc.asyncProperty(mapOf(WELL_FORMED), names(WELL_FORMED.filter((name) => name !== "")), async (map, packages) => {
+    fc.asyncProperty(arbitraryMap(WELL_FORMED), names(WELL_FORMED.filter((name) => name !== "")), async (map, packages) => {
       const blobs = packages.flatMap((name) => [
         { schema: "olm.package", name, defaultChannel: name, extra: map, ...map },
         { schema: "olm.channel", name, package: name, entries: [{ name: `${name}.v1` }, { name: `${name}.v2`, replaces: `${name}.v1` }] },

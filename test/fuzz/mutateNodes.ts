@@ -88,7 +88,7 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   },
   duplicate: ({ parent, key }, random) => {
     const value = get(parent, key);
-    if (sizeOf(value) > MAX_ADDED) return;
+    if (measureSize(value) > MAX_ADDED) return;
     if (Array.isArray(parent)) parent.splice(Number(key), 0, ...Array.from({ length: 1 + upTo(random, 3) }, () => structuredClone(value)));
     else set(parent, `${key}${pick(random, ["2", " ", "_", key.toString()])}`, structuredClone(value));
   },
@@ -109,7 +109,7 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   },
   "copy another here": (place, random, root) => {
     const other = pick(random, listPlaces(root));
-    if (sizeOf(get(other.parent, other.key)) > MAX_ADDED) return;
+    if (measureSize(get(other.parent, other.key)) > MAX_ADDED) return;
     set(place.parent, place.key, structuredClone(get(other.parent, other.key)));
   },
   "wrap in a list": ({ parent, key }) => set(parent, key, [get(parent, key)]),
@@ -117,13 +117,13 @@ const NODE_MUTATIONS: Readonly<Record<string, NodeMutation>> = {
   "grow a list": ({ parent, key }, random) => {
     const value = get(parent, key);
     const count = pick(random, [2, 70, 1_000]);
-    const copies = Math.max(1, Math.min(count, Math.floor(MAX_ADDED / sizeOf(value))));
+    const copies = Math.max(1, Math.min(count, Math.floor(MAX_ADDED / measureSize(value))));
     const items: unknown[] = Array.isArray(value) ? value : [value];
     set(parent, key, Array.from({ length: copies }, () => items).flat());
   },
   "nest deeply": ({ parent, key }, random) => {
     let value = get(parent, key);
-    if (sizeOf(value) > MAX_NESTED) return;
+    if (measureSize(value) > MAX_NESTED) return;
     const isMap = random() < 0.5;
     for (let depth = pick(random, [20, 100, 300]); depth > 0; depth--) value = isMap ? { properties: { a: value } } : [value];
     set(parent, key, value);
@@ -151,11 +151,11 @@ export function changeNode(root: unknown, random: Random): string | undefined {
 }
 
 /** Counts the values in `value` including itself, once per reference; stops soon after `limit`. */
-export function sizeOf(value: unknown, limit = 2 * MAX_ADDED): number {
+export function measureSize(value: unknown, limit = 2 * MAX_ADDED): number {
   if (typeof value === "string") return 1 + value.length / LONG;
   if (typeof value !== "object" || value === null) return 1;
   let size = 1;
-  for (const item of Object.values(value)) if (size <= limit) size += sizeOf(item, limit - size);
+  for (const item of Object.values(value)) if (size <= limit) size += measureSize(item, limit - size);
   return size;
 }
 

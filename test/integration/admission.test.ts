@@ -43,10 +43,10 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await world?.[Symbol.asyncDispose]();
   });
 
-  const version = (wanted: string): { catalog: { version: string } } => ({ catalog: { version: wanted } });
+  const version = (versionNumber: string): { catalog: { version: string } } => ({ catalog: { version: versionNumber } });
   const label = (namespace: string, labels: Record<string, string>): Promise<unknown> =>
     cluster.client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, { metadata: { labels } }, { type: "merge" });
-  const eventsOf = async (name: string, reason: string): Promise<string[]> =>
+  const listEvents = async (name: string, reason: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith(`${reason}: `)).sort();
 
   /** Creates a quota, and waits until the API server has counted its use. */
@@ -54,10 +54,10 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     // The cluster creates this ConfigMap in every namespace.
     const trust = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "kube-root-ca.crt" };
     await eventually(async () => expect(await cluster.client.get(trust)).toBeDefined());
-    const made: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace }, spec: { hard } };
-    await cluster.client.apply(made, { fieldManager: "test", force: true });
+    const resourceQuota: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace }, spec: { hard } };
+    await cluster.client.apply(resourceQuota, { fieldManager: "test", force: true });
     const used = "count/configmaps" in hard ? { "count/configmaps": "1" } : {};
-    await eventually(async () => expect((await cluster.client.get(toObjectRef(made)))?.["status"]).toMatchObject({ hard, used }));
+    await eventually(async () => expect((await cluster.client.get(toObjectRef(resourceQuota)))?.["status"]).toMatchObject({ hard, used }));
   }
 
   const raise = (namespace: string, hard: Record<string, string>): Promise<unknown> =>
@@ -75,25 +75,25 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     const text =
       'ApiWarning: the API server warns about Deployment warned-system/tiny of bundle "p.v2.0.0": would violate PodSecurity "restricted:latest": ' +
       'privileged (container "manager" must not set securityContext.privileged=true), allowPrivilegeEscalation != false (container "manager" ';
-    await eventually(async () => expect(await eventsOf("warned", "ApiWarning")).toEqual([expect.stringContaining(text)]));
+    await eventually(async () => expect(await listEvents("warned", "ApiWarning")).toEqual([expect.stringContaining(text)]));
     const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "warned" };
     const request = { metadata: { annotations: { "olm.operatorframework.io/reconcile-requested-at": "now" } } };
     await cluster.client.patch(ref, request, { type: "merge" });
     await eventually(async () => expect((await world.get("warned")).status?.lastHandledReconcileAt).toBe("now"));
-    expect(await eventsOf("warned", "ApiWarning")).toHaveLength(1);
+    expect(await listEvents("warned", "ApiWarning")).toHaveLength(1);
   });
 
   test("a plan that waits for approval reports warnings of the API server in an Event only once", async () => {
     const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
     await world.extension("asked", { ...version("2.0.0"), before: warns, approval: "Manual" });
     await world.conditions("asked", { Progressing: "False/AwaitingApproval" });
-    await eventually(async () => expect(await eventsOf("asked", "ApiWarning")).toHaveLength(1));
+    await eventually(async () => expect(await listEvents("asked", "ApiWarning")).toHaveLength(1));
     const { digest = "" } = (await world.get("asked")).status?.plan ?? {};
     const ref = { apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name: "asked" };
     await cluster.client.patch(ref, { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } }, { type: "merge" });
     await world.conditions("asked", DONE);
-    await eventually(async () => expect(await eventsOf("asked", "Installed")).toHaveLength(1));
-    expect(await eventsOf("asked", "ApiWarning")).toHaveLength(1);
+    await eventually(async () => expect(await listEvents("asked", "Installed")).toHaveLength(1));
+    expect(await listEvents("asked", "ApiWarning")).toHaveLength(1);
   });
 
   test("condition Available contains the API server's message when the namespace does not allow the Pods", async () => {
@@ -170,7 +170,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await eventually(async () => expect(await ownObjects(cluster.client, "blind")).toEqual([]));
     // Later attempts can create fewer: the quota's use falls a moment after the objects are deleted.
     await eventually(async () =>
-      expect(await eventsOf("blind", "InstallRolledBack")).toContainEqual(
+      expect(await listEvents("blind", "InstallRolledBack")).toContainEqual(
         "InstallRolledBack: install exceeded a quota; the controller removed the objects that it had created: 2 deleted",
       ),
     );

@@ -41,12 +41,12 @@ const FLUNDER: ObjectRef = { apiVersion: API_VERSION, kind: FLUNDERS.kind, names
 const files = (bundle: Record<string, string>) => new Map(Object.entries(bundle).map(([path, text]) => [path, Buffer.from(text)]));
 
 // Source: H-11, S0-139, S0-140, S0-141.
-describeWithPrivateCluster("bundles with API services of their own", (cluster) => {
+describeWithPrivateCluster("bundles with API services", (cluster) => {
   let world: OperatorWorld;
   let server: ServingPod | undefined;
 
   /** Exactly the derived permissions. */
-  const rights = (namespace: string) => {
+  const computeRules = (namespace: string) => {
     const objects = renderBundle(loadBundle(files(flunderBundle("1.0.0"))), { installNamespace: namespace, certProvider: selfSigned });
     return computeRequiredRules(objects, { installNamespace: namespace });
   };
@@ -82,7 +82,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
   });
 
   test("an extension with API services is installed with the derived permissions, and waits for the server of its APIs", async () => {
-    await world.extension(NAME, { rights, catalog: { version: "1.0.0" } });
+    await world.extension(NAME, { computeRules, catalog: { version: "1.0.0" } });
     await world.conditions(NAME, { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "False/RollingOut" });
     await world.until(NAME, ({ status }) => {
       const { message } = findCondition(status?.conditions, "Available") ?? {};
@@ -194,7 +194,9 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
       const rendered = (namespace: string) =>
         renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned });
       const name = "enmasse";
-      await world.extension(name, { rights: (namespace) => computeRequiredRules(rendered(namespace), { installNamespace: namespace }) });
+      await world.extension(name, {
+        computeRules: (namespace) => computeRequiredRules(rendered(namespace), { installNamespace: namespace }),
+      });
       await world.conditions(name, { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
       const objects = rendered(`${name}-system`);
       for (const object of objects) expect(await cluster.client.get(toObjectRef(object)), describeObject(object)).toBeDefined();
@@ -222,7 +224,7 @@ describeWithPrivateCluster("bundles with API services of their own", (cluster) =
     world = await OperatorWorld.start(cluster, { certificates });
     await serve({ "1.0.0": flunderBundle("1.0.0") });
     const name = "renewed";
-    const { spec } = await world.extension(name, { rights });
+    const { spec } = await world.extension(name, { computeRules });
     await world.conditions(name, { Progressing: "True/Succeeded" });
     server = await startFlunderServer(cluster.client, `${name}-system`);
     await world.conditions(name, { Available: "True/Healthy" });

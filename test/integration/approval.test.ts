@@ -47,14 +47,14 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  const refOf = (name: string): ObjectRef => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  const toRef = (name: string): ObjectRef => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
   const approve = (name: string, digest: string | null): Promise<KubeObject> => {
     const annotations = { "olm.operatorframework.io/approve": digest };
-    return cluster.client.patch(refOf(name), { metadata: { annotations } }, { type: "merge" });
+    return cluster.client.patch(toRef(name), { metadata: { annotations } }, { type: "merge" });
   };
   const version = (name: string, text: string | null): Promise<KubeObject> =>
-    cluster.client.patch(refOf(name), { spec: { source: { catalog: { version: text } } } }, { type: "merge" });
-  const planOf = async (name: string): Promise<Plan> => {
+    cluster.client.patch(toRef(name), { spec: { source: { catalog: { version: text } } } }, { type: "merge" });
+  const readPlan = async (name: string): Promise<Plan> => {
     await world.conditions(name, WAITING);
     return (await world.get(name)).status?.plan as Plan;
   };
@@ -69,7 +69,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
 
   test("an extension with manual approval writes no object until a user approves the plan in status", async () => {
     const { spec } = await world.extension("first", { approval: "Manual", catalog: { version: "1.0.0" } });
-    const plan = await planOf("first");
+    const plan = await readPlan("first");
     expect(plan).toMatchObject({ bundle: { name: "p.v1.0.0", version: "1.0.0" }, create: 5, update: 0, delete: 0, unchanged: 0 });
     expect(shown(plan).sort()).toEqual([
       "Create ConfigMap kept",
@@ -92,11 +92,11 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
 
   test("an upgrade needs its own approval, and the controller keeps the installed bundle until then", async () => {
     const { spec } = await world.extension("second", { approval: "Manual", catalog: { version: "1.0.0" } });
-    const first = await planOf("second");
+    const first = await readPlan("second");
     await approve("second", first.digest);
     await world.conditions("second", DONE);
     await version("second", null);
-    const plan = await planOf("second");
+    const plan = await readPlan("second");
     expect(plan.digest).not.toBe(first.digest);
     expect(plan).toMatchObject({ bundle: { name: "p.v1.1.0" }, create: 1, update: 3, delete: 1, unchanged: 1 });
     expect(shown(plan).sort()).toEqual([
@@ -111,7 +111,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     const kept: ObjectRef = { apiVersion: "v1", kind: "ConfigMap", namespace: spec.namespace, name: "kept" };
     await cluster.client.delete(kept);
     await eventually(async () => expect(await cluster.client.get(kept)).toBeDefined());
-    expect((await planOf("second")).digest).toBe(plan.digest);
+    expect((await readPlan("second")).digest).toBe(plan.digest);
     expect(await world.releases("second")).toEqual(["v1 deployed"]);
 
     await approve("second", "sha256:of-something-else");
@@ -124,11 +124,11 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
 
   test("an extension resumes when approval becomes Automatic, and can be deleted while it waits", async () => {
     await world.extension("third", { approval: "Manual", catalog: { version: "1.0.0" } });
-    await planOf("third");
-    await cluster.client.patch(refOf("third"), { spec: { approval: "Automatic" } }, { type: "merge" });
+    await readPlan("third");
+    await cluster.client.patch(toRef("third"), { spec: { approval: "Automatic" } }, { type: "merge" });
     await world.conditions("third", DONE);
     await world.extension("fourth", { approval: "Manual", catalog: { version: "1.0.0" } });
-    await planOf("fourth");
+    await readPlan("fourth");
     await world.remove("fourth");
   });
 });

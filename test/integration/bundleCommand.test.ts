@@ -72,8 +72,8 @@ describeWithCluster("olmv1 bundle", (cluster) => {
     expect(await refusals(objects)).toEqual([]);
   });
 
-  describe("the API server also rejects", () => {
-    test.for(refusedByServer)("$name", async (one) => {
+  describe("bundles with findings", () => {
+    test.for(refusedByServer)("the API server also rejects a bundle with $name", async (one) => {
       const { objects } = renderForInstall(loadBundle(brokenFiles(one)), { namespace, certProvider: "auto", aggregateUserRoles: false });
       expect(await refusals(objects)).not.toEqual([]);
     });

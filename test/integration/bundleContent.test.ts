@@ -57,15 +57,15 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     world.bundle("p.v1.2.0", { ...tinyBundle("1.2.1"), "manifests/a.yaml": JSON.stringify(second) });
     await serve("1.2.0");
     await world.extension("flawed");
-    const told =
+    const message =
       'bundle "p.v1.2.0" has mistakes that its author must fix: ' +
       'it contains 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml); only the last is used; ' +
       'its ClusterServiceVersion has version "1.2.1", but the catalog has "1.2.0"';
     await world.conditions("flawed", INSTALLED);
-    await world.expectProblem("flawed", "BundleWarning", { message: told });
+    await world.expectProblem("flawed", "BundleWarning", { message: message });
     world.controller.healthChanged("flawed"); // a reconcile without a pull reports it as well
-    await world.expectProblem("flawed", "BundleWarning", { message: told });
-    await eventually(async () => expect(await events("flawed", "BundleWarning")).toEqual([`BundleWarning: ${told}`]));
+    await world.expectProblem("flawed", "BundleWarning", { message: message });
+    await eventually(async () => expect(await events("flawed", "BundleWarning")).toEqual([`BundleWarning: ${message}`]));
     world.bundle("p.v1.3.0", tinyBundle("1.3.0"));
     await world.serve({
       channels: { stable: ["p.v1.2.0", { name: "p.v1.3.0", replaces: "p.v1.2.0" }] },

@@ -119,8 +119,8 @@ describeWithPrivateCluster("labels with package and version on installed objects
     );
     await eventually(async () => expect(await labels()).toEqual(all("p 1.1.0")));
     await eventually(async () => {
-      const told = (await world.events("x")).filter((text) => text.startsWith("Drift"));
-      expect(told.sort()).toEqual([
+      const events = (await world.events("x")).filter((text) => text.startsWith("Drift"));
+      expect(events.sort()).toEqual([
         `DriftCorrected: corrected objects of bundle "p.v1.1.0": ConfigMap x-system/theirs (updated)`,
         `Drifted: objects of bundle "p.v1.1.0" drifted: ConfigMap x-system/theirs was changed: metadata.labels["${LABEL_BUNDLE_VERSION}"] removed`,
       ]);

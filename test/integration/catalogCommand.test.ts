@@ -10,7 +10,7 @@ import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { CONFIG_DIR_LABEL } from "../../pkg/oci/pull/imageFilter.ts";
 import { CatalogdAtWork } from "../support/catalogdAtWork.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { insecureRegistry } from "../support/pulling.ts";
 import { type Ended, runCli } from "../support/runCli.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
@@ -25,7 +25,7 @@ const bundle = (version: string, minKubeVersion: string): object => ({
     { type: "olm.csv.metadata", value: { displayName: "Lamp", minKubeVersion } },
   ],
 });
-const catalogOf = (minKubeVersion: string): string =>
+const buildCatalog = (minKubeVersion: string): string =>
   [
     { schema: "olm.package", name: "lamp", defaultChannel: "stable" },
     {
@@ -68,7 +68,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
   }
 
   test("olmv1 catalog adds a catalog and waits for it, lists, shows and removes it", async () => {
-    const ref = await push("cli/lamps", catalogOf("1.20.0"));
+    const ref = await push("cli/lamps", buildCatalog("1.20.0"));
     expect((await run("catalog", "list")).err).toContain("the cluster has no ClusterCatalog");
     expect((await run("catalog", "add", "lamps", ref, "--dry-run=server")).out).toContain("lamps created (server dry run)\n");
     expect(await catalogd.get("lamps")).toBeUndefined();
@@ -101,7 +101,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
   });
 
   test("commands print packages together with the installed bundles", async () => {
-    const extension = await cluster.client.create(extensionNamed("my-lamp", { packageName: "lamp" }));
+    const extension = await cluster.client.create(createExtension("my-lamp", { packageName: "lamp" }));
     const status = { conditions: [], install: { bundle: { name: "lamp.v1.0.0", version: "1.0.0" } } };
     await cluster.client.patch(
       { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "my-lamp" },
@@ -115,7 +115,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     const removed = await run("catalog", "remove", "lamps", "--dry-run=server");
     expect(removed.out).toContain("lamps deleted (server dry run)\n");
     expect(removed.out).toContain("  my-lamp: lamp 1.0.0\n");
-    for (const [catalog, isTold] of [
+    for (const [catalog, isReported] of [
       ["lamps", true],
       ["other", false],
     ] as const) {
@@ -125,7 +125,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
         { type: "merge", subresource: "status" },
       );
       const { out } = await run("catalog", "remove", "lamps", "--dry-run=server");
-      expect(out.includes("  my-lamp: lamp 1.0.0\n")).toBe(isTold);
+      expect(out.includes("  my-lamp: lamp 1.0.0\n")).toBe(isReported);
     }
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: extension.metadata.name });
   });
@@ -177,7 +177,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
   });
 
   test("catalog add --wait exits at once when the content is invalid", async () => {
-    const ref = await push("cli/broken", `${catalogOf("1.20.0")}\n{"schema": "olm.channel", "name": ]}\n`);
+    const ref = await push("cli/broken", `${buildCatalog("1.20.0")}\n{"schema": "olm.channel", "name": ]}\n`);
     const { code, out, err } = await run("catalog", "add", "broken", ref, "--wait", "--timeout", "10m");
     const text =
       /^clustercatalog\.olm\.operatorframework\.io\/broken is not served: .*catalog\.json: document 5.*Find its errors with olmv1 catalog validate\n$/;
@@ -187,7 +187,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
   });
 
   test("search reports packages that need another Kubernetes version", async () => {
-    const ref = await push("cli/later", catalogOf("1.99.0"));
+    const ref = await push("cli/later", buildCatalog("1.99.0"));
     await run("catalog", "add", "later", ref, "--wait");
     const { items } = JSON.parse((await views("search", "--catalog", "later", "-o", "json")).out) as { items: { hindrances: string[] }[] };
     expect(items[0]?.hindrances).toEqual([expect.stringContaining("its minKubeVersion is 1.99.0")]);

@@ -31,8 +31,8 @@ describeWithPrivateCluster("config/admission", (cluster) => {
   });
 
   test("the policy sets the label of a catalog in the create request, overwrites other values, and keeps other labels", async () => {
-    const made = await cluster.client.create(catalog("made", { team: "a", [LABEL]: "another" }));
-    expect(made.metadata.labels).toEqual({ team: "a", [LABEL]: "made" });
+    const created = await cluster.client.create(catalog("made", { team: "a", [LABEL]: "another" }));
+    expect(created.metadata.labels).toEqual({ team: "a", [LABEL]: "made" });
   });
 
   test("the policy restores the label when a request removes it", async () => {

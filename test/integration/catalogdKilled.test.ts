@@ -6,7 +6,7 @@ import { API_VERSION } from "../../pkg/api/constants.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ContentWatch, type LinesOf } from "../support/contentWatch.ts";
 import { eventually } from "../support/eventually.ts";
-import { seeded } from "../support/random.ts";
+import { createRandom } from "../support/random.ts";
 import { World } from "../support/world.ts";
 
 /** The duration of ten starts of a program. */
@@ -19,12 +19,13 @@ const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 1);
 
 /** A few megabytes, so that reading and compressing them takes some time. */
 function content(number: number): LinesOf {
-  const random = seeded(number);
+  const random = createRandom(number);
   const lines = Array.from({ length: LINES }, (_, i) => {
     const text = Array.from({ length: 1_500 }, () => random().toString(36).slice(2)).join(" ");
     return { package: `p${i % 2}`, line: `${JSON.stringify({ name: `n${i}`, package: `p${i % 2}`, schema: "test.kill", text })}\n` };
   });
-  return (wanted) => lines.flatMap(({ package: own, line }) => (wanted === undefined || own === wanted ? [line] : [])).join("");
+  return (packageName) =>
+    lines.flatMap(({ package: own, line }) => (packageName === undefined || own === packageName ? [line] : [])).join("");
 }
 
 describeWithPrivateCluster("catalogd killed while it unpacks, stores and compresses", (cluster) => {
@@ -71,7 +72,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
     await world.serve(NAME, refs[0] ?? "");
     watch = new ContentWatch(`${world.installation.catalogs}/catalogs/${NAME}`, contents);
     const takes = await served(1);
-    const random = seeded(SEED);
+    const random = createRandom(SEED);
     let last = 1;
     for (let i = 0; i < KILLS; i++) {
       last = (last + 1 + Math.floor(random() * (CONTENTS - 1))) % CONTENTS;

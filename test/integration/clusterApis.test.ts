@@ -9,7 +9,7 @@ import { withOwner } from "../../pkg/release/labels.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
@@ -61,7 +61,7 @@ describeWithCluster("ClusterApis on a real API server", (cluster) => {
 
   test("ClusterApis attributes a definition to the extension, or other installer, that its labels name", async () => {
     const apis = await following(cluster.client);
-    const owner = await cluster.client.create<ClusterExtension>(extensionNamed("apis-owner", { packageName: "p" }));
+    const owner = await cluster.client.create<ClusterExtension>(createExtension("apis-owner", { packageName: "p" }));
     onTestFinished(async () => void (await cluster.client.delete({ ...EXTENSION, name: "apis-owner" })));
     const marks = { ...EXTENSION, name: "apis-owner", uid: owner.metadata.uid ?? "" };
     await define(cluster, withOwner(thingDefinition("ours.example.com"), marks));

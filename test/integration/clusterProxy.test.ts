@@ -48,7 +48,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
   });
 
   /** The permissions that `config/rbac` grants operator-controller. */
-  const grantRights = async (): Promise<void> => {
+  const grantPermissions = async (): Promise<void> => {
     const text = readFileSync(join(import.meta.dirname, "../../config/rbac/operator-controller.yaml"), "utf8");
     for (const object of parseYamlDocuments(text) as KubeObject[])
       if (object.kind.startsWith("ClusterRole")) await cluster.client.apply(object, { fieldManager: "test", force: true });
@@ -63,7 +63,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     eventually(async () => expect(await environment(name)).toEqual(want), { timeoutMs: 60_000 });
   const isReleased = (name: string, want: readonly string[]): Promise<void> =>
     eventually(async () => expect(await world.releases(name)).toEqual(want));
-  const told = (name: string, text: string): Promise<void> =>
+  const expectEvent = (name: string, text: string): Promise<void> =>
     eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringContaining(text)));
   const configure = (name: string, inline: JsonObject | null): Promise<ClusterExtension> =>
     cluster.client.patch(
@@ -80,9 +80,9 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
       /^the proxy of the cluster is unknown \(Proxy "cluster" cannot be read: .*forbidden.*\): existing Deployments keep their proxy variables, new Deployments get none$/;
     await world.expectProblem("early", "ProxyWarning", { message });
     expect(await environment("early")).toEqual([]);
-    await grantRights();
+    await grantPermissions();
     await hasEnvironment("early", OF_FIRST);
-    await told(
+    await expectEvent(
       "early",
       'ProxyChanged: updated the proxy variables of the Deployments to match the cluster (Proxy "cluster"): HTTP_PROXY set, NO_PROXY set',
     );
@@ -96,13 +96,13 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect(await environment("follows")).toEqual(OF_FIRST);
     await openShift.setProxy(SECOND);
     await hasEnvironment("follows", OF_SECOND);
-    await told("follows", "HTTP_PROXY changed, HTTPS_PROXY set");
+    await expectEvent("follows", "HTTP_PROXY changed, HTTPS_PROXY set");
     await isReleased("follows", ["v1 superseded", "v2 deployed"]);
     await openShift.removeProxy();
     await hasEnvironment("follows", []);
-    await told("follows", "(the cluster has no proxy): HTTP_PROXY removed, HTTPS_PROXY removed, NO_PROXY removed");
+    await expectEvent("follows", "(the cluster has no proxy): HTTP_PROXY removed, HTTPS_PROXY removed, NO_PROXY removed");
     await isReleased("follows", ["v1 superseded", "v2 superseded", "v3 deployed"]);
-    await told("follows", "Upgraded");
+    await expectEvent("follows", "Upgraded");
     const shown = JSON.stringify([await world.get("follows"), await world.events("follows")]);
     expect(shown).toContain("ProxyChanged");
     expect(shown).not.toContain("s3cr3t");
@@ -123,7 +123,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await configure("own", null);
     await hasEnvironment("own", OF_SECOND);
     await isReleased("own", ["v1 superseded", "v2 superseded", "v3 deployed"]);
-    await told("own", "ProxyChanged");
+    await expectEvent("own", "ProxyChanged");
     expect((await world.events("own")).filter((event) => event.startsWith("ProxyChanged"))).toHaveLength(1);
   });
 
@@ -164,7 +164,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
       const { Progressing } = await world.conditions("quoted", { Installed: "False/Failed", Progressing: "True/Retrying" });
       expect(Progressing).toContain("no proxy such as http://[redacted]@proxy:3128");
     });
-    await told("quoted", "no proxy such as http://[redacted]@proxy:3128");
+    await expectEvent("quoted", "no proxy such as http://[redacted]@proxy:3128");
     expect(JSON.stringify([(await world.get("quoted")).status, await world.events("quoted")])).not.toContain("s3cr3t");
   });
 

@@ -15,7 +15,7 @@ import { ReleaseStore } from "../../pkg/operatorcontroller/releases/releaseStore
 import type { ReleaseStatus } from "../../pkg/release/record.ts";
 import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { releaseRecord } from "../support/releases.ts";
 import { runCli } from "../support/runCli.ts";
 import { describeWithData } from "../support/sharedData.ts";
@@ -43,27 +43,27 @@ async function run(args: readonly string[]): Promise<Run> {
   return { code, stdout: out, stderr: err };
 }
 
-const maxOf = (value: string): string => JSON.stringify([{ type: "olm.maxOpenShiftVersion", value }]);
+const buildMaxVersion = (value: string): string => JSON.stringify([{ type: "olm.maxOpenShiftVersion", value }]);
 
 describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
   let store: ReleaseStore;
   let folder = "";
-  const made: KubeObject[] = [];
+  const created: KubeObject[] = [];
 
   beforeAll(async () => {
     await cluster.installCrds();
     folder = await mkdtemp(join(tmpdir(), "olmv1-check-"));
     store = new ReleaseStore(cluster.client, SYSTEM_NAMESPACE);
-    for (const object of await objectsOf("config/namespace/namespace.yaml")) await apply(object);
+    for (const object of await readObjects("config/namespace/namespace.yaml")) await apply(object);
   });
   afterEach(async () => {
-    for (const object of made.splice(0)) await cluster.client.delete(toObjectRef(object));
+    for (const object of created.splice(0)) await cluster.client.delete(toObjectRef(object));
     const { items } = await cluster.client.list(SECRET, { namespace: SYSTEM_NAMESPACE, labelSelector: "owner=operator-controller" });
     for (const secret of items) await cluster.client.delete(toObjectRef(secret));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const objectsOf = async (file: string): Promise<KubeObject[]> =>
+  const readObjects = async (file: string): Promise<KubeObject[]> =>
     parseYamlDocuments(await readFile(join(ROOT, file), "utf8")) as KubeObject[];
   const apply = (object: KubeObject): Promise<KubeObject> => cluster.client.apply(object, { fieldManager: "test", force: true });
   const check = (...args: string[]): Promise<Run> => run(["--kubeconfig", cluster.kubeconfig, ...args]);
@@ -75,10 +75,10 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
 
   /** Creates an extension on the cluster with these releases, oldest first. */
   async function extension(name: string, ...releases: Release[]): Promise<ClusterExtension> {
-    const object = await cluster.client.create(extensionNamed(name, { packageName: name }));
-    made.push(object);
+    const object = await cluster.client.create(createExtension(name, { packageName: name }));
+    created.push(object);
     for (const [i, { status = "deployed", max, properties }] of releases.entries()) {
-      const stated = max === undefined ? properties : maxOf(max);
+      const stated = max === undefined ? properties : buildMaxVersion(max);
       const record = releaseRecord(i + 1, status, {
         name,
         labels: { [LABEL_BUNDLE_NAME]: `${name}.v${i + 1}.0.0`, [LABEL_BUNDLE_VERSION]: `${i + 1}.0.0` },
@@ -163,7 +163,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
 
   describe("on an OpenShift cluster", () => {
     beforeAll(async () => {
-      for (const crd of await objectsOf("test/support/openshift/clusterversions.yaml")) await apply(crd);
+      for (const crd of await readObjects("test/support/openshift/clusterversions.yaml")) await apply(crd);
       await eventually(() => cluster.client.list(CLUSTER_VERSION));
       expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('ClusterVersion "version" does not exist') });
       const { name, ...kind } = CLUSTER_VERSION;
@@ -331,7 +331,7 @@ What to do:
       let checker: KubeObject[] = [];
 
       beforeAll(async () => {
-        const written = JSON.stringify(await objectsOf("config/openshift/upgrade-checker.yaml"));
+        const written = JSON.stringify(await readObjects("config/openshift/upgrade-checker.yaml"));
         checker = JSON.parse(written.replaceAll("openshift-operator-controller", SYSTEM_NAMESPACE)) as KubeObject[];
         for (const object of checker) await apply(object);
         const { name } = checker.find(({ kind }) => kind === "ServiceAccount")!.metadata;

@@ -32,7 +32,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
 
   const edit = (name: string, catalog: Partial<Record<keyof CatalogSource, unknown>>): Promise<ClusterExtension> =>
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { spec: { source: { catalog } } }, { type: "merge" });
-  const told = (name: string, text: string): Promise<void> =>
+  const expectEvent = (name: string, text: string): Promise<void> =>
     eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringContaining(text)));
 
   test("condition ClusterUpgradeBlocked follows the version of the cluster and the installed bundle", async () => {
@@ -49,10 +49,10 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     });
     const remedy = 'version 1.1.0 of catalog "c" would lift the block, but spec.source.catalog.version "1.0.0" excludes it';
     await world.expectProblem("held", "ClusterUpgradeBlocked", { details: { bundles: ["p.v1.0.0"], target: "4.21", remedy } });
-    await told("held", "ClusterUpgradeBlocked: bundle");
+    await expectEvent("held", "ClusterUpgradeBlocked: bundle");
     world.clusterVersion.set({ unknown: "nobody knows" });
     await world.conditions("held", { ClusterUpgradeBlocked: "Unknown/ClusterVersionUnknown" });
-    await told("held", "ClusterUpgradeUnblocked: bundle");
+    await expectEvent("held", "ClusterUpgradeUnblocked: bundle");
     world.clusterVersion.set("4.20.0");
     await world.conditions("held", { ClusterUpgradeBlocked: "True/IncompatibleOperatorInstalled" });
     await edit("held", { version: "1.1.0" });
@@ -72,7 +72,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
       expect(status?.install?.bundle.name).toBe("p.v1.2.0");
       expect(findCondition(status?.conditions, "ClusterUpgradeBlocked")).toBeUndefined();
     });
-    await told("held", "ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version");
+    await expectEvent("held", "ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version");
   });
 
   test("clusterVersionPolicy Enforce rejects an upgrade whose limit is only in the bundle, and keeps the installed bundle", async () => {

@@ -17,7 +17,7 @@ import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithCluster, type TestCluster } from "../support/cluster.ts";
-import { kustomized } from "../support/manifests.ts";
+import { renderKustomization } from "../support/manifests.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
@@ -62,12 +62,12 @@ interface DeploymentSpec {
 describeWithCluster("config", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
-    for (const object of filesOf("namespace/namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
+    for (const object of readFiles("namespace/namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
       await apply(cluster, object);
   });
 
   test.for(FOLDERS)("kubectl apply -k %s is accepted without changes and without warnings", async (folder) => {
-    const objects = await kustomized(folder);
+    const objects = await renderKustomization(folder);
     const namespaces = objects.filter(({ kind }) => kind === "Namespace");
     for (const namespace of namespaces) await apply(cluster, namespace);
     try {
@@ -84,25 +84,25 @@ describeWithCluster("config", (cluster) => {
   test.for([ACCESS_CONTROL, SERVICE_ACCOUNTS])(
     "kubectl apply -f config/%s is accepted without changes and without warnings",
     async (file) => {
-      for (const object of filesOf(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
+      for (const object of readFiles(file)) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
     },
   );
 
   test("config/openshift/upgrade-checker.yaml uses the namespace of config/openshift, and is accepted without warnings", async () => {
-    const text = JSON.stringify(filesOf(UPGRADE_CHECKER));
+    const text = JSON.stringify(readFiles(UPGRADE_CHECKER));
     expect(text).not.toContain("olmv1-system");
     const moved = JSON.parse(text.replaceAll(OPENSHIFT_NAMESPACE, "olmv1-system")) as KubeObject[]; // an existing namespace
     for (const object of moved) expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
   });
 
   test("the OpenShift overlay installs the same objects into its own namespace, with certificates of the service CA, and permission to read the TLS profile", async () => {
-    const [plain, overlay] = [await kustomized("config"), await kustomized("config/openshift")];
+    const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/openshift")];
     expect(JSON.stringify(overlay)).not.toContain("olmv1-system");
     const moved = JSON.parse(JSON.stringify(plain).replaceAll("olmv1-system", OPENSHIFT_NAMESPACE)) as KubeObject[];
-    const kept = namesOf(moved).filter((name) => !name.startsWith("Secret "));
+    const kept = listNames(moved).filter((name) => !name.startsWith("Secret "));
     const reader = "olmv1-tls-profile-reader";
     const added = [`ConfigMap ${OPENSHIFT_NAMESPACE}/openshift-service-ca`, `ClusterRole /${reader}`, `ClusterRoleBinding /${reader}`];
-    expect(namesOf(overlay)).toEqual([...kept, ...added].sort());
+    expect(listNames(overlay)).toEqual([...kept, ...added].sort());
     const changed = new Set(["Deployment", "Namespace", "Service", "ConfigMap", "Secret"]);
     const others = (of: readonly KubeObject[]): KubeObject[] =>
       of.filter(({ kind, metadata }) => !changed.has(kind) && metadata.name !== reader).sort(byName);
@@ -114,7 +114,7 @@ describeWithCluster("config", (cluster) => {
       ["operator-controller", parseFlags],
       ["catalogd", parseCatalogdFlags],
     ] as const) {
-      const { spec, metadata } = deploymentOf(overlay, `${program}-controller-manager`).template;
+      const { spec, metadata } = findDeployment(overlay, `${program}-controller-manager`).template;
       expect(metadata.annotations).toMatchObject({ "openshift.io/required-scc": "restricted-v2" });
       expect(spec.priorityClassName).toBe("system-cluster-critical");
       const [file, ...flags] = spec.containers[0]?.args ?? [];
@@ -131,31 +131,31 @@ describeWithCluster("config", (cluster) => {
       const service = overlay.find(({ kind, metadata: { name } }) => kind === "Service" && name === `${program}-service`);
       expect(service?.metadata.annotations).toEqual({ "service.beta.openshift.io/serving-cert-secret-name": `${program}-cert` });
     }
-    const { volumes, containers } = deploymentOf(overlay, CONTROLLER).template.spec;
+    const { volumes, containers } = findDeployment(overlay, CONTROLLER).template.spec;
     expect(volumes.find(({ name }) => name === "catalogd-ca")).toMatchObject({ configMap: { name: "openshift-service-ca" } });
     expect(parseFlags(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "cluster-operator": "auto" });
-    const catalogd = deploymentOf(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
+    const catalogd = findDeployment(overlay, CATALOGD).template.spec.containers[0]?.args.slice(1) ?? [];
     expect(parseCatalogdFlags(catalogd)).toMatchObject({ "external-address": `catalogd-service.${OPENSHIFT_NAMESPACE}.svc` });
   });
 
   test("the overlay cluster-admin only adds all permissions and the flag that uses them", async () => {
-    const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/cluster-admin")];
-    expect(namesOf(overlay)).toEqual([...namesOf(plain), "ClusterRoleBinding /operator-controller-cluster-admin"].sort());
-    const flags = deploymentOf(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
+    const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/cluster-admin")];
+    expect(listNames(overlay)).toEqual([...listNames(plain), "ClusterRoleBinding /operator-controller-cluster-admin"].sort());
+    const flags = findDeployment(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
     expect(parseFlags(flags)).toMatchObject({ "service-account-fallback": "controller" });
-    expect(parseFlags(deploymentOf(plain, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [])).toMatchObject({
+    expect(parseFlags(findDeployment(plain, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [])).toMatchObject({
       "service-account-fallback": "deny",
     });
   });
 
   // Source: O-14.
   test("the overlay shared-watch adds permission to watch every kind of bundle content except Secrets, without writes", async () => {
-    const [plain, overlay] = [await kustomized("config"), await kustomized("config/overlays/shared-watch")];
-    const added = namesOf(overlay).filter((name) => !namesOf(plain).includes(name));
+    const [plain, overlay] = [await renderKustomization("config"), await renderKustomization("config/overlays/shared-watch")];
+    const added = listNames(overlay).filter((name) => !listNames(plain).includes(name));
     expect(added).toEqual(["ClusterRole /operator-controller-shared-watch", "ClusterRoleBinding /operator-controller-shared-watch"]);
-    const flags = deploymentOf(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
+    const flags = findDeployment(overlay, CONTROLLER).template.spec.containers[0]?.args.slice(1) ?? [];
     expect(parseFlags(flags)).toMatchObject({ "shared-watches": true });
-    const [role] = filesOf("overlays/shared-watch/shared-watch.yaml");
+    const [role] = readFiles("overlays/shared-watch/shared-watch.yaml");
     const rules = role?.["rules"] as PolicyRule[];
     expect(new Set(rules.flatMap(({ verbs }) => verbs))).toEqual(new Set(["list", "watch"]));
     const looked = new Set(rules.flatMap(({ resources = [] }) => resources));
@@ -168,17 +168,17 @@ describeWithCluster("config", (cluster) => {
       "Certificate",
     ];
     const kinds = [...Object.keys(SUPPORTED_KINDS), ...rendered].filter((kind) => kind !== "ClusterServiceVersion");
-    expect(kinds.filter((kind) => !looked.has(pluralOf(kind)))).toEqual(["Secret"]);
+    expect(kinds.filter((kind) => !looked.has(toPlural(kind)))).toEqual(["Secret"]);
   });
 
   // Source: S0-117.
   test("the overlay air-gapped sets the registries of both programs, and only the samples contain a catalog", async () => {
-    const overlay = await kustomized("config/overlays/air-gapped");
+    const overlay = await renderKustomization("config/overlays/air-gapped");
     for (const [name, parse] of [
       [CONTROLLER, parseFlags],
       [CATALOGD, parseCatalogdFlags],
     ] as const) {
-      const { containers, volumes } = deploymentOf(overlay, name).template.spec;
+      const { containers, volumes } = findDeployment(overlay, name).template.spec;
       expect(parse(containers[0]?.args.slice(1) ?? [])).toMatchObject({
         "registries-conf": "/etc/olmv1/registries/registries.conf",
         "pull-cas-dir": "/etc/olmv1/authorities",
@@ -186,18 +186,18 @@ describeWithCluster("config", (cluster) => {
       expect(volumes.flatMap(({ configMap }) => configMap?.name ?? [])).toEqual(["registries", "registry-authorities"]);
     }
     for (const folder of FOLDERS) {
-      const catalogs = (await kustomized(folder)).filter(({ kind }) => kind === "ClusterCatalog");
+      const catalogs = (await renderKustomization(folder)).filter(({ kind }) => kind === "ClusterCatalog");
       expect([folder, catalogs.length > 0]).toEqual([folder, folder === "config/samples"]);
     }
   });
 
   test("the overlay signatures gives both programs a valid policy without requirements for real images", async () => {
-    const overlay = await kustomized("config/overlays/signatures");
+    const overlay = await renderKustomization("config/overlays/signatures");
     for (const [name, parse] of [
       [CONTROLLER, parseFlags],
       [CATALOGD, parseCatalogdFlags],
     ] as const) {
-      const { containers, volumes } = deploymentOf(overlay, name).template.spec;
+      const { containers, volumes } = findDeployment(overlay, name).template.spec;
       expect(parse(containers[0]?.args.slice(1) ?? [])).toMatchObject({ "signature-policy": "/etc/olmv1/signatures/policy.json" });
       expect(volumes.flatMap(({ configMap }) => configMap?.name ?? [])).toEqual(["signatures"]);
     }
@@ -211,14 +211,14 @@ describeWithCluster("config", (cluster) => {
   describe("replicas of both programs", () => {
     let objects: KubeObject[];
     beforeAll(async () => {
-      objects = await kustomized("config");
+      objects = await renderKustomization("config");
     });
 
     test.for([
       ["catalogd", parseCatalogdFlags],
       ["operator-controller", parseFlags],
     ] as const)("%s elects a leader, spreads its replicas, and is updated and drained without an outage", ([program, parse]) => {
-      const { replicas, strategy, template } = deploymentOf(objects, `${program}-controller-manager`);
+      const { replicas, strategy, template } = findDeployment(objects, `${program}-controller-manager`);
       expect([replicas, strategy]).toEqual([2, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }]);
       const [file, ...flags] = template.spec.containers[0]?.args ?? [];
       expect([file, parse(flags)]).toMatchObject([`/app/${program}.js`, { "leader-elect": true }]);
@@ -240,7 +240,7 @@ describeWithCluster("config", (cluster) => {
       const specs = new Map(policies.map(({ metadata, ...policy }) => [metadata.name, policy["spec"] as Record<string, unknown>]));
       expect(specs.get("default-deny-all-traffic")).toEqual({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
       for (const program of ["catalogd", "operator-controller"]) {
-        const { ports } = deploymentOf(objects, `${program}-controller-manager`).template.spec.containers[0] ?? { ports: [] };
+        const { ports } = findDeployment(objects, `${program}-controller-manager`).template.spec.containers[0] ?? { ports: [] };
         const opened = specs.get(`${program}-controller-manager`) as { podSelector: unknown; ingress: { ports: { port: string }[] }[] };
         expect(opened.podSelector).toEqual({ matchLabels: { "app.kubernetes.io/name": program } });
         expect(opened.ingress[0]?.ports.map(({ port }) => port).sort()).toEqual(ports.map(({ name }) => name).sort());
@@ -254,16 +254,16 @@ describeWithCluster("config", (cluster) => {
       const image = { name: "localhost/olmv1", newName: "registry.example.com/olmv1", newTag: "0.1.0" };
       const text = JSON.stringify({ resources: [relative(folder, CONFIG)], images: [image] });
       await writeFile(join(folder, "kustomization.yaml"), text);
-      const objects = await kustomized(folder);
+      const objects = await renderKustomization(folder);
       for (const name of [CONTROLLER, CATALOGD])
-        expect(deploymentOf(objects, name).template.spec.containers[0]).toMatchObject({ image: "registry.example.com/olmv1:0.1.0" });
+        expect(findDeployment(objects, name).template.spec.containers[0]).toMatchObject({ image: "registry.example.com/olmv1:0.1.0" });
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 
   test("kustomize finds every file", async () => {
-    const objects = [...(await kustomized("config")), ...(await kustomized("config/samples"))];
+    const objects = [...(await renderKustomization("config")), ...(await renderKustomization("config/samples"))];
     const files = (readdirSync(CONFIG, { recursive: true }) as string[]).filter(
       (file) =>
         file.endsWith(".yaml") &&
@@ -272,7 +272,7 @@ describeWithCluster("config", (cluster) => {
         !file.startsWith("helm/"),
     );
     const isOverlay = (file: string): boolean => /^(admission|openshift|overlays|prometheus)\//.test(file);
-    expect(namesOf(objects)).toEqual(namesOf(filesOf(...files.filter((file) => !isOverlay(file)))));
+    expect(listNames(objects)).toEqual(listNames(readFiles(...files.filter((file) => !isOverlay(file)))));
     const own = [
       "admission/catalog-label.yaml",
       "openshift/service-ca.yaml",
@@ -285,9 +285,9 @@ describeWithCluster("config", (cluster) => {
   });
 
   test("config/prometheus scrapes the ports that config opens, and contains the dashboard", async () => {
-    const objects = await kustomized("config/prometheus");
+    const objects = await renderKustomization("config/prometheus");
     expect(objects.map(({ kind }) => kind).sort()).toEqual(["ConfigMap", "PrometheusRule", "ServiceMonitor", "ServiceMonitor"]);
-    const services = (await kustomized("config")).filter(({ kind }) => kind === "Service");
+    const services = (await renderKustomization("config")).filter(({ kind }) => kind === "Service");
     for (const monitor of objects.filter(({ kind }) => kind === "ServiceMonitor")) {
       const { selector, endpoints } = monitor["spec"] as {
         selector: { matchLabels: Record<string, string> };
@@ -306,7 +306,7 @@ describeWithCluster("config", (cluster) => {
   describe("certificates", () => {
     let objects: KubeObject[];
     beforeAll(async () => {
-      objects = [...(await kustomized("config")), ...(await kustomized("config/prometheus"))];
+      objects = [...(await renderKustomization("config")), ...(await renderKustomization("config/prometheus"))];
     });
 
     test.for([
@@ -323,7 +323,7 @@ describeWithCluster("config", (cluster) => {
     ])(
       "$server creates its own certificate, in a Secret that config creates empty, and Prometheus trusts it",
       ({ server, parse, metrics, ports }) => {
-        const { spec } = deploymentOf(objects, `${server}-controller-manager`).template;
+        const { spec } = findDeployment(objects, `${server}-controller-manager`).template;
         const flags = parse(spec.containers[0]?.args.slice(1) ?? []);
         expect(flags).toMatchObject({ "serving-certificates": "self-managed" });
         expect(flags).not.toMatchObject({ "insecure-plain-http": true });
@@ -363,15 +363,15 @@ describeWithCluster("config", (cluster) => {
         `components: [${config}/tls]`,
       ];
       await writeFile(join(folder, "kustomization.yaml"), lines.join("\n"));
-      objects = await kustomized(folder);
+      objects = await renderKustomization(folder);
     });
     afterAll(() => rm(folder, { recursive: true }));
 
     test("the objects of config/tls are accepted without changes and without warnings", async () => {
       for (const object of objects.filter(({ apiVersion }) => !apiVersion.startsWith("monitoring.coreos.com/")))
         expect(await dryRun(cluster, object), `${object.kind} ${object.metadata.name}`).toEqual([]);
-      const all = namesOf([...(await kustomized("config")), ...(await kustomized("config/prometheus"))]);
-      expect(namesOf(objects)).toEqual(all.filter((name) => !name.startsWith("Secret ")));
+      const all = listNames([...(await renderKustomization("config")), ...(await renderKustomization("config/prometheus"))]);
+      expect(listNames(objects)).toEqual(all.filter((name) => !name.startsWith("Secret ")));
     });
 
     test.for([
@@ -484,7 +484,7 @@ describeWithData("the sample's installer", (data) => {
       installNamespace: SAMPLE_NAMESPACE,
     });
     const granted = (kind: string): PolicyRule[] => {
-      const role = filesOf("samples/installer.yaml").find((object) => object.kind === kind && !object.metadata.name.endsWith("-token"));
+      const role = readFiles("samples/installer.yaml").find((object) => object.kind === kind && !object.metadata.name.endsWith("-token"));
       return (role?.["rules"] ?? []) as PolicyRule[];
     };
     const missing = (needed: readonly PolicyRule[], kind: string): PolicyRule[] =>
@@ -495,13 +495,13 @@ describeWithData("the sample's installer", (data) => {
   });
 });
 
-function deploymentOf(objects: readonly KubeObject[], name: string): DeploymentSpec {
+function findDeployment(objects: readonly KubeObject[], name: string): DeploymentSpec {
   const found = objects.find(({ kind, metadata }) => kind === "Deployment" && metadata.name === name);
   if (!found) throw new Error(`there is no Deployment ${name}`);
   return found["spec"] as DeploymentSpec;
 }
 
-function pluralOf(kind: string): string {
+function toPlural(kind: string): string {
   const singular = kind.toLowerCase();
   if (singular.endsWith("s")) return `${singular}es`;
   return singular.endsWith("y") ? `${singular.slice(0, -1)}ies` : `${singular}s`;
@@ -512,7 +512,7 @@ function byName(a: KubeObject, b: KubeObject): number {
 }
 
 /** Formats the identities of objects, sorted. */
-function namesOf(objects: readonly KubeObject[]): string[] {
+function listNames(objects: readonly KubeObject[]): string[] {
   return objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`).sort();
 }
 
@@ -521,7 +521,7 @@ function singleVerbs(rule: PolicyRule): PolicyRule[] {
 }
 
 /** Reads the objects in these files of config/. */
-function filesOf(...files: string[]): KubeObject[] {
+function readFiles(...files: string[]): KubeObject[] {
   return files.flatMap((file) => parseYamlDocuments(readFileSync(join(CONFIG, file), "utf8")) as KubeObject[]);
 }
 

@@ -12,7 +12,7 @@ import { bundleFiles as caseFiles } from "../cases/topics/render.ts";
 import { bundleFiles } from "../support/bundleFixture.ts";
 import { contentFrom } from "../support/catalogFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { problemText } from "../support/problems.ts";
 import { describeWithData } from "../support/sharedData.ts";
@@ -45,7 +45,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   };
   const namespaces = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => cluster.namespace("watched")));
   /** Returns the namespaces with a Role and a RoleBinding of an operator, sorted. */
-  const rolesOf = async (name: string): Promise<string[]> => {
+  const listRoles = async (name: string): Promise<string[]> => {
     const owned = { labelSelector: `olm.operatorframework.io/owner-name=${name}` };
     const found = await Promise.all(
       ["Role", "RoleBinding"].map(async (kind) => (await cluster.client.list({ apiVersion: RBAC, kind }, owned)).items),
@@ -60,9 +60,9 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     if (!found) throw new Error(`there is no Deployment ${app} of ${name}`);
     return found as unknown as { spec: { template: KubeObject } };
   };
-  const targetsOf = async (name: string): Promise<string | undefined> =>
+  const readTargets = async (name: string): Promise<string | undefined> =>
     (await deployment(name, "tiny")).spec.template.metadata.annotations?.["olm.targetNamespaces"];
-  const envOf = async (name: string, app: string): Promise<unknown> => {
+  const readEnv = async (name: string, app: string): Promise<unknown> => {
     const { spec } = (await deployment(name, app)).spec.template as unknown as { spec: { containers: { env?: unknown }[] } };
     return spec.containers[0]?.env;
   };
@@ -72,11 +72,11 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     const [a = "", b = "", c = ""] = (await namespaces(3)).sort();
     const objectsFor = (installNamespace: string, watchNamespaces: string[]): KubeObject[] =>
       renderBundle(loadBundle(bundleFiles(BUNDLE)), { installNamespace, config: { watchNamespaces } });
-    const rights = (ns: string) => computeRequiredRules(objectsFor(ns, [a, b, c]), { installNamespace: ns });
-    await world.extension(name, { rights, ...inline({ watchNamespaces: [b, a] }) });
+    const computeRules = (ns: string) => computeRequiredRules(objectsFor(ns, [a, b, c]), { installNamespace: ns });
+    await world.extension(name, { computeRules, ...inline({ watchNamespaces: [b, a] }) });
     await world.conditions(name, { Ready: "True/Succeeded" });
-    expect(await rolesOf(name)).toEqual([a, b]);
-    expect(await targetsOf(name)).toBe(`${a},${b}`);
+    expect(await listRoles(name)).toEqual([a, b]);
+    expect(await readTargets(name)).toBe(`${a},${b}`);
 
     const roleIn = async (namespace: string): Promise<KubeObject | undefined> => {
       const owned = { namespace, labelSelector: `olm.operatorframework.io/owner-name=${name}` };
@@ -91,8 +91,8 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     });
 
     await configure(name, { watchNamespaces: [c, a] });
-    await eventually(async () => expect(await targetsOf(name)).toBe(`${a},${c}`));
-    await eventually(async () => expect(await rolesOf(name)).toEqual([a, c]));
+    await eventually(async () => expect(await readTargets(name)).toBe(`${a},${c}`));
+    await eventually(async () => expect(await listRoles(name)).toEqual([a, c]));
     await world.conditions(name, { Ready: "True/Succeeded" });
     await eventually(async () => {
       const pruned = (await world.events(name)).filter((event) => event.startsWith("Pruned: "));
@@ -103,7 +103,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.until(name, ({ metadata, status }) => expect(status?.conditions?.[0]?.observedGeneration).toBe(metadata.generation));
     expect((await world.releases(name)).at(-1)).toBe("v2 deployed");
     await world.remove(name);
-    expect(await rolesOf(name)).toEqual([]);
+    expect(await listRoles(name)).toEqual([]);
   });
 
   describeWithData("a real bundle that does not support AllNamespaces", (folder) => {
@@ -117,11 +117,11 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
         contentFrom({ channels: { stable: [{ name: image }] }, bundles: [{ name: image, version: "1.0.0" }] }, "real"),
         "real",
       );
-      const rights = (installNamespace: string) =>
+      const computeRules = (installNamespace: string) =>
         computeRequiredRules(renderBundle(loadBundle(files), { installNamespace, config: { watchNamespaces } }), { installNamespace });
-      await world.extension(name, { rights, catalog: { packageName: "real" }, ...inline({ watchNamespaces }) });
+      await world.extension(name, { computeRules, catalog: { packageName: "real" }, ...inline({ watchNamespaces }) });
       await world.conditions(name, { Ready: "True/Succeeded" });
-      expect(await rolesOf(name)).toEqual(watchNamespaces);
+      expect(await listRoles(name)).toEqual(watchNamespaces);
     });
   });
 
@@ -135,10 +135,10 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
       next: "create it, or remove it from spec.config.inline.watchNamespaces",
       details: [missing],
     });
-    expect(await rolesOf(name)).toEqual([]);
+    expect(await listRoles(name)).toEqual([]);
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: missing } });
     await world.conditions(name, { Ready: "True/Succeeded" });
-    expect(await rolesOf(name)).toEqual([there, missing].sort());
+    expect(await listRoles(name)).toEqual([there, missing].sort());
   });
 
   test("a deleted watched namespace is reported until it is removed from the list", async () => {
@@ -156,9 +156,9 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await eventually(async () => {
       const { Progressing } = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
       expect(Progressing).toBe("Desired state reached");
-      expect(await targetsOf(name)).toBe(`${a},${c}`);
+      expect(await readTargets(name)).toBe(`${a},${c}`);
     });
-    expect(await rolesOf(name)).toEqual([a, c]);
+    expect(await listRoles(name)).toEqual([a, c]);
   });
 
   // Source: S0-090, H-17.
@@ -183,9 +183,12 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     };
     await world.extension(name, { before, ...inline({ watchNamespaces, deploymentConfig }) });
     await world.conditions(name, { Ready: "True/Succeeded" });
-    const podOf = async (app: string): Promise<JsonObject> => (await deployment(name, app)).spec.template["spec"] as JsonObject;
-    expect(await podOf("web")).toMatchObject({ volumes: [{ name: "trusted-ca", configMap }], containers: [{ volumeMounts: [mount] }] });
-    expect(await podOf("tiny")).not.toHaveProperty("volumes");
+    const readPodSpec = async (app: string): Promise<JsonObject> => (await deployment(name, app)).spec.template["spec"] as JsonObject;
+    expect(await readPodSpec("web")).toMatchObject({
+      volumes: [{ name: "trusted-ca", configMap }],
+      containers: [{ volumeMounts: [mount] }],
+    });
+    expect(await readPodSpec("tiny")).not.toHaveProperty("volumes");
     const kept = await cluster.client.get(trusted);
     expect([kept?.["data"], kept?.metadata.labels, kept?.metadata.ownerReferences]).toEqual([
       { "ca-bundle.crt": "injected" },
@@ -243,8 +246,8 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     await world.extension(name, inline(chosen("web")));
     const { Progressing } = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
     expect(Progressing).toBe("Desired state reached");
-    expect(await envOf(name, "web")).toEqual([{ name: "LEVEL", value: "debug" }]);
-    expect(await envOf(name, "tiny")).toBeUndefined();
+    expect(await readEnv(name, "web")).toEqual([{ name: "LEVEL", value: "debug" }]);
+    expect(await readEnv(name, "tiny")).toBeUndefined();
     await configure(name, chosen("nobody"));
     await world.expectProblem(name, "ConfigurationWarning", {
       message:
@@ -252,7 +255,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
         "which has tiny (app=tiny), web (app=web)",
     });
     await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
-    expect(await envOf(name, "web")).toBeUndefined();
+    expect(await readEnv(name, "web")).toBeUndefined();
   });
 
   // Source: I-04; a JSON object can contain a name twice, and decoders differ in its meaning.
@@ -261,9 +264,9 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");
     using folder = new TempFolder();
     const post = async (name: string, validation: string): Promise<string> => {
-      const made = extensionNamed(name, { packageName: "p" });
-      const spec = { ...made.spec, suspend: true, config: { configType: "Inline", inline: { watchNamespace: "a" } } };
-      const text = JSON.stringify({ ...made, spec }).replace('"watchNamespace":"a"', '"watchNamespace":"a","watchNamespace":"b"');
+      const manifest = createExtension(name, { packageName: "p" });
+      const spec = { ...manifest.spec, suspend: true, config: { configType: "Inline", inline: { watchNamespace: "a" } } };
+      const text = JSON.stringify({ ...manifest, spec }).replace('"watchNamespace":"a"', '"watchNamespace":"a","watchNamespace":"b"');
       const path = join(folder.write(name, { "x.json": text }), "x.json");
       const url = `/apis/olm.operatorframework.io/v1/clusterextensions?fieldValidation=${validation}`;
       const args = ["create", "--kubeconfig", cluster.kubeconfig, "--raw", url, "-f", path];

@@ -21,7 +21,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
   let controllers: Replicas;
   let leader: Replica;
   let next: Replica;
-  let made = 0;
+  let createdCount = 0;
 
   beforeAll(async () => {
     catalogs = await Replicas.start(cluster, "catalogd");
@@ -39,7 +39,10 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
 
   /** Creates extensions of separate packages with their dependencies, without applying them; `version` is the requested one. */
   async function extensions(): Promise<ClusterExtension[]> {
-    const packages = Array.from({ length: EXTENSIONS }, () => new SmallPackage(`small-${made++}`, { version: "1.0.0", noise: 20_000 }));
+    const packages = Array.from(
+      { length: EXTENSIONS },
+      () => new SmallPackage(`small-${createdCount++}`, { version: "1.0.0", noise: 20_000 }),
+    );
     const metas: object[] = [];
     for (const pack of packages) {
       for (const of of pack.versions) {
@@ -50,7 +53,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
       const extension = pack.extension();
       await grantInstaller(cluster.client, extension, pack.objects(extension.spec.namespace));
     }
-    const name = `catalog-${made}`;
+    const name = `catalog-${createdCount}`;
     const files = new Map([["configs/catalog.json", Buffer.from(metas.map((meta) => JSON.stringify(meta)).join("\n"))]]);
     const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
     const { digest } = await pushImage(cluster.registry, name, "v1", { files, labels });
@@ -70,8 +73,8 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     });
     return packages.map((pack) => pack.extension());
   }
-  const apply = (wanted: readonly ClusterExtension[]): Promise<unknown> =>
-    Promise.all(wanted.map((extension) => cluster.client.apply(extension, { fieldManager: "test", force: true })));
+  const apply = (desired: readonly ClusterExtension[]): Promise<unknown> =>
+    Promise.all(desired.map((extension) => cluster.client.apply(extension, { fieldManager: "test", force: true })));
   /** Returns the releases of all extensions, as "NAME.vN". */
   async function releases(): Promise<string[]> {
     const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Secret" }, { namespace: SYSTEM_NAMESPACE, metadataOnly: true });
@@ -79,10 +82,10 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
   }
 
   /** Expects that each is installed, with exactly one release. */
-  async function installedOnce(wanted: readonly ClusterExtension[]): Promise<void> {
+  async function installedOnce(desired: readonly ClusterExtension[]): Promise<void> {
     await eventually(
       async () => {
-        for (const { metadata } of wanted) {
+        for (const { metadata } of desired) {
           const live = await cluster.client.get<ClusterExtension>({
             apiVersion: API_VERSION,
             kind: CLUSTER_EXTENSION,
@@ -96,9 +99,9 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
       },
       { timeoutMs: 60_000 },
     );
-    const names = new Set(wanted.map(({ metadata }) => `${metadata.name}.`));
+    const names = new Set(desired.map(({ metadata }) => `${metadata.name}.`));
     const found = (await releases()).filter((release) => names.has(release.slice(0, release.indexOf(".") + 1)));
-    expect(found.sort()).toEqual(wanted.map(({ metadata }) => `${metadata.name}.v1`).sort());
+    expect(found.sort()).toEqual(desired.map(({ metadata }) => `${metadata.name}.v1`).sort());
   }
   /** Returns the writes since `from`, except Leases and access reviews. */
   const writesSince = async (from: number): Promise<string[]> =>
@@ -134,8 +137,8 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
   }
 
   test("a leader that stops during its work is replaced at once, and everything is installed once", async () => {
-    const wanted = await extensions();
-    await apply(wanted);
+    const desired = await extensions();
+    await apply(desired);
     await eventually(async () => expect((await releases()).length).toBeGreaterThan(0), { intervalMs: 20 });
     const holders = await followHolders();
     const from = performance.now();
@@ -146,35 +149,35 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     // Released, so no replica had to wait for its end.
     await eventually(() => expect(holders.seen).toContain(""));
     await holders.stop();
-    await installedOnce(wanted);
+    await installedOnce(desired);
     [leader, next] = [next, await controllers.add("c2", QUICK)];
     await controllers.ready(next);
   });
 
   test("a leader that is killed during its work is replaced after its lease, and everything is installed once", async () => {
-    const wanted = await extensions();
+    const desired = await extensions();
     const before = (await releases()).length;
-    await apply(wanted);
+    await apply(desired);
     await eventually(async () => expect((await releases()).length).toBeGreaterThan(before), { intervalMs: 20 });
     process.kill(leader.process.pid ?? 0, "SIGKILL");
     await controllers.leads(next);
-    await installedOnce(wanted);
+    await installedOnce(desired);
     [leader, next] = [next, await controllers.add("c3", QUICK)];
     await controllers.ready(next);
   });
 
   test("a leader that was suspended for longer than its lease applies nothing again when it resumes, and exits", async () => {
-    const wanted = await extensions();
+    const desired = await extensions();
     const before = (await releases()).length;
     const beganAt = Date.now();
-    await apply(wanted);
+    await apply(desired);
     await eventually(async () => expect((await releases()).length).toBeGreaterThan(before), { intervalMs: 20 });
     process.kill(leader.process.pid ?? 0, "SIGSTOP");
     let resumedAt: number;
     try {
       await sleep(LEASE_MS);
       await controllers.leads(next);
-      await installedOnce(wanted);
+      await installedOnce(desired);
       // The new leader has finished its writes.
       await eventually(async () => expect(await writesSince(Date.now() - 3_000)).toEqual([]));
     } finally {
@@ -188,6 +191,6 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     expect(late.filter((line) => !line.includes(" patch "))).toEqual([]);
     expect(late.length).toBeLessThanOrEqual(EXTENSIONS);
     expect((await writesSince(beganAt)).length).toBeGreaterThan(3 * EXTENSIONS);
-    await installedOnce(wanted);
+    await installedOnce(desired);
   });
 });

@@ -49,7 +49,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
   let world: OperatorWorld;
   let dir: string;
 
-  const crdOf = (group: string): ObjectRef => ({
+  const toCrdRef = (group: string): ObjectRef => ({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     name: `things.${group}`,
@@ -59,8 +59,8 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     eventually(() =>
       cluster.client.create({ apiVersion: `${group}/v1`, kind: "Thing", metadata: { name: "mine" }, spec: { size: "huge" } }),
     );
-  const conversionOf = async (group: string): Promise<unknown> =>
-    ((await cluster.client.get(crdOf(group)))?.["spec"] as { conversion?: unknown } | undefined)?.conversion;
+  const readConversion = async (group: string): Promise<unknown> =>
+    ((await cluster.client.get(toCrdRef(group)))?.["spec"] as { conversion?: unknown } | undefined)?.conversion;
   const patch = (name: string, body: object): Promise<KubeObject> =>
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
   const remove = (name: string): Promise<boolean> => cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
@@ -135,7 +135,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
   async function start(name: string, channel: string, version: string, group: string): Promise<void> {
     await world.extension(name, { catalog: { channels: [channel], version } });
     await world.conditions(name, DONE);
-    expect(await conversionOf(group)).toMatchObject({ strategy: "Webhook" });
+    expect(await readConversion(group)).toMatchObject({ strategy: "Webhook" });
     await create(group);
   }
 
@@ -143,7 +143,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await start("same", "same", "1.0.0", "same.example.com");
     await expect(cluster.client.get(thing("same.example.com", "v2"))).rejects.toThrow("conversion webhook");
     await world.remove("same");
-    expect(await conversionOf("same.example.com")).toEqual({ strategy: "None" });
+    expect(await readConversion("same.example.com")).toEqual({ strategy: "None" });
     expect(await cluster.client.get(thing("same.example.com", "v2"))).toMatchObject({ spec: { size: "huge" } });
     const events = await world.events("same");
     expect(events.filter((text) => text.startsWith("ConversionDropped: "))).toEqual([
@@ -152,15 +152,15 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await cluster.client.delete(thing("same.example.com"));
     await world.extension("again", { catalog: { channels: ["same"] } });
     await world.conditions("again", DONE);
-    expect(await conversionOf("same.example.com")).toMatchObject({ strategy: "Webhook" });
+    expect(await readConversion("same.example.com")).toMatchObject({ strategy: "Webhook" });
     await world.remove("again");
-    expect(await cluster.client.get(crdOf("same.example.com"))).toBeUndefined();
+    expect(await cluster.client.get(toCrdRef("same.example.com"))).toBeUndefined();
   });
 
   test("uninstall stops before anything is removed when schemas differ, and resumes when the custom resources are deleted", async () => {
     await start("held", "other", "2.0.0", "other.example.com");
-    const asked = await runCli(["uninstall", "held", "--kubeconfig", cluster.kubeconfig], { width: 300 });
-    expect([asked.code, asked.err]).toEqual([
+    const uninstall = await runCli(["uninstall", "held", "--kubeconfig", cluster.kubeconfig], { width: 300 });
+    expect([uninstall.code, uninstall.err]).toEqual([
       2,
       expect.stringMatching(
         /The uninstall will stop with reason ConversionNeeded before it deletes any object:\n {2}CustomResourceDefinition things\.other\.example\.com stays because custom resources of it exist, .*: mine\n(.*\n)+.*drop-conversion=true/,
@@ -187,7 +187,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     );
     await cluster.client.delete(thing("other.example.com"));
     await world.gone("held");
-    expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined();
+    expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined();
   });
 
   test("uninstall keeps custom resources that can be read and deleted when annotation drop-conversion is true", async () => {
@@ -196,11 +196,11 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await world.conditions("forced", HELD);
     await annotate("forced");
     await world.gone("forced");
-    expect(await conversionOf("other.example.com")).toEqual({ strategy: "None" });
+    expect(await readConversion("other.example.com")).toEqual({ strategy: "None" });
     expect(await cluster.client.get(thing("other.example.com", "v1"))).toMatchObject({ spec: { size: "huge" } });
     expect(await cluster.client.delete(thing("other.example.com", "v2"))).toBe(true);
-    await cluster.client.delete(crdOf("other.example.com"));
-    await eventually(async () => expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined());
+    await cluster.client.delete(toCrdRef("other.example.com"));
+    await eventually(async () => expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined());
   });
 
   test("uninstall deletes custom resources with their definition when crdPolicy becomes Delete", async () => {
@@ -209,7 +209,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await world.conditions("deleting", HELD);
     await patch("deleting", { spec: { uninstall: { crdPolicy: "Delete" } } });
     await world.gone("deleting");
-    expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined();
+    expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined();
   });
 
   test("uninstall does not change a conversion webhook that another owner serves", async () => {
@@ -220,21 +220,21 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
       metadata: { name: "converter", namespace: "default" },
       spec: { ports: [{ port: 443 }] },
     });
-    const crd = await cluster.client.get(crdOf("other.example.com"));
+    const crd = await cluster.client.get(toCrdRef("other.example.com"));
     const { conversion } = (crd?.["spec"] ?? {}) as { conversion?: { webhook: { clientConfig: JsonObject } } };
     const service = { name: "converter", namespace: "default", path: "/convert", port: 443 };
     await patch("theirs", { spec: { drift: { policy: "Ignore" } } });
     await world.conditions("theirs", DONE);
     await cluster.client.patch(
-      crdOf("other.example.com"),
+      toCrdRef("other.example.com"),
       { spec: { conversion: { webhook: { clientConfig: { ...conversion?.webhook.clientConfig, service } } } } },
       { type: "merge" },
     );
     await world.remove("theirs");
-    expect(await conversionOf("other.example.com")).toMatchObject({ strategy: "Webhook", webhook: { clientConfig: { service } } });
+    expect(await readConversion("other.example.com")).toMatchObject({ strategy: "Webhook", webhook: { clientConfig: { service } } });
     await cluster.client.delete(thing("other.example.com"));
-    await cluster.client.delete(crdOf("other.example.com"));
-    await eventually(async () => expect(await cluster.client.get(crdOf("other.example.com"))).toBeUndefined());
+    await cluster.client.delete(toCrdRef("other.example.com"));
+    await eventually(async () => expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined());
   });
 
   test("an upgrade without the definition is not applied while its custom resources need the webhook", async () => {
@@ -250,9 +250,9 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await annotate("upgraded");
     await world.conditions("upgraded", DONE);
     await eventually(async () => expect((await world.get("upgraded")).status?.install?.bundle.version).toBe("3.0.0"));
-    expect(await conversionOf("other.example.com")).toEqual({ strategy: "None" });
+    expect(await readConversion("other.example.com")).toEqual({ strategy: "None" });
     expect(await cluster.client.delete(thing("other.example.com", "v2"))).toBe(true);
     await world.remove("upgraded");
-    await cluster.client.delete(crdOf("other.example.com"));
+    await cluster.client.delete(toCrdRef("other.example.com"));
   });
 });

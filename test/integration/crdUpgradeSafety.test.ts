@@ -284,13 +284,13 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       await it.apply("1", [old(it.ns)]);
       await it.apply("2", [moved(it.ns)]);
       await it.stores("v1alpha1", "v1");
-      const rights: PolicyRule = {
+      const crdRule: PolicyRule = {
         apiGroups: ["apiextensions.k8s.io"],
         resources: ["customresourcedefinitions"],
         verbs: ["get", "create", "patch", "delete"],
       };
-      const widgetRights: PolicyRule = { apiGroups: [`${it.ns}.example.com`], resources: ["widgets"], verbs: ["list"] };
-      await it.grant([rights, widgetRights]);
+      const widgetRule: PolicyRule = { apiGroups: [`${it.ns}.example.com`], resources: ["widgets"], verbs: ["list"] };
+      await it.grant([crdRule, widgetRule]);
       const refused = await it.apply("3", [without(it.ns)]);
       expect(refused).toContain("status.storedVersions of the CRD could not be written: ");
       expect(refused).toContain('cannot patch resource "customresourcedefinitions/status"');
@@ -299,8 +299,8 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
         `service account requires the following permission:\n  Namespace:"" APIGroups:[apiextensions.k8s.io] Resources:[customresourcedefinitions/status] ResourceNames:[${crd}] Verbs:[patch]`,
         expect.stringMatching(/^print the exact roles: olmv1 rbac quay\.io\/p@sha256:1 --namespace /) as string,
       ]);
-      const onStatus = { ...rights, resources: ["customresourcedefinitions/status"], resourceNames: [crd], verbs: ["patch"] };
-      await it.grant([rights, onStatus, widgetRights]);
+      const onStatus = { ...crdRule, resources: ["customresourcedefinitions/status"], resourceNames: [crd], verbs: ["patch"] };
+      await it.grant([crdRule, onStatus, widgetRule]);
       expect(await it.apply("3", [without(it.ns)])).toBe("");
       await it.stores("v1");
       expect(it.events.seen).toContain(

@@ -94,11 +94,11 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.extension("lender", of("lender"));
     await world.conditions("lender", DONE);
     await serve({ library: { ...versions, bundles: [...versions.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
-    const told =
+    const message =
       'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
     await world.until("library", ({ status }) => {
       expect(status?.install?.bundle.version).toBe("1.0.0");
-      expect(problemText(status)).toContain(`Warning UpgradeWarning: ${told}`);
+      expect(problemText(status)).toContain(`Warning UpgradeWarning: ${message}`);
       expect(status?.blockedUpdate).toMatchObject({ version: "2.0.0", reason: "Dependencies" });
     });
     const definition = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "shelfs.example.com" };
@@ -176,9 +176,9 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.extension("poet", of("poet", { dependencies: { policy: "Install" } }));
     await world.conditions("poet", DONE);
     const [, name = ""] = listDependencyNames("verse");
-    const made = await world.get(name);
-    expect(made.spec.source.catalog).toMatchObject({ packageName: "verse", version: "1.0.0" });
-    await cluster.client.patch({ ...made, name }, { metadata: { labels: { [LABEL_DEPENDENCY]: null } } }, { type: "merge" });
+    const created = await world.get(name);
+    expect(created.spec.source.catalog).toMatchObject({ packageName: "verse", version: "1.0.0" });
+    await cluster.client.patch({ ...created, name }, { metadata: { labels: { [LABEL_DEPENDENCY]: null } } }, { type: "merge" });
     await world.remove("poet");
     await world.conditions(name, DONE);
     expect((await world.get("verse")).spec.source.catalog?.packageName).toBe("prose");

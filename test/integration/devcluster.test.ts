@@ -18,7 +18,7 @@ function deployment(namespace: string, name: string): KubeObject {
   };
 }
 
-async function statusOf(cluster: TestCluster, object: KubeObject): Promise<DeploymentStatus> {
+async function readStatus(cluster: TestCluster, object: KubeObject): Promise<DeploymentStatus> {
   const found = await cluster.client.get({ ...object, name: object.metadata.name, namespace: object.metadata.namespace });
   const status: DeploymentStatus = found?.["status"] ?? {};
   return status;
@@ -28,18 +28,18 @@ describeWithCluster("the shared control plane", (cluster) => {
   test("the control plane makes a Deployment available", async () => {
     const object = deployment(await cluster.namespace(), "web");
     await cluster.client.create(object);
-    await eventually(async () => expect(await statusOf(cluster, object)).toMatchObject({ availableReplicas: 2 }));
+    await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
-  test("the control plane keeps the Pods of a namespace unready when the fate is NotReady", async () => {
+  test("the control plane keeps the Pods of a namespace unready when the outcome is NotReady", async () => {
     const namespace = await cluster.namespace("unready", "NotReady");
     const object = deployment(namespace, "web");
     await cluster.client.create(object);
-    await eventually(async () => expect(await statusOf(cluster, object)).toMatchObject({ unavailableReplicas: 2 }));
+    await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ unavailableReplicas: 2 }));
     const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace });
     expect(items.map((pod) => (pod["status"] as { phase: string }).phase)).not.toContain("Succeeded");
-    await cluster.setPodFate(namespace, "Ready");
-    await eventually(async () => expect(await statusOf(cluster, object)).toMatchObject({ availableReplicas: 2 }));
+    await cluster.setPodOutcome(namespace, "Ready");
+    await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
   test("the control plane collects the dependents of a deleted owner", async () => {

@@ -98,7 +98,7 @@ describeWithPrivateCluster(
       }
     });
 
-    test("a test rule decides the fate of Pods", async () => {
+    test("a test rule decides the outcome of Pods", async () => {
       const pod = {
         apiVersion: "v1",
         kind: "Pod",

@@ -9,7 +9,7 @@ import type { DoctorFinding } from "../../pkg/doctor/clusterSnapshot.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
-import { kustomized } from "../support/manifests.ts";
+import { renderKustomization } from "../support/manifests.ts";
 import { Replicas } from "../support/replicas.ts";
 import { runCli } from "../support/runCli.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
@@ -18,7 +18,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   const programs: Replicas[] = [];
 
   beforeAll(async () => {
-    for (const object of await kustomized("config")) await cluster.client.apply(object, { fieldManager: "test", force: true });
+    for (const object of await renderKustomization("config")) await cluster.client.apply(object, { fieldManager: "test", force: true });
     for (const program of ["catalogd", "operator-controller"] as const) {
       const replicas = await Replicas.start(cluster, program);
       programs.push(replicas);
@@ -37,13 +37,13 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     expect(err).toBe("");
     return { code, findings: (JSON.parse(out) as { findings: DoctorFinding[] }).findings };
   }
-  const told = (findings: readonly DoctorFinding[]): string[] =>
+  const summarize = (findings: readonly DoctorFinding[]): string[] =>
     findings.filter(({ status }) => status !== "ok").map(({ status, check }) => `${status}: ${check}`);
 
   test("olmv1 doctor reports no problem for the objects of config when its programs run", async () => {
     await eventually(async () => {
       const { code, findings } = await examined();
-      expect([code, told(findings)]).toEqual([
+      expect([code, summarize(findings)]).toEqual([
         0,
         ["warning: catalogs", "warning: ValidatingAdmissionPolicyBinding clusterextension-service-accounts"],
       ]);
@@ -60,7 +60,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
     await cluster.client.patch(deployment, { spec: { replicas: 0 } }, { type: "merge" });
     const { code, findings } = await examined();
-    expect([code, told(findings).filter((text) => text.startsWith("problem"))]).toEqual([
+    expect([code, summarize(findings).filter((text) => text.startsWith("problem"))]).toEqual([
       1,
       [
         "problem: Deployment catalogd-controller-manager",
@@ -70,8 +70,8 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
       ],
     ]);
     const template = 'jsonpath={range .findings[?(@.status=="problem")]}{.check}{"\\n"}{end}';
-    const asked = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", template]);
-    expect([asked.code, asked.out.split("\n").length]).toEqual([1, 5]);
+    const run = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", template]);
+    expect([run.code, run.out.split("\n").length]).toEqual([1, 5]);
   });
 
   test("olmv1 doctor exits with 2 when a user cannot read everything, and names each check that failed", async () => {

@@ -30,7 +30,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await world?.stop();
   });
 
-  const phrasesOf = ({ spec: { namespace } }: ClusterExtension): ObjectRef => ({
+  const toPhrasesRef = ({ spec: { namespace } }: ClusterExtension): ObjectRef => ({
     apiVersion: "v1",
     kind: "ConfigMap",
     namespace,
@@ -47,13 +47,13 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     return performance.now() - started;
   }
 
-  async function isPutBack(made: ClusterExtension): Promise<number> {
-    await cluster.client.delete(phrasesOf(made));
-    return repaired(phrasesOf(made), (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
+  async function expectCorrected(extension: ClusterExtension): Promise<number> {
+    await cluster.client.delete(toPhrasesRef(extension));
+    return repaired(toPhrasesRef(extension), (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
   }
 
   /** Returns the requests of an extension's installer, for one object or for all. */
-  async function requestsOf({ spec: { namespace, serviceAccount } }: ClusterExtension, ref?: ObjectRef): Promise<AuditEvent[]> {
+  async function listRequests({ spec: { namespace, serviceAccount } }: ClusterExtension, ref?: ObjectRef): Promise<AuditEvent[]> {
     const username = `system:serviceaccount:${namespace}:${serviceAccount?.name ?? ""}`;
     const events = await cluster.auditEvents();
     return events.filter(
@@ -85,12 +85,12 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     void process.stderr.write(times.map(([what, ms]) => `${what}: repaired in ${Math.round(ms)} ms\n`).join(""));
 
   test("an object of any kind is corrected when it is deleted or changed, with permissions by name only", async () => {
-    const made = await sample.installed("kinds", "1.0.0");
-    const rendered = sample.rendered("1.0.0", made.spec.namespace);
+    const extension = await sample.installed("kinds", "1.0.0");
+    const rendered = sample.rendered("1.0.0", extension.spec.namespace);
     const objects = (await Promise.all(rendered.map((object) => cluster.client.get(toObjectRef(object))))).flatMap(
       (object) => object ?? [],
     );
-    expect(objects.map(describeObject).sort()).toEqual(sample.wanted("1.0.0", made));
+    expect(objects.map(describeObject).sort()).toEqual(sample.wanted("1.0.0", extension));
     const times: [string, number][] = [];
     for (const object of objects) {
       const ref = toObjectRef(object);
@@ -109,38 +109,40 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     }
     print(times);
     expect(await sample.releases("kinds")).toEqual(["v1 deployed"]);
-    const account = `ServiceAccount ${made.spec.namespace}/hello-operator`;
+    const account = `ServiceAccount ${extension.spec.namespace}/hello-operator`;
     await eventually(async () => {
-      const told = (await sample.events("kinds")).filter((event) => event.startsWith("Drifted")).join("\n");
-      expect(told).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
-      expect(told).toContain(`${account} was deleted`);
+      const drifted = (await sample.events("kinds")).filter((event) => event.startsWith("Drifted")).join("\n");
+      expect(drifted).toContain(`${account} was changed: metadata.labels["olm.operatorframework.io/owner-name"] by `);
+      expect(drifted).toContain(`${account} was deleted`);
     });
   });
 
   test("a changed port number of a Service or container is corrected; policy Warn reports it, and a later change of the policy corrects it", async () => {
-    const made = await sample.installed("ports", "1.0.0");
-    const { namespace } = made.spec;
+    const extension = await sample.installed("ports", "1.0.0");
+    const { namespace } = extension.spec;
     const service: ObjectRef = { apiVersion: "v1", kind: "Service", namespace, name: "hello-operator-metrics" };
     const deployment: ObjectRef = { apiVersion: "apps/v1", kind: "Deployment", namespace, name: "hello-operator" };
     const places = [
       [service, "/spec/ports/0/port"],
       [deployment, "/spec/template/spec/containers/0/ports/0/containerPort"],
     ] as const;
-    const portsOf = async (): Promise<string> => {
+    const readPorts = async (): Promise<string> => {
       const found = await Promise.all(
         places.map(async ([ref, path]) => getValueAt(await cluster.client.get(ref), path.split("/").slice(1))),
       );
       return found.join(" ");
     };
-    const before = await portsOf();
+    const before = await readPorts();
     const edit = ([ref, path]: (typeof places)[number]): Promise<KubeObject> =>
       cluster.client.patch(ref, [{ op: "replace", path, value: 9999 }], { type: "json", fieldManager: "kubectl-edit" });
     for (const place of places) await edit(place);
-    await eventually(async () => expect(await portsOf()).toBe(before));
-    const told = (): Promise<string> => sample.events("ports").then((events) => events.join("\n"));
-    await eventually(async () => expect(await told()).toContain(`DriftCorrected: corrected objects of bundle "hello-operator.v1.0.0"`));
+    await eventually(async () => expect(await readPorts()).toBe(before));
+    const readEvents = (): Promise<string> => sample.events("ports").then((events) => events.join("\n"));
+    await eventually(async () =>
+      expect(await readEvents()).toContain(`DriftCorrected: corrected objects of bundle "hello-operator.v1.0.0"`),
+    );
     const text = `Service ${namespace}/hello-operator-metrics was changed: spec.ports[name=metrics].port by "kubectl-edit"`;
-    await eventually(async () => expect(await told()).toContain(text));
+    await eventually(async () => expect(await readEvents()).toContain(text));
     await patchExtension("ports", { spec: { drift: { policy: "Warn" } }, metadata: { annotations: { [REQUESTED]: "now" } } });
     await eventually(async () => expect((await world.extension("ports"))?.status?.lastHandledReconcileAt).toBe("now"));
     await edit(places[0]);
@@ -148,18 +150,18 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
       const message = `drift is not corrected because spec.drift.policy is Warn: ${text}`;
       expectProblem((await world.extension("ports"))!, "DriftDetected", { message });
     });
-    expect(await portsOf()).not.toBe(before);
+    expect(await readPorts()).not.toBe(before);
     await patchExtension("ports", { spec: { drift: null } });
-    await eventually(async () => expect(await portsOf()).toBe(before));
+    await eventually(async () => expect(await readPorts()).toBe(before));
   });
 
   test("an install is not followed by a second comparison, and changes without an owner are not compared", async () => {
-    const made = await sample.installed("once", "1.0.0");
-    const phrases = phrasesOf(made);
+    const extension = await sample.installed("once", "1.0.0");
+    const phrases = toPhrasesRef(extension);
     const service: ObjectRef = { ...phrases, kind: "Service", name: "hello-operator-metrics" };
     await cluster.client.patch(service, { metadata: { annotations: { "example.com/team": "theirs" } } }, { type: "merge" });
-    await isPutBack(made);
-    const verbs = async (ref: ObjectRef): Promise<string[]> => (await requestsOf(made, ref)).map(({ verb }) => verb);
+    await expectCorrected(extension);
+    const verbs = async (ref: ObjectRef): Promise<string[]> => (await listRequests(extension, ref)).map(({ verb }) => verb);
     // A write arrives before it is recorded.
     await eventually(async () => expect(await verbs(phrases)).toEqual(["get", "patch", "patch", "get", "patch"]));
     expect(await verbs(service)).toEqual(["get", "patch", "patch"]); // read, dry run, apply
@@ -167,47 +169,47 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   });
 
   test("objects of a kind share a stream with permissions for whole kinds", async () => {
-    const made = await sample.extension("wide", { version: "1.0.0" });
-    await changeRules(made, () => EVERYTHING);
-    await world.apply(made);
+    const extension = await sample.extension("wide", { version: "1.0.0" });
+    await changeRules(extension, () => EVERYTHING);
+    await world.apply(extension);
     await world.installed("wide", "1.0.0");
     const lists = async (): Promise<string[]> =>
-      (await requestsOf(made)).filter(({ verb }) => verb === "list").map(({ requestURI }) => requestURI);
+      (await listRequests(extension)).filter(({ verb }) => verb === "list").map(({ requestURI }) => requestURI);
     await eventually(async () => {
       const roles = (await lists()).filter((uri) => uri.includes("/clusterroles?"));
       expect(roles).toEqual([expect.stringContaining("labelSelector=olm.operatorframework.io%2Fowner-name%3Dwide") as string]);
     });
-    print([["with rights on whole kinds", await isPutBack(made)]]);
-    const role = sample.rendered("1.0.0", made.spec.namespace).find(({ kind }) => kind === "ClusterRole")!;
+    print([["with permissions for whole kinds", await expectCorrected(extension)]]);
+    const role = sample.rendered("1.0.0", extension.spec.namespace).find(({ kind }) => kind === "ClusterRole")!;
     await cluster.client.delete(toObjectRef(role));
     await repaired(toObjectRef(role), (live) => expect(live).toBeDefined());
   });
 
   test("a missing permission to watch is reported as a problem, and a comparison can be requested", async () => {
-    const made = await sample.extension("blind", { version: "1.0.0" });
-    await changeRules(made, (rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "watch" && verb !== "list") }));
-    await world.apply(made);
+    const extension = await sample.extension("blind", { version: "1.0.0" });
+    await changeRules(extension, (rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => verb !== "watch" && verb !== "list") }));
+    await world.apply(extension);
     await world.installed("blind", "1.0.0");
     await eventually(async () => {
       const message = /^cannot watch .*, so the controller notices changes within 60 minutes only: .*cannot list resource/;
       expectProblem((await world.extension("blind"))!, "DriftUnwatched", { message });
     });
-    await cluster.client.delete(phrasesOf(made));
+    await cluster.client.delete(toPhrasesRef(extension));
     await patchExtension("blind", { metadata: { annotations: { [REQUESTED]: "now" } } });
-    await repaired(phrasesOf(made), (live) => expect(live).toBeDefined());
+    await repaired(toPhrasesRef(extension), (live) => expect(live).toBeDefined());
     await eventually(async () => expect((await world.extension("blind"))?.status?.lastHandledReconcileAt).toBe("now"));
   });
 
   test("an object that another writer keeps changing is corrected three times at once and then at growing intervals", async () => {
-    const made = await sample.installed("fight", "1.0.0");
-    const phrases = phrasesOf(made);
-    const before = (await requestsOf(made, phrases)).length;
+    const extension = await sample.installed("fight", "1.0.0");
+    const phrases = toPhrasesRef(extension);
+    const before = (await listRequests(extension, phrases)).length;
     const end = performance.now() + FIGHT_MS;
     let edits = 0;
     while (performance.now() < end) {
       await cluster.client.patch(phrases, { data: { greeting: `edit ${edits++}` } }, { type: "merge" });
     }
-    const writes = (await requestsOf(made, phrases)).slice(before).filter(({ verb }) => verb === "patch");
+    const writes = (await listRequests(extension, phrases)).slice(before).filter(({ verb }) => verb === "patch");
     process.stderr.write(`${edits} edits in ${FIGHT_MS / 1_000} s were answered by ${writes.length} writes\n`);
     expect(writes.length).toBeGreaterThanOrEqual(3);
     expect(writes.length).toBeLessThanOrEqual(5);
@@ -215,20 +217,20 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   });
 
   test("objects are watched again after the API server restarts", async () => {
-    const made = await sample.installed("restart", "1.0.0");
+    const extension = await sample.installed("restart", "1.0.0");
     await dev().restart("kube-apiserver");
-    await eventually(() => cluster.client.delete(phrasesOf(made)));
-    print([["after a restart of the API server", await repaired(phrasesOf(made), (live) => expect(live).toBeDefined())]]);
+    await eventually(() => cluster.client.delete(toPhrasesRef(extension)));
+    print([["after a restart of the API server", await repaired(toPhrasesRef(extension), (live) => expect(live).toBeDefined())]]);
   });
 
   test("policy Warn reports drift until it is gone without correcting it; policy Ignore watches nothing", async () => {
-    const made = await sample.extension("warn", { version: "1.0.0", channels: ["stable"] });
-    await world.apply({ ...made, spec: { ...made.spec, drift: { policy: "Warn" } } });
+    const extension = await sample.extension("warn", { version: "1.0.0", channels: ["stable"] });
+    await world.apply({ ...extension, spec: { ...extension.spec, drift: { policy: "Warn" } } });
     await world.installed("warn", "1.0.0");
-    const phrases = phrasesOf(made);
+    const phrases = toPhrasesRef(extension);
     await cluster.client.patch(phrases, { data: { greeting: "Hi" } }, { type: "merge", fieldManager: "somebody" });
-    const text = `ConfigMap ${made.spec.namespace}/hello-operator-phrases was changed: data.greeting by "somebody"`;
-    const object = { kind: "ConfigMap", namespace: made.spec.namespace, name: "hello-operator-phrases" };
+    const text = `ConfigMap ${extension.spec.namespace}/hello-operator-phrases was changed: data.greeting by "somebody"`;
+    const object = { kind: "ConfigMap", namespace: extension.spec.namespace, name: "hello-operator-phrases" };
     await eventually(async () => {
       const message = `drift is not corrected because spec.drift.policy is Warn: ${text}`;
       const details = [{ ...object, fields: ["data.greeting"] }];
@@ -248,31 +250,31 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     expect(await cluster.client.get(phrases)).toBeUndefined();
     await patchExtension("warn", { spec: { drift: { policy: "Correct" } } });
     await repaired(phrases, (live) => expect(live).toBeDefined());
-    await eventually(() => isPutBack(made));
+    await eventually(() => expectCorrected(extension));
   });
 
   test("a Pod that becomes unready changes the conditions at once, without a comparison", async () => {
-    const made = await sample.installed("ill", "1.0.0");
+    const extension = await sample.installed("ill", "1.0.0");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
-    await cluster.setPodFate(made.spec.namespace, "NotReady");
+    await cluster.setPodOutcome(extension.spec.namespace, "NotReady");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "False");
-    await cluster.setPodFate(made.spec.namespace, "Ready");
+    await cluster.setPodOutcome(extension.spec.namespace, "Ready");
     await world.condition(CLUSTER_EXTENSION, "ill", (c) => c("Available")?.status === "True");
   });
 
   test("a suspended extension is not reconciled until it resumes, and can be deleted", async () => {
-    const made = await sample.installed("suspended", "1.0.0");
+    const extension = await sample.installed("suspended", "1.0.0");
     await patchExtension("suspended", { spec: { suspend: true } });
     await say("suspended", "spec.suspend is true");
-    const before = (await requestsOf(made)).filter(({ verb }) => verb !== "watch").length;
-    await cluster.client.delete(phrasesOf(made));
+    const before = (await listRequests(extension)).filter(({ verb }) => verb !== "watch").length;
+    await cluster.client.delete(toPhrasesRef(extension));
     await patchExtension("suspended", { metadata: { annotations: { [REQUESTED]: "1" } } });
     const status = (await world.extension("suspended"))?.status;
     expect(status?.install?.bundle.version).toBe("1.0.0");
     expect(findCondition(status?.conditions, "Progressing")).toMatchObject({ status: "False", reason: "Suspended" });
     await patchExtension("suspended", { spec: { source: { catalog: { version: "1.1.0" } } } });
     await world.condition(CLUSTER_EXTENSION, "suspended", (c, { metadata }) => c("Installed")?.observedGeneration === metadata.generation);
-    expect((await requestsOf(made)).filter(({ verb }) => verb !== "watch")).toHaveLength(before);
+    expect((await listRequests(extension)).filter(({ verb }) => verb !== "watch")).toHaveLength(before);
     await patchExtension("suspended", { spec: { suspend: false } });
     await world.installed("suspended", "1.1.0");
     await patchExtension("suspended", { spec: { suspend: true } });

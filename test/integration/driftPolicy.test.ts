@@ -8,11 +8,11 @@ import { INSTALLED, type PassParts, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases } from "../support/extensionFakes.ts";
 import { FakeClock } from "../support/fakeClock.ts";
-import { type LoneExtension, loneExtension, preparedFor } from "../support/loneExtension.ts";
+import { type LoneExtension, loneExtension, prepareObjectsFor } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
 /** Permission to watch one ConfigMap. */
-const watchOf = (name: string): PolicyRule => ({
+const createWatchRule = (name: string): PolicyRule => ({
   apiGroups: [""],
   resources: ["configmaps"],
   resourceNames: [name],
@@ -112,18 +112,22 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
 
   test.for([
     {
-      what: "a field of ours is changed",
+      what: "another manager changes a field of the bundle",
       interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { k: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
-      told: "was changed during the comparison",
+      reported: "was changed during the comparison",
     },
-    { what: "it is deleted", interfere: (ref: ObjectRef) => cluster.client.delete(ref), told: "was deleted during the comparison" },
     {
-      what: "what is not ours is written",
-      interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { other: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
-      told: undefined,
+      what: "another client deletes the object",
+      interfere: (ref: ObjectRef) => cluster.client.delete(ref),
+      reported: "was deleted during the comparison",
     },
-    { what: "nothing happens", interfere: () => Promise.resolve(), told: undefined },
-  ])("a correction is also reported when, between the read of an object and its apply, $what", async ({ interfere, told }) => {
+    {
+      what: "another manager adds a field",
+      interfere: (ref: ObjectRef) => cluster.client.patch(ref, { data: { other: "theirs" } }, { type: "merge", fieldManager: "somebody" }),
+      reported: undefined,
+    },
+    { what: "nothing changes", interfere: () => Promise.resolve(), reported: undefined },
+  ])("drift correction reports changes between the read of an object and its apply when $what", async ({ interfere, reported }) => {
     const { ns, x, account, releases, live, rendered } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
     const appliedAt = (await live())?.metadata.managedFields?.map(({ time }) => Date.parse(String(time))) ?? [];
     await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times have a resolution of one second
@@ -137,10 +141,10 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     await new ObjectReconciler(parts.deps, { ...parts.phase, client: scoped }, parts.context).maintain();
     expect(await live()).toMatchObject({ data: { k: "v" } });
     const events = [
-      `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a ${told}`,
+      `Warning Drifted: objects of bundle "p.v1.0.0" drifted: ConfigMap ${ns}/a ${reported}`,
       `Normal DriftCorrected: corrected objects of bundle "p.v1.0.0": ConfigMap ${ns}/a (updated)`,
     ];
-    expect(parts.events.seen).toEqual(told === undefined ? [] : events);
+    expect(parts.events.seen).toEqual(reported === undefined ? [] : events);
   });
 
   test("policy Warn writes nothing, and the condition still reports the drift", async () => {
@@ -206,7 +210,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
 
   test("objects that cannot be watched are compared once an interval, and watched ones are not", async () => {
     const { x, account, releases, rendered, live } = await installed((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
-    await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, watchOf("b")]);
+    await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, createWatchRule("b")]);
     const parts = passOver(cluster.client, x, account.client, releases);
     const watches = new ObjectWatches({ log: parts.context.log, requeueAfter: () => undefined, retryRefusedMs: 60_000 });
     try {
@@ -267,7 +271,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
 
   test("objects of a release that another process prepared are compared in the form in which they are applied", async () => {
     const { x, ns, account } = await loneExtension(cluster);
-    const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
+    const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" })]);
     const { namespace: _left, ...metadata } = objects[0]!.metadata;
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects: [{ ...objects[0]!, metadata }] }));
     const { deps, phase, context } = passOver(cluster.client, x, account.client, releases);

@@ -39,12 +39,13 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  const version = (wanted: string): { catalog: { version: string } } => ({ catalog: { version: wanted } });
+  const version = (bundleVersion: string): { catalog: { version: string } } => ({ catalog: { version: bundleVersion } });
   const change = (name: string, body: object): Promise<unknown> =>
     cluster.client.patch({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name }, body, { type: "merge" });
-  const upgrade = (name: string, wanted: string): Promise<unknown> => change(name, { spec: { source: { catalog: { version: wanted } } } });
+  const upgrade = (name: string, bundleVersion: string): Promise<unknown> =>
+    change(name, { spec: { source: { catalog: { version: bundleVersion } } } });
   /** Waits for Events of an extension, by full text or prefix. */
-  const told = (name: string, ...texts: string[]): Promise<void> =>
+  const expectEvents = (name: string, ...texts: string[]): Promise<void> =>
     eventually(async () => {
       const events = await world.events(name);
       for (const text of texts) expect(events).toContainEqual(expect.stringMatching(new RegExp(`^${escaped(text)}`)));
@@ -53,9 +54,9 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
   test("an upgrade records Events that list deleted and recreated objects", async () => {
     await world.extension("grows", version("1.0.0"));
     await world.conditions("grows", DONE);
-    await told("grows", 'Installed: installed bundle "p.v1.0.0": 3 created');
+    await expectEvents("grows", 'Installed: installed bundle "p.v1.0.0": 3 created');
     await upgrade("grows", "2.0.0");
-    await told(
+    await expectEvents(
       "grows",
       'Upgraded: upgraded to bundle "p.v2.0.0" from "p.v1.0.0": 1 unchanged, 1 recreated, 1 deleted',
       'Pruned: deleted objects that bundle "p.v2.0.0" does not contain: ConfigMap grows-system/b',
@@ -66,20 +67,20 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
   test("an approval records Events when the extension waits for it and when it is given", async () => {
     await world.extension("asks", { ...version("1.0.0"), approval: "Manual" });
     await world.conditions("asks", { Progressing: "False/AwaitingApproval" });
-    await told("asks", "AwaitingApproval: ");
+    await expectEvents("asks", "AwaitingApproval: ");
     const { digest = "" } = (await world.get("asks")).status?.plan ?? {};
     await change("asks", { metadata: { annotations: { "olm.operatorframework.io/approve": digest } } });
-    await told("asks", `Approved: applying the approved plan for bundle "p.v1.0.0": ${digest}`, "Installed: ");
+    await expectEvents("asks", `Approved: applying the approved plan for bundle "p.v1.0.0": ${digest}`, "Installed: ");
   });
 
   test("a suspension records Events at its start and end", async () => {
     await world.extension("rests", { ...version("1.0.0"), suspend: true });
     await world.conditions("rests", { Progressing: "False/Suspended" });
     await world.expectProblem("rests", "Suspended", { message: "spec.suspend is true" });
-    await told("rests", "Suspended: spec.suspend is true");
+    await expectEvents("rests", "Suspended: spec.suspend is true");
     await change("rests", { spec: { suspend: false } });
     await world.conditions("rests", DONE);
-    await told("rests", "Resumed: reconciliation resumed");
+    await expectEvents("rests", "Resumed: reconciliation resumed");
   });
 
   // S0-098: a change of the ServiceAccount or its permissions applies to the next reconcile
@@ -87,17 +88,23 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     const before = async (namespace: string): Promise<void> =>
       void (await serviceAccount(cluster.client, namespace, "lacks-installer", []));
     await world.extension("lacks", { ...version("1.0.0"), before });
-    await told("lacks", 'PermissionsMissing: error for resolved bundle "p.v1.0.0" with version "1.0.0": pre-authorization failed: ');
+    await expectEvents(
+      "lacks",
+      'PermissionsMissing: error for resolved bundle "p.v1.0.0" with version "1.0.0": pre-authorization failed: ',
+    );
     expect((await world.events("lacks")).filter((text) => text.startsWith("PermissionsGranted"))).toEqual([]);
     await (await serviceAccount(cluster.client, "lacks-system", "lacks-installer", [])).grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
-    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/lacks-installer now has all permissions that were missing");
+    await expectEvents(
+      "lacks",
+      "PermissionsGranted: ServiceAccount lacks-system/lacks-installer now has all permissions that were missing",
+    );
 
     // A name cannot be changed directly, as in the Go implementation: it must be removed first.
     const poor = await serviceAccount(cluster.client, "lacks-system", "poor", []);
     await change("lacks", { spec: { serviceAccount: null } });
     await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "False/Blocked" });
-    await told("lacks", "Blocked: ");
+    await expectEvents("lacks", "Blocked: ");
     await upgrade("lacks", "2.0.0");
     await change("lacks", { spec: { serviceAccount: { name: "poor" } } });
     await world.conditions("lacks", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
@@ -111,7 +118,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     await poor.grant([EVERYTHING]);
     await world.conditions("lacks", DONE);
     expect((await world.get("lacks")).status?.install?.bundle.version).toBe("2.0.0");
-    await told("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor now has all permissions that were missing");
+    await expectEvents("lacks", "PermissionsGranted: ServiceAccount lacks-system/poor now has all permissions that were missing");
   });
 
   test("a kept definition records an Event, and so does its adoption by the next extension", async () => {
@@ -121,16 +128,19 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
       cluster.client.create({ apiVersion: `${GROUP}/v1`, kind: "Thing", metadata: { name: "mine", namespace: "default" } }),
     );
     await world.remove("first");
-    await told("first", `Kept: ${CRD}: custom resources of it exist`, "Uninstalled: ");
+    await expectEvents("first", `Kept: ${CRD}: custom resources of it exist`, "Uninstalled: ");
     await world.extension("second", version("3.0.0"));
     await world.conditions("second", DONE);
-    await told("second", `Adopted: adopted into bundle "p.v3.0.0": ${CRD}, left by ClusterExtension "first", which no longer exists`);
+    await expectEvents(
+      "second",
+      `Adopted: adopted into bundle "p.v3.0.0": ${CRD}, left by ClusterExtension "first", which no longer exists`,
+    );
   });
 
   test("a reconcile without changes records no Event again", async () => {
     await world.extension("quiet", version("1.0.0"));
     await world.conditions("quiet", { ...DONE, Available: "True/Healthy" });
-    await told("quiet", "Installed: ", "Healthy: ");
+    await expectEvents("quiet", "Installed: ", "Healthy: ");
     const before = await world.events("quiet");
     for (const at of ["1", "2"]) {
       await change("quiet", { metadata: { annotations: { "olm.operatorframework.io/reconcile-requested-at": at } } });
@@ -147,10 +157,10 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     };
     const uids: (string | undefined)[] = [];
     let spec: ClusterExtension["spec"] | undefined;
-    for (const wanted of ["1.0.0", "2.0.0"]) {
-      if (wanted === "1.0.0") spec = (await world.extension("again", version(wanted))).spec;
+    for (const bundleVersion of ["1.0.0", "2.0.0"]) {
+      if (bundleVersion === "1.0.0") spec = (await world.extension("again", version(bundleVersion))).spec;
       else {
-        const catalog = { ...spec?.source?.catalog, version: wanted };
+        const catalog = { ...spec?.source?.catalog, version: bundleVersion };
         const source = { sourceType: "Catalog", catalog };
         await cluster.client.create({
           apiVersion: "olm.operatorframework.io/v1",
@@ -162,7 +172,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
       await world.conditions("again", DONE);
       uids.push((await world.get("again")).metadata.uid);
       await eventually(async () => expect(await own()).toEqual([uids.at(-1)]));
-      if (wanted === "1.0.0") await world.remove("again");
+      if (bundleVersion === "1.0.0") await world.remove("again");
     }
     const described = await runCli(["describe", "again", "--system-namespace", "olmv1-system", "--kubeconfig", cluster.kubeconfig], {
       width: 200,

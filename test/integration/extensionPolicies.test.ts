@@ -7,7 +7,7 @@ import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import type { Client } from "../../pkg/kube/client.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 
 const CONFIG = join(import.meta.dirname, "../../config");
@@ -28,8 +28,8 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
   let controller: Client;
   const ref = (name: string): ObjectRef => ({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", name });
   const extension = (name: string, spec: Partial<ClusterExtensionSpec> = {}, labels?: Record<string, string>): KubeObject => {
-    const made = extensionNamed(name, { packageName: "p" });
-    return { ...made, metadata: { name, ...(labels ? { labels } : {}) }, spec: { ...made.spec, ...spec } };
+    const created = createExtension(name, { packageName: "p" });
+    return { ...created, metadata: { name, ...(labels ? { labels } : {}) }, spec: { ...created.spec, ...spec } };
   };
 
   async function apply(file: string, from = "", to = ""): Promise<void> {
@@ -41,8 +41,8 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     await cluster.installCrds();
     for (const name of ["olmv1-system", "x-system", "other"])
       await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } }, { fieldManager: "test" });
-    const made = await serviceAccount(cluster.client, "olmv1-system", "operator-controller-controller-manager", [WRITE]);
-    controller = made.client;
+    const created = await serviceAccount(cluster.client, "olmv1-system", "operator-controller-controller-manager", [WRITE]);
+    controller = created.client;
   });
 
   // Source: O-05.
@@ -130,8 +130,8 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
         [theirs, "theirs"],
         [mine, "mine"],
       ] as const) {
-        const made = extension(name, named(account));
-        await cluster.client.create({ ...made, metadata: { name, finalizers: ["olm.operatorframework.io/uninstall"] } });
+        const created = extension(name, named(account));
+        await cluster.client.create({ ...created, metadata: { name, finalizers: ["olm.operatorframework.io/uninstall"] } });
       }
       const change = (client: Client, name: string, list: string[]): Promise<unknown> =>
         client.patch(ref(name), { metadata: { finalizers: list } }, { type: "merge" });
@@ -181,7 +181,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
   test("access-control.yaml permits a group to change and delete only the packages that it may install", async () => {
     const GROUP = "system:serviceaccounts:other";
     const { client } = await serviceAccount(cluster.client, "other", "member", [WRITE]);
-    const ours = extensionNamed("ours", { packageName: "cockroachdb" });
+    const ours = createExtension("ours", { packageName: "cockroachdb" });
     const selector = { matchLabels: { "olm.operatorframework.io/metadata.name": "operatorhubio" } };
     const source = { sourceType: "Catalog" as const, catalog: { packageName: "cockroachdb", selector } };
     const spec = { ...ours.spec, namespace: "cockroachdb", serviceAccount: undefined, source };
@@ -197,8 +197,8 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       { annotations: { "olm.operatorframework.io/force-delete": "true" } },
     ])
       await expect(client.patch(ref("not-ours"), { metadata }, { type: "merge" })).rejects.toThrow(REFUSED);
-    const made = JSON.parse(JSON.stringify({ ...ours, spec })) as KubeObject;
-    await client.create(made);
+    const created = JSON.parse(JSON.stringify({ ...ours, spec })) as KubeObject;
+    await client.create(created);
     const ignoring = { preflight: { crdUpgradeSafety: { enforcement: "Strict", ignore: ["scope"] } } };
     await expect(client.patch(ref("ours"), { spec: { install: ignoring } }, { type: "merge" })).rejects.toThrow("may not be disabled");
     await client.delete(ref("ours"));

@@ -27,7 +27,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
     await world?.[Symbol.asyncDispose]();
   });
 
-  const installerOf = ({ spec: { namespace, serviceAccount } }: ClusterExtension): ObjectRef => {
+  const toInstallerRef = ({ spec: { namespace, serviceAccount } }: ClusterExtension): ObjectRef => {
     return { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
   };
   const recreated = async (account: ObjectRef): Promise<void> => {
@@ -66,9 +66,9 @@ describeWithPrivateCluster("servers and identities that fail during an operation
     const from = world.proxy.requests.length;
     const point = world.pointAfter(IN_THE_MIDDLE);
     const x = await world.create(name);
-    const account = installerOf(x);
+    const account = toInstallerRef(x);
     await point.settled;
-    const refused = await tokenOf(account);
+    const refused = await watchToken(account);
     await cluster.client.delete(account);
     await recreated(account);
     await refused();
@@ -87,13 +87,13 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   test("an upgrade resumes when a ServiceAccount that was deleted during it exists again", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
-    const account = installerOf(x);
+    const account = toInstallerRef(x);
     await world.settled(x, "1.0.0", ["v1 deployed"]);
     const since = Date.now();
     const point = world.pointAfter(IN_THE_MIDDLE);
     await world.upgrade(name);
     await point.settled;
-    const refused = await tokenOf(account);
+    const refused = await watchToken(account);
     await cluster.client.delete(account);
     await refused();
     point.lift();
@@ -144,7 +144,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   }
 
   /** Uses a token of the account. @returns a function that waits until the API server rejects that token, and so every earlier one. */
-  async function tokenOf({ namespace = "", name }: ObjectRef): Promise<() => Promise<void>> {
+  async function watchToken({ namespace = "", name }: ObjectRef): Promise<() => Promise<void>> {
     const token = await new ServiceAccountTokens(cluster.client).tokenFor(namespace, name)();
     const client = cluster.client.withToken(() => Promise.resolve(token));
     await client.raw("GET", "/version");

@@ -86,7 +86,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
       }),
     );
   }
-  const eventsOf = async (name: string, ...reasons: readonly string[]): Promise<string[]> =>
+  const listEvents = async (name: string, ...reasons: readonly string[]): Promise<string[]> =>
     (await world.events(name)).filter((text) => reasons.some((reason) => text.startsWith(`${reason}: `)));
   const removeAll = async (...names: readonly string[]): Promise<void> => {
     for (const name of names) await world.remove(name);
@@ -109,9 +109,9 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     expect(await owners(RED, BLUE, THINGS)).toEqual(["second", "first", "first"]);
     expect(await uids()).toEqual(before);
     expect(await cluster.client.get(toObjectRef(thing))).toBeDefined();
-    expect([...(await eventsOf("first", "Pruned")), ...(await eventsOf("second", "Pruned"))]).toEqual([]);
+    expect([...(await listEvents("first", "Pruned")), ...(await listEvents("second", "Pruned"))]).toEqual([]);
     await eventually(async () =>
-      expect(await eventsOf("second", "HandedOver")).toContain(
+      expect(await listEvents("second", "HandedOver")).toContain(
         'HandedOver: took over ClusterRole red from ClusterExtension "first", whose next release does not contain it',
       ),
     );
@@ -143,7 +143,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await move("failing", "6.0.0");
     await world.conditions("failing", WAITING);
     await move("other", "1.0.0");
-    await eventually(async () => expect(await eventsOf("failing", "ApplyFailed")).not.toEqual([]));
+    await eventually(async () => expect(await listEvents("failing", "ApplyFailed")).not.toEqual([]));
     await eventually(async () => expect((await owners(RED, BLUE)).every((owner) => owner !== undefined)).toBe(true));
     expect(await uids()).toEqual(before);
     await move("failing", "2.0.0");
@@ -161,7 +161,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await move("lagging", "5.0.0");
     await world.conditions("lagging", WAITING);
     await move("leading", "2.0.0");
-    await eventually(async () => expect(await eventsOf("lagging", "ApplyFailed")).not.toEqual([]));
+    await eventually(async () => expect(await listEvents("lagging", "ApplyFailed")).not.toEqual([]));
     await world.restart();
     await eventually(async () => expect((await owners(RED, BLUE)).every((owner) => owner !== undefined)).toBe(true));
     expect(await uids()).toEqual(before);

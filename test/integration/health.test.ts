@@ -6,7 +6,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const READY = { Installed: "True/Succeeded", Progressing: "True/Succeeded", Available: "True/Healthy", Ready: "True/Succeeded" };
 
 // Source: D-10, O-04.
-describeWithPrivateCluster("the health of what is installed", (cluster) => {
+describeWithPrivateCluster("the health of installed bundles", (cluster) => {
   let world: OperatorWorld;
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
   });
 
   /** Returns the requests of an extension's ServiceAccount so far, as "verb resource". */
-  const requestsOf = async (namespace: string): Promise<string[]> => {
+  const listRequests = async (namespace: string): Promise<string[]> => {
     const events = await cluster.auditEvents();
     const own = events.filter(({ user }) => user.username.startsWith(`system:serviceaccount:${namespace}:`));
     return own.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource ?? ""}`);
@@ -33,16 +33,16 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
       Ready: 'bundle "p.v1.0.0" is installed and available',
     });
     await eventually(async () => expect(await world.events("fine")).toContain("Healthy: the only object with a health check is healthy"));
-    const before = await requestsOf(spec.namespace);
+    const before = await listRequests(spec.namespace);
     for (let pass = 0; pass < 3; pass++) await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     const other = await world.extension("fine-2");
     await world.conditions("fine-2", READY);
-    expect(await requestsOf(spec.namespace)).toEqual(before);
-    expect(await requestsOf(other.spec.namespace)).not.toEqual([]);
+    expect(await listRequests(spec.namespace)).toEqual(before);
+    expect(await listRequests(other.spec.namespace)).not.toEqual([]);
   });
 
   test("an extension whose Pod does not become ready reports the Pod, and recovers automatically", async () => {
-    const { spec } = await world.extension("late", { fate: "NotReady" });
+    const { spec } = await world.extension("late", { podOutcome: "NotReady" });
     const { Ready } = await world.conditions("late", {
       Progressing: "True/Succeeded",
       Available: "False/RollingOut",
@@ -55,14 +55,14 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
         /^Deployment late-system\/tiny: 0 of 1 replicas are available; Pod tiny-\S+: container "manager" is running and not ready$/,
       );
     });
-    await cluster.setPodFate(spec.namespace, "Ready");
+    await cluster.setPodOutcome(spec.namespace, "Ready");
     await world.conditions("late", READY);
   });
 
   test("a crash loop is reported with container and count, and noticed automatically, because the watch reports the workload's status", async () => {
     const { spec } = await world.extension("crash");
     await world.conditions("crash", READY);
-    await cluster.setPodFate(spec.namespace, "CrashLoop");
+    await cluster.setPodOutcome(spec.namespace, "CrashLoop");
     const { Available } = await world.conditions("crash", { Available: "False/Unhealthy", Ready: "False/Unhealthy" });
     expect(Available).toMatch(/container "manager" is in CrashLoopBackOff, restarted 5 times/);
     await world.expectProblem("crash", "Unhealthy", {
@@ -72,16 +72,23 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     await eventually(async () =>
       expect((await world.events("crash")).join("\n")).toMatch(/Unhealthy: Deployment crash-system\/tiny: .*CrashLoop/),
     );
-    await cluster.setPodFate(spec.namespace, "Ready");
+    await cluster.setPodOutcome(spec.namespace, "Ready");
     await world.conditions("crash", READY);
   });
 
   test("a quota that prevents Pods is reported with the message of the API server", async () => {
     const quota = async (namespace: string): Promise<void> => {
-      const made = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none", namespace }, spec: { hard: { pods: "0" } } };
-      await cluster.client.create(made);
+      const resourceQuota = {
+        apiVersion: "v1",
+        kind: "ResourceQuota",
+        metadata: { name: "none", namespace },
+        spec: { hard: { pods: "0" } },
+      };
+      await cluster.client.create(resourceQuota);
       await eventually(async () =>
-        expect((await cluster.client.get({ ...made, namespace, name: "none" }))?.["status"]).toMatchObject({ hard: { pods: "0" } }),
+        expect((await cluster.client.get({ ...resourceQuota, namespace, name: "none" }))?.["status"]).toMatchObject({
+          hard: { pods: "0" },
+        }),
       );
     };
     await world.extension("quota", { before: quota });
@@ -93,7 +100,7 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
 
   // Source: I-23, progress deadline.
   test("a rollout that exceeds its deadline fails with the exact message, until it completes", async () => {
-    const { spec } = await world.extension("overdue", { fate: "NotReady", progressDeadlineMinutes: 10 });
+    const { spec } = await world.extension("overdue", { podOutcome: "NotReady", progressDeadlineMinutes: 10 });
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/RollingOut" });
     const { Progressing } = await world.conditions("overdue", {
       Installed: "True/Succeeded",
@@ -107,9 +114,9 @@ describeWithPrivateCluster("the health of what is installed", (cluster) => {
     await eventually(async () =>
       expect((await world.events("overdue")).join("\n")).toContain("ProgressDeadlineExceeded: Revision has not rolled out for 10"),
     );
-    await cluster.setPodFate(spec.namespace, "Ready");
+    await cluster.setPodOutcome(spec.namespace, "Ready");
     await world.conditions("overdue", READY);
-    await cluster.setPodFate(spec.namespace, "NotReady");
+    await cluster.setPodOutcome(spec.namespace, "NotReady");
     await world.conditions("overdue", { Progressing: "True/Succeeded", Available: "False/Unhealthy", Ready: "False/Unhealthy" });
   });
 });

@@ -7,7 +7,7 @@ import { encodeCanonicalJson } from "../../pkg/golang/json.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
-import { charted, kustomized, runTool } from "../support/manifests.ts";
+import { renderChart, renderKustomization, runTool } from "../support/manifests.ts";
 
 const CONFIG = resolve(import.meta.dirname, "../../config");
 const CHART = join(CONFIG, "helm/olmv1");
@@ -69,23 +69,23 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
 
   /** Returns the objects of several folders of config/, with components. */
   async function together({ folders, components = [] }: Variant): Promise<KubeObject[]> {
-    if (folders.length === 1 && components.length === 0) return kustomized(`config/${folders[0]}`);
+    if (folders.length === 1 && components.length === 0) return renderKustomization(`config/${folders[0]}`);
     const paths = (of: readonly string[]): string => JSON.stringify(of.map((one) => relative(folder, join(CONFIG, one))));
     const lines = ["kind: Kustomization", "apiVersion: kustomize.config.k8s.io/v1beta1"];
     lines.push(`resources: ${paths(folders)}`, `components: ${paths(components)}`);
     await writeFile(join(folder, "kustomization.yaml"), lines.join("\n"));
-    return kustomized(folder);
+    return renderKustomization(folder);
   }
 
   test.for(VARIANTS)("the chart with $name renders the objects of kustomize", async (variant) => {
-    const [wanted, given] = [await together(variant), await charted(inFolder(variant.args))];
+    const [expected, rendered] = [await together(variant), await renderChart(inFolder(variant.args))];
     const names = (objects: readonly KubeObject[]): string[] => objects.map(describeObject).sort();
-    expect(names(given)).toEqual(names(wanted));
-    const kept = given.filter(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"] === "keep");
+    expect(names(rendered)).toEqual(names(expected));
+    const kept = rendered.filter(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"] === "keep");
     expect([...new Set(kept.map(({ kind }) => kind))].sort()).toEqual(["CustomResourceDefinition", "Namespace"]);
-    for (const object of wanted) {
+    for (const object of expected) {
       const name = describeObject(object);
-      const found = given.find((candidate) => describeObject(candidate) === name);
+      const found = rendered.find((candidate) => describeObject(candidate) === name);
       const annotations = kept.some((one) => describeObject(one) === name) ? KEEP : {};
       expect(normal(found), name).toEqual(normal(object, annotations));
     }
@@ -115,7 +115,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     { values: "namespace.create=true", message: "set namespace.name" },
     { values: "catalogs[0].name=a,catalogs[0].spec.priority=1", message: "install without catalogs first" },
   ])("the chart rejects values $values with a reason", async ({ values, message }) => {
-    await expect(charted([...SYSTEM, "--set", values])).rejects.toThrow(message);
+    await expect(renderChart([...SYSTEM, "--set", values])).rejects.toThrow(message);
   });
 
   describe("values without a folder in config/", () => {
@@ -141,7 +141,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
         "networkPolicies.enabled=false",
         "admissionPolicies.serviceAccounts=true",
       ];
-      const objects = await charted([...SYSTEM, ...set.flatMap((one) => ["--set", one])]);
+      const objects = await renderChart([...SYSTEM, ...set.flatMap((one) => ["--set", one])]);
       expect(only(objects, "PodDisruptionBudget")).toEqual([]);
       expect(only(objects, "NetworkPolicy")).toEqual([]);
       expect(only(objects, "ValidatingAdmissionPolicy").map(({ metadata }) => metadata.name)).toContain(
@@ -167,7 +167,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     });
 
     test("cert-manager issues the certificates that the Pods mount", async () => {
-      const objects = await charted([...SYSTEM, "--set", "tls.source=cert-manager"]);
+      const objects = await renderChart([...SYSTEM, "--set", "tls.source=cert-manager"]);
       const secrets = pods(objects).flatMap(({ volumes }) => volumes.flatMap(({ secret }) => secret?.secretName ?? []));
       const certificates = only(objects, "Certificate").map(({ spec }) => spec as { secretName: string; dnsNames: string[] });
       expect([...new Set(secrets)].sort()).toEqual(certificates.map(({ secretName }) => secretName).sort());
@@ -175,7 +175,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
         only(objects, "Service").map(({ metadata }) => `${metadata.name}.olmv1-system.svc`),
       );
       expect(only(objects, "Issuer")).toHaveLength(1);
-      const own = await charted([...SYSTEM, "--set", "tls.source=cert-manager,tls.certManager.issuerRef.name=ours"]);
+      const own = await renderChart([...SYSTEM, "--set", "tls.source=cert-manager,tls.certManager.issuerRef.name=ours"]);
       expect(only(own, "Issuer")).toEqual([]);
       for (const { spec } of only(own, "Certificate")) expect(spec).toMatchObject({ issuerRef: { name: "ours" } });
     });

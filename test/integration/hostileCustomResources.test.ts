@@ -71,7 +71,7 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
     };
     let message = "";
     let isCheckedFirst: boolean | undefined;
-    const asked = await whileAsking(ask, async () => {
+    const responses = await whileAsking(ask, async () => {
       await cluster.client.patch(
         { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "things" },
         { spec: { source: { catalog: { version: NEW.version } } } },
@@ -94,8 +94,8 @@ describeWithPrivateCluster("operator-controller and malicious custom resources",
       await Promise.all([install(), found]);
     });
     expect(isCheckedFirst).toBe(false);
-    expect(asked.failures).toEqual([]);
-    expect(asked.answers).toBeGreaterThan(0);
+    expect(responses.failures).toEqual([]);
+    expect(responses.answers).toBeGreaterThan(0);
     expect(message).toMatch(FINDING);
     const [, valid, checked] = FINDING.exec(message) ?? [];
     expect(valid).toBe(checked);

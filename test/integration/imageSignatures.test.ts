@@ -28,7 +28,7 @@ describeWithCluster("the signature policy", (cluster) => {
   let image: PushedDescriptor;
   let proxy: RegistryProxy;
   let policy: string;
-  let made: Awaited<ReturnType<typeof puller>>;
+  let testPuller: Awaited<ReturnType<typeof puller>>;
 
   beforeEach(async () => {
     count += 1;
@@ -39,7 +39,7 @@ describeWithCluster("the signature policy", (cluster) => {
     onTestFinished(() => proxy[Symbol.asyncDispose]());
     policy = join(await folder(), "policy.json");
     await writeFile(policy, signedBy([alice]));
-    made = await puller({ conf: insecureRegistry(proxy.host, HOST), signaturePolicy: policy });
+    testPuller = await puller({ conf: insecureRegistry(proxy.host, HOST), signaturePolicy: policy });
   });
 
   const push = (tag: string): Promise<PushedDescriptor> =>
@@ -49,7 +49,7 @@ describeWithCluster("the signature policy", (cluster) => {
 
   /** Returns "pulled", or the error. */
   async function outcome(ref: string, o: { owner?: string; identity?: string; from?: Puller } = {}): Promise<string> {
-    return (o.from ?? made.puller).pull(o.owner ?? "ext", ref, { signal, identity: o.identity }).then(
+    return (o.from ?? testPuller.puller).pull(o.owner ?? "ext", ref, { signal, identity: o.identity }).then(
       () => "pulled",
       (err: Error) => {
         expect(err).toBeInstanceOf(RetryableError);
@@ -59,7 +59,7 @@ describeWithCluster("the signature policy", (cluster) => {
   }
 
   /** Returns the number of requested blobs of an image, without those of signatures. */
-  async function blobsAsked(of: PushedDescriptor = image): Promise<number> {
+  async function countBlobRequests(of: PushedDescriptor = image): Promise<number> {
     const answer = await fetch(`http://${cluster.registry.host}/v2/${repository}/manifests/${of.digest}`, {
       headers: { accept: of.mediaType },
     });
@@ -90,13 +90,13 @@ describeWithCluster("the signature policy", (cluster) => {
         if (typeof want === "string") expect(got).toBe(want);
         else expect(got).toMatch(want);
       }
-      expect([await blobsAsked(), await made.entries("ext")]).toEqual([0, []]);
+      expect([await countBlobRequests(), await testPuller.entries("ext")]).toEqual([0, []]);
     });
 
     test("a policy accepts an image that was signed, by tag and by digest", async () => {
       await attach(image.digest, mallory.claim(image.digest, name), alice.claim(image.digest, name));
       expect([await outcome(`${name}:v1`), await outcome(`${name}@${image.digest}`, { owner: "other" })]).toEqual(["pulled", "pulled"]);
-      expect(await blobsAsked()).toBe(2);
+      expect(await countBlobRequests()).toBe(2);
     });
 
     test("a policy that rejects a scope rejects its images without requests to the registry", async () => {
@@ -104,7 +104,7 @@ describeWithCluster("the signature policy", (cluster) => {
       await writeFile(policy, signedBy([alice], { [name]: [{ type: "reject" }] }));
       const want = `error copying image: Source image rejected: Running image docker://${name}:v1 is rejected by policy.`;
       expect(await outcome(`${name}:v1`)).toBe(want);
-      await expect(made.puller.resolve(`${name}:v1`, signal)).rejects.toThrow(new RetryableError("Retrying", want));
+      await expect(testPuller.puller.resolve(`${name}:v1`, signal)).rejects.toThrow(new RetryableError("Retrying", want));
       expect(proxy.requests).toEqual([]);
     });
 
@@ -117,7 +117,7 @@ describeWithCluster("the signature policy", (cluster) => {
     test("a rejected image without a signature is reported with the checked locations", async () => {
       const tag = `${image.digest.replace(":", "-")}.sig`;
       const want = `${MISSING}; checked ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature there`;
-      await expect(made.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
+      await expect(testPuller.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
     });
 
     test("a policy accepts an image once it is signed", async () => {
@@ -130,7 +130,7 @@ describeWithCluster("the signature policy", (cluster) => {
       await attach(image.digest, alice.claim(image.digest, name));
       proxy.arm({ on: "manifest", repository: `${repository}/manifests/sha256-`, answer: { status: 500 } });
       expect(await outcome(`${name}:v1`)).toMatch(/^error copying image: .*received unexpected HTTP status: 500 Internal Server Error$/);
-      expect(await blobsAsked()).toBe(0);
+      expect(await countBlobRequests()).toBe(0);
       proxy.arm();
       expect(await outcome(`${name}:v1`)).toBe("pulled");
     });
@@ -146,7 +146,7 @@ describeWithCluster("the signature policy", (cluster) => {
     ["the manifest for this platform", "amd64", "pulled"],
     ["the index", "index", "pulled"],
     ["the manifest for another platform", "arm64", MISSING],
-  ] as const)("a multi-platform image with a signature of %s is: %s", async ([, what, want]) => {
+  ] as const)("a policy checks a multi-platform image with a signature of %s: %s", async ([, what, want]) => {
     const other = await push("arm64");
     const platform = (architecture: string) => ({ platform: { os: "linux", architecture } });
     const images = [
@@ -157,7 +157,7 @@ describeWithCluster("the signature policy", (cluster) => {
     const { digest } = { amd64: image, index, arm64: other }[what];
     await attach(digest, alice.claim(digest, name));
     expect([await outcome(`${name}:multi`), await outcome(`${name}@${index.digest}`)]).toEqual([want, want]);
-    expect(await blobsAsked()).toBe(want === "pulled" ? 2 : 0);
+    expect(await countBlobRequests()).toBe(want === "pulled" ? 2 : 0);
   });
 
   describe("of a stored image", () => {
@@ -169,7 +169,7 @@ describeWithCluster("the signature policy", (cluster) => {
     const again = (): Promise<string> => outcome(`${name}@${image.digest}`);
 
     test("a stored image is verified again without requests to the registry, also by another process", async () => {
-      const other = await puller({ cacheDir: made.cacheDir, signaturePolicy: policy });
+      const other = await puller({ cacheDir: testPuller.cacheDir, signaturePolicy: policy });
       expect([await again(), await outcome(`${name}@${image.digest}`, { from: other.puller })]).toEqual(["pulled", "pulled"]);
     });
 
@@ -188,7 +188,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await again()).toBe(UNVERIFIED);
       await attach(image.digest, alice.claim(image.digest, name), next.claim(image.digest, name));
       proxy.requests.length = 0;
-      expect([await again(), await blobsAsked()]).toEqual(["pulled", 0]);
+      expect([await again(), await countBlobRequests()]).toEqual(["pulled", 0]);
       await proxy.down();
       expect(await again()).toBe("pulled");
     });
@@ -207,7 +207,7 @@ describeWithCluster("the signature policy", (cluster) => {
       await proxy.up();
       expect(await outcome(`${name}@${image.digest}`, { owner: "second" })).toBe("pulled");
       expect(await outcome(alias, { owner: "third" })).not.toBe("pulled");
-      expect(await made.entries("third")).toEqual([]);
+      expect(await testPuller.entries("third")).toEqual([]);
     });
   });
 
@@ -274,14 +274,14 @@ describeWithCluster("the signature policy", (cluster) => {
     });
 
     test("a new policy is logged once for each content, with its unsupported parts", async () => {
-      const told = (text: string): number => made.logged.filter((line) => line.includes(text)).length;
+      const countLogged = (text: string): number => testPuller.logged.filter((line) => line.includes(text)).length;
       await opened();
       await opened();
-      expect(told("signature policy in force")).toBe(1);
+      expect(countLogged("signature policy in force")).toBe(1);
       await writeFile(policy, signedBy([alice], { "example.com": [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }] }));
       await opened();
       await opened();
-      expect([told("signature policy in force"), told('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
+      expect([countLogged("signature policy in force"), countLogged('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
     });
 
     test("a policy can name key files, which can be replaced", async () => {
@@ -296,7 +296,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await opened()).toBe(UNVERIFIED);
       await writeFile(key, alice.pem);
       expect(await opened()).toBe("pulled");
-      expect(JSON.parse(await readFile(join(made.cacheDir, "ext", `.${image.digest}.json`), "utf8"))).toMatchObject({
+      expect(JSON.parse(await readFile(join(testPuller.cacheDir, "ext", `.${image.digest}.json`), "utf8"))).toMatchObject({
         instance: image.digest,
         signatures: [{}],
       });

@@ -41,16 +41,16 @@ describeWithCluster("sources of images", (cluster) => {
       ({ canonical }) => (canonical === `${source.host}/${repository}@${digest}` ? "pulled" : canonical),
       (err: Error) => err.message.replaceAll(source.host, "SOURCE").replaceAll(mirror.host, "MIRROR").replaceAll(repository, "REPO"),
     );
-    const asked = [source, mirror].filter((proxy) => proxy.count("manifest", repository) > 0);
-    return `${asked.map((proxy) => (proxy === source ? "source" : "mirror")).join("+")}: ${outcome}`;
+    const requested = [source, mirror].filter((proxy) => proxy.count("manifest", repository) > 0);
+    return `${requested.map((proxy) => (proxy === source ? "source" : "mirror")).join("+")}: ${outcome}`;
   }
 
-  // C-02 "Registry configuration"; S0-111, S0-117. Whatever the mirror, the name stays the source's.
+  // C-02 "Registry configuration"; S0-111, S0-117. Images keep the name of the source, regardless of the mirror.
   describe("by registries.conf", () => {
     const SOURCE = '[[registry]]\nprefix = "SOURCE"\nlocation = "SOURCE"\ninsecure = true\n';
     const MIRROR = '[[registry.mirror]]\nlocation = "MIRROR"\ninsecure = true\n';
     test.for<[what: string, conf: string, byTag: string, byDigest: string]>([
-      ["no mirror", SOURCE, "source: pulled", "source: pulled"],
+      ["a source without a mirror", SOURCE, "source: pulled", "source: pulled"],
       ["a mirror", SOURCE + MIRROR, "mirror: pulled", "mirror: pulled"],
       ["a mirror for digests only", `${SOURCE}mirror-by-digest-only = true\n${MIRROR}`, "source: pulled", "mirror: pulled"],
       [
@@ -67,7 +67,7 @@ describeWithCluster("sources of images", (cluster) => {
         "source: pulled",
         "source: pulled",
       ],
-    ])("%s", async ([, conf, byTag, byDigest]) => {
+    ])("registries.conf with %s determines where an image is pulled", async ([, conf, byTag, byDigest]) => {
       expect([await pull(conf, "tag"), await pull(conf, "digest")]).toEqual([byTag, byDigest]);
     });
 

@@ -258,8 +258,8 @@ describeWithCluster("a client of the API server", (cluster) => {
       { apiVersion: "v1", kind: "Event" },
       { namespace, fieldSelector: "involvedObject.name=eventful" },
     );
-    const told = new Map(items.map((event) => [event["reason"], [event["type"], event["message"], event["count"]]]));
-    expect(told).toEqual(
+    const recorded = new Map(items.map((event) => [event["reason"], [event["type"], event["message"], event["count"]]]));
+    expect(recorded).toEqual(
       new Map([
         ["Failed", ["Warning", "it did not work", 3]],
         ["Installed", ["Normal", "it worked", 1]],

@@ -68,10 +68,10 @@ describeWithCluster("leader election on the API server", (cluster) => {
     open.push(...replicas.map((replica) => () => replica.stop()), async () => noneOverlap(replicas));
     return { replicas, clients, name };
   }
-  const leaseOf = (name: string): Promise<Lease | undefined> => cluster.client.get<Lease>({ ...LEASE, namespace: "default", name });
+  const readLease = (name: string): Promise<Lease | undefined> => cluster.client.get<Lease>({ ...LEASE, namespace: "default", name });
   const edit = (name: string, spec: object): Promise<unknown> =>
     cluster.client.patch({ ...LEASE, namespace: "default", name }, { spec }, { type: "merge" });
-  const leaderOf = (replicas: readonly Replica[], but?: Replica): Promise<Replica> =>
+  const findLeader = (replicas: readonly Replica[], but?: Replica): Promise<Replica> =>
     eventually(() => {
       const leading = replicas.filter(({ election }) => election.leading);
       expect(leading).toHaveLength(1);
@@ -83,8 +83,8 @@ describeWithCluster("leader election on the API server", (cluster) => {
     const { replicas, name } = start(3);
     const left = [...replicas];
     for (let transitions = 0; left.length > 0; transitions++) {
-      const leader = await leaderOf(left);
-      const lease = await leaseOf(name);
+      const leader = await findLeader(left);
+      const lease = await readLease(name);
       expect(lease?.spec).toMatchObject({
         holderIdentity: leader.election.identity,
         leaseDurationSeconds: 600,
@@ -95,31 +95,31 @@ describeWithCluster("leader election on the API server", (cluster) => {
       await leader.stop();
       expect(leader.election.leading).toBe(false);
     }
-    expect((await leaseOf(name))?.spec).toMatchObject({ holderIdentity: "" });
+    expect((await readLease(name))?.spec).toMatchObject({ holderIdentity: "" });
   });
 
   test("a disconnected leader stops by its own clock, before another one starts", async () => {
     const { replicas, clients } = start(2, HASTY);
-    const first = await leaderOf(replicas);
+    const first = await findLeader(replicas);
     clients[replicas.indexOf(first)]!.cut = true;
-    await leaderOf(replicas, first);
+    await findLeader(replicas, first);
     expect(first.terms[0]?.to).toBeLessThan(replicas.find((one) => one !== first)?.terms[0]?.from ?? 0);
   });
 
   test("a leader keeps its Lease as long as it renews it, although others change it", async () => {
     const { replicas, name } = start(2, HASTY);
-    const leader = await leaderOf(replicas);
-    const before = await leaseOf(name);
+    const leader = await findLeader(replicas);
+    const before = await readLease(name);
     await edit(name, { leaseDurationSeconds: 1, renewTime: "2001-01-01T00:00:00.000000Z" });
     await cluster.client.patch({ ...LEASE, namespace: "default", name }, { metadata: { labels: { edited: "yes" } } }, { type: "merge" });
     await eventually(async () => {
-      const lease = await leaseOf(name);
+      const lease = await readLease(name);
       expect(lease?.spec?.leaseDurationSeconds).toBe(4);
       expect(lease?.metadata.labels).toEqual({ edited: "yes" });
     });
     await cluster.client.delete({ ...LEASE, namespace: "default", name });
     await eventually(async () => {
-      const lease = await leaseOf(name);
+      const lease = await readLease(name);
       expect(lease?.metadata.uid).not.toBe(before?.metadata.uid);
       expect(lease?.spec?.holderIdentity).toBe(leader.election.identity);
     });
@@ -128,10 +128,10 @@ describeWithCluster("leader election on the API server", (cluster) => {
 
   test("a Lease that is emptied or gets another holder ends the term", async () => {
     const { replicas, name } = start(2);
-    const leader = await leaderOf(replicas);
+    const leader = await findLeader(replicas);
     await edit(name, { holderIdentity: "" });
     await eventually(() => expect(leader.terms[0]?.to).toBeLessThan(Number.POSITIVE_INFINITY));
-    const next = await leaderOf(replicas);
+    const next = await findLeader(replicas);
     const terms = next.terms.length;
     await edit(name, { holderIdentity: "somebody" });
     await eventually(() => expect(next.terms[terms - 1]?.to).toBeLessThan(Number.POSITIVE_INFINITY));

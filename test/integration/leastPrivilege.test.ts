@@ -4,15 +4,21 @@ import { toObjectRef } from "../../pkg/api/k8s.ts";
 import { mapInParallel } from "../../pkg/async/concurrency.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { chooseOperators, type RealOperator, shuffled } from "../support/realOperator.ts";
+import { PermissionTrials } from "../support/permissionTrials.ts";
+import { chooseOperators, type RealOperator, shuffle } from "../support/realOperator.ts";
 import { RealWorld } from "../support/realWorld.ts";
-import { asksFor, describeRight, type Right, rightsOf, rulesOf } from "../support/rights.ts";
-import { RightTrials } from "../support/rightTrials.ts";
+import {
+  computeOperatorRules,
+  formatScopedPermission,
+  needsPermission,
+  type ScopedPermission,
+  splitPermissions,
+} from "../support/scopedPermissions.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
-/** OLMV1_TEST_SEED selects other operators and permissions; OLMV1_TEST_ALL_RIGHTS=1 tests every permission of every bundle. */
+/** OLMV1_TEST_SEED selects other operators and permissions; OLMV1_TEST_ALL_PERMISSIONS=1 tests every permission of every bundle. */
 const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 7);
-const ALL = process.env["OLMV1_TEST_ALL_RIGHTS"] === "1";
+const ALL = process.env["OLMV1_TEST_ALL_PERMISSIONS"] === "1";
 const BUNDLES = 30;
 /** Number of operators whose permissions are revoked at the same time. */
 const AT_ONCE = 6;
@@ -35,7 +41,7 @@ describeWithData("real data", (data) =>
     });
 
     /** Deletes one object that others do not depend on, and waits until it is restored. */
-    async function driftIsRepaired({ namespace, versions }: RealOperator): Promise<void> {
+    async function expectDriftCorrected({ namespace, versions }: RealOperator): Promise<void> {
       const object = versions.at(-1)?.objects.find(({ kind }) => kind === "Deployment" || kind === "ConfigMap" || kind === "Service");
       if (!object) return;
       const ref = { ...toObjectRef(object), namespace };
@@ -52,17 +58,17 @@ describeWithData("real data", (data) =>
     }
 
     /** Makes the Pods of an operator fail for a while, so that the controller reads them. */
-    async function podsAreLookedAt(operator: RealOperator, rights: readonly Right[]): Promise<void> {
-      const onPods = rights.filter(({ resource }) => resource === "pods");
-      await world.podFate(operator, "CrashLoop");
+    async function expectPodReads(operator: RealOperator, permissions: readonly ScopedPermission[]): Promise<void> {
+      const onPods = permissions.filter(({ resource }) => resource === "pods");
+      await world.setPodOutcome(operator, "CrashLoop");
       await eventually(
         async () => {
           const requests = await audit.requestsOf(operator.namespace, `${operator.name}-installer`);
-          expect(onPods.filter((right) => !requests.some((request) => asksFor(request, right)))).toEqual([]);
+          expect(onPods.filter((permission) => !requests.some((request) => needsPermission(request, permission)))).toEqual([]);
         },
         { timeoutMs: 120_000 },
       );
-      await world.podFate(operator, "Ready");
+      await world.setPodOutcome(operator, "Ready");
     }
 
     test("the data contain enough real operators", () => {
@@ -74,21 +80,22 @@ describeWithData("real data", (data) =>
       timeout: 600_000,
     }, async () => {
       const each = (work: (operator: RealOperator) => Promise<void>): Promise<void[]> => Promise.all(operators.map(work));
-      const wanted = (operator: RealOperator): Right[] => rightsOf(rulesOf(operator, operator.versions));
+      const listExpected = (operator: RealOperator): ScopedPermission[] =>
+        splitPermissions(computeOperatorRules(operator, operator.versions));
       for (const at of [0, 1]) {
         await each(async (operator) => {
           const { name, versions } = operator;
           const version = versions[at]?.version;
           if (version === undefined) return;
-          await world.grant(operator, rulesOf(operator, versions));
+          await world.grant(operator, computeOperatorRules(operator, versions));
           await world.extension(operator, version);
           await world.installed(name, version);
         });
         await world.watching();
       }
       await each(async (operator) => {
-        await driftIsRepaired(operator);
-        await podsAreLookedAt(operator, wanted(operator));
+        await expectDriftCorrected(operator);
+        await expectPodReads(operator, listExpected(operator));
       });
       await each(async ({ name }) => {
         await world.remove(name);
@@ -99,21 +106,21 @@ describeWithData("real data", (data) =>
         const refused = own.filter(({ code }) => code === 403).map(({ verb, uri }) => `${verb} ${uri}`);
         expect([operator.name, refused]).toEqual([operator.name, []]);
         const granted = own.filter(({ code }) => code < 300);
-        const unused = wanted(operator).filter((right) => !granted.some((request) => asksFor(request, right)));
-        expect([operator.name, unused.map(describeRight)]).toEqual([operator.name, []]);
+        const unused = listExpected(operator).filter((permission) => !granted.some((request) => needsPermission(request, permission)));
+        expect([operator.name, unused.map(formatScopedPermission)]).toEqual([operator.name, []]);
       }
     });
 
     test("each revoked permission causes a denied request, and a problem or a fallback", {
       timeout: ALL ? 7_200_000 : 400_000,
     }, async () => {
-      const tried: Right[] = [];
+      const tried: ScopedPermission[] = [];
       const failures: string[] = [];
-      const named = operators.map((operator, at) => ({ operator, seed: SEED + at }));
-      await mapInParallel(named, AT_ONCE, async ({ operator, seed }) => {
+      const seeded = operators.map((operator, at) => ({ operator, seed: SEED + at }));
+      await mapInParallel(seeded, AT_ONCE, async ({ operator, seed }) => {
         for (const version of ALL ? operator.versions : operator.versions.slice(0, 1)) {
-          const trials = new RightTrials({ cluster, world, audit }, operator, version);
-          const chosen = ALL ? trials.rights : sample(trials.rights, seed);
+          const trials = new PermissionTrials({ cluster, world, audit }, operator, version);
+          const chosen = ALL ? trials.permissions : sample(trials.permissions, seed);
           tried.push(...chosen);
           await trials.run(chosen).catch((err: unknown) => failures.push(`${operator.name} ${version.version}: ${String(err)}`));
         }
@@ -134,8 +141,8 @@ const SORTS: readonly (readonly [verbs: readonly string[], count: number])[] = [
 ];
 
 /** Selects permissions in turn, so that two operators with successive seeds test other permissions. */
-function sample(rights: readonly Right[], seed: number): Right[] {
-  const mixed = shuffled(rights, seed);
+function sample(permissions: readonly ScopedPermission[], seed: number): ScopedPermission[] {
+  const mixed = shuffle(permissions, seed);
   return SORTS.filter((_, at) => (at + seed) % 2 === 0).flatMap(([verbs, count]) =>
     mixed.filter(({ verb }) => verbs.includes(verb)).slice(0, count),
   );

@@ -38,7 +38,7 @@ const OBJECTS: KubeObject[] = [
     spec: { selector: { app: "tiny" }, ports: [{ name: "http", port: 8080, protocol: "TCP", targetPort: 8080 }] },
   },
 ];
-const bundleOf = (version: string): Record<string, string> =>
+const buildBundle = (version: string): Record<string, string> =>
   tinyBundle(version, {
     objects: OBJECTS,
     permissions: PERMISSIONS,
@@ -152,16 +152,16 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     await writeFile(join(dir, "catalog.json"), CATALOG.map((meta) => JSON.stringify(meta)).join("\n"));
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
     for (const version of VERSIONS) {
-      const files = Object.entries(bundleOf(version)).map(([path, text]) => [path, new TextEncoder().encode(text)] as const);
+      const files = Object.entries(buildBundle(version)).map(([path, text]) => [path, new TextEncoder().encode(text)] as const);
       const { digest } = await pushImage(cluster.registry, "p", `v${version}`, { files: new Map(files) });
-      world.bundle(`p:v${version}`, bundleOf(version), digest);
+      world.bundle(`p:v${version}`, buildBundle(version), digest);
     }
     await world.serve({
       channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }] },
       bundles: VERSIONS.map((version) => ({ name: `p.v${version}`, image: `registry.example/p:v${version}` })),
     });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } });
-    await classicOlm.install({ namespace: NAMESPACE, packageName: "p", version: "1.0.0", files: bundleOf("1.0.0") });
+    await classicOlm.install({ namespace: NAMESPACE, packageName: "p", version: "1.0.0", files: buildBundle("1.0.0") });
 
     olm = classicOlm.run();
     await eventually(() =>
@@ -258,8 +258,8 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect(lacking.out).toContain('its image does not contain "p.v1.0.0", version 1.0.0, which Subscription operators/hello installed');
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
     expect(await there(ref)).toEqual([false]);
-    const made = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1s"]);
-    expect([made.code, made.out]).toEqual([1, expect.stringContaining("created but not served")]); // no catalogd runs here
+    const created = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1s"]);
+    expect([created.code, created.out]).toEqual([1, expect.stringContaining("created but not served")]); // no catalogd runs here
     expect((await cluster.client.get(ref))?.["spec"]).toMatchObject({ priority: -5, source: { image: { pollIntervalMinutes: 10 } } });
     expect((await migrate(["catalogs", "c"])).out).toContain('ClusterCatalog "from-classic" has its image');
     await cluster.client.delete(ref);
@@ -268,8 +268,8 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
   test("olmv1 migrate reports an unknown Subscription or ServiceAccount", async () => {
     const unknown = await migrate(["check", "nobody"]);
     expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('no Subscription "nobody" found in this cluster')]);
-    const asNobody = await migrate(["convert", "hello", "--yes"]);
-    expect([asNobody.code, asNobody.err]).toEqual([2, expect.stringContaining("--create-service-account")]);
+    const withoutAccount = await migrate(["convert", "hello", "--yes"]);
+    expect([withoutAccount.code, withoutAccount.err]).toEqual([2, expect.stringContaining("--create-service-account")]);
     const asOther = await migrate(["convert", "hello", "--service-account", "nobody", "--yes"]);
     expect([asOther.code, asOther.out]).toEqual([1, expect.stringContaining("ServiceAccount operators/nobody does not exist")]);
     const { items } = JSON.parse((await migrate(["check", "-o", "json"])).out) as { items: { state: string; approval: string }[] };

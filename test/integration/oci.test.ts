@@ -78,14 +78,17 @@ describeWithCluster("images in a real registry", (cluster) => {
   ])("a bundle with more %s than permitted is rejected as terminal, and its files are deleted", async ([, limits, says]) => {
     const repository = cluster.name("ns/large");
     const { digest } = await pushImage(cluster.registry, repository, "v1", { files });
-    const made = await puller({ conf: insecureRegistry(cluster.registry.host, "quay.io"), limits: { ...BUNDLE_IMAGE_LIMITS, ...limits } });
+    const testPuller = await puller({
+      conf: insecureRegistry(cluster.registry.host, "quay.io"),
+      limits: { ...BUNDLE_IMAGE_LIMITS, ...limits },
+    });
     const ref = `quay.io/${repository}@${digest}`;
     const refused = new TerminalError(
       "Blocked",
       `${says}; image ${ref} is not unpacked: rebuild it without this problem, or use another image`,
     );
-    await expect(made.puller.pull("ext", ref, { signal, filter: findBundleRoot })).rejects.toThrow(refused);
-    expect(await made.entries("ext")).toEqual([]);
+    await expect(testPuller.puller.pull("ext", ref, { signal, filter: findBundleRoot })).rejects.toThrow(refused);
+    expect(await testPuller.entries("ext")).toEqual([]);
   });
 
   test("a pull of an index selects the image of the platform", async () => {

@@ -83,9 +83,9 @@ describe.skipIf(!clusterAvailable())("a real registry with required login", () =
     });
 
     test.for([
-      ["the wrong one", wrong],
-      ["nobody", undefined],
-    ] as const)("keeps %s out", async ([, entry]) => {
+      ["incorrect credentials", wrong],
+      ["no credentials", undefined],
+    ] as const)("a registry with basic authentication rejects a pull with %s", async ([, entry]) => {
       await expect(pull(entry)).rejects.toThrow(
         `error creating image source: reading manifest v1 in ${registry.host}/ns/app: authentication required`,
       );
@@ -106,10 +106,10 @@ describe.skipIf(!clusterAvailable())("a real registry with required login", () =
           res.writeHead(401).end();
           return;
         }
-        const asked = url.searchParams.getAll("scope");
-        scopes.push(...asked);
+        const requestedScopes = url.searchParams.getAll("scope");
+        scopes.push(...requestedScopes);
         // Anonymous clients may pull from public repositories; only the user may push, and pull from others.
-        const access = asked.map((scope) => {
+        const access = requestedScopes.map((scope) => {
           const [type, name, actions = ""] = scope.split(":");
           const granted = req.headers.authorization ? actions.split(",") : name?.startsWith("public/") ? ["pull"] : [];
           return { type, name, actions: granted };

@@ -13,7 +13,7 @@ import { GO_FIELD_MANAGER } from "../../pkg/release/managedFields.ts";
 import { INSTALLED, passOver } from "../support/applyPasses.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { MemoryReleases, stepContext } from "../support/extensionFakes.ts";
-import { liveKinds, loneExtension, preparedFor, verbsOf } from "../support/loneExtension.ts";
+import { listActions, liveKinds, loneExtension, prepareObjectsFor } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
@@ -25,7 +25,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
 
   test("an apply reports its effect on each object, and restores changed or deleted objects", async () => {
     const { x, ns, account } = await loneExtension(cluster);
-    const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), configMap("b", ns, { k: "v" })]);
+    const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" }), configMap("b", ns, { k: "v" })]);
     const pass = async (): Promise<string[]> => {
       const applier = new Applier(account.client, log, signal);
       await applier.apply(objects, await applier.read(objects.map(toObjectRef)));
@@ -39,7 +39,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect((await cluster.client.get(toObjectRef(objects[0]!)))?.["data"]).toEqual({ k: "v", theirs: "stays" });
     const applier = new Applier(account.client, log, signal);
     await applier.remove([...(await applier.read(objects.map(toObjectRef))).values()]);
-    expect(verbsOf(applier)).toEqual(["deleted ConfigMap", "deleted ConfigMap"]);
+    expect(listActions(applier)).toEqual(["deleted ConfigMap", "deleted ConfigMap"]);
     expect(await liveKinds(cluster, objects)).toEqual([]);
   });
 
@@ -54,7 +54,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     const applier = new Applier(account.client, log, signal);
     const live = await applier.read([toObjectRef(object)]);
     await takeOver(account.client, [...live.values()], x.metadata.uid ?? "", signal);
-    await applier.apply(preparedFor(x, [object]), await applier.read([toObjectRef(object)]));
+    await applier.apply(prepareObjectsFor(x, [object]), await applier.read([toObjectRef(object)]));
     expect((await cluster.client.get(toObjectRef(object)))?.metadata).toMatchObject(marks);
   });
 
@@ -80,11 +80,11 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: to },
       subjects: [{ kind: "ServiceAccount", name: "operator", namespace: ns }],
     });
-    const fine = preparedFor(x, [role, binding("b", "r")]);
+    const fine = prepareObjectsFor(x, [role, binding("b", "r")]);
     const dryRun = new DryRun(account.client, signal);
     expect((await dryRun.run(fine)).failures).toEqual([]);
     const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: ns }, stringData: { a: "b" } };
-    const more = preparedFor(x, [...fine, configMap("c", ns), secret]);
+    const more = prepareObjectsFor(x, [...fine, configMap("c", ns), secret]);
     const err = dryRun.toError((await dryRun.run(more)).failures, more);
     expect(err?.message).toMatch(/^2 errors occurred:\n\t\* Secret .*\n\t\* ConfigMap .*\n\n$/);
     for (const resource of ["configmaps", "secrets"])
@@ -118,23 +118,23 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       const refusal = dryRun.toError((await dryRun.run(objects)).failures, objects);
       if (refusal) throw refusal;
       await applier.apply(objects, live);
-      return verbsOf(applier).sort();
+      return listActions(applier).sort();
     };
-    await pass(preparedFor(x, [labelled("Deployment", "a"), binding("view"), labelled("StatefulSet", "a")]));
+    await pass(prepareObjectsFor(x, [labelled("Deployment", "a"), binding("view"), labelled("StatefulSet", "a")]));
     const recreated = ["recreated Deployment", "recreated RoleBinding"];
-    expect(await pass(preparedFor(x, [labelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
+    expect(await pass(prepareObjectsFor(x, [labelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
     expect((await cluster.client.get(toObjectRef(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
-    await expect(pass(preparedFor(x, [labelled("StatefulSet", "b")]))).rejects.toMatchObject({
+    await expect(pass(prepareObjectsFor(x, [labelled("StatefulSet", "b")]))).rejects.toMatchObject({
       message: expect.stringMatching(/^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: /),
       problems: [expect.objectContaining({ type: "ObjectRejected", next: expect.stringContaining("because data could be lost") })],
     });
     await cluster.client.patch(toObjectRef(binding("")), { metadata: { ownerReferences: null } }, { type: "merge" });
-    await expect(pass(preparedFor(x, [binding("view")]))).rejects.toMatchObject({
+    await expect(pass(prepareObjectsFor(x, [binding("view")]))).rejects.toMatchObject({
       problems: [expect.objectContaining({ next: expect.stringContaining("because it is not marked as an object of this extension") })],
     });
     const broken = labelled("Deployment", "c");
     (broken["spec"] as { replicas: number }).replicas = -1;
-    await expect(pass(preparedFor(x, [broken]))).rejects.toThrow(/replicas/);
+    await expect(pass(prepareObjectsFor(x, [broken]))).rejects.toThrow(/replicas/);
     expect((await cluster.client.get(toObjectRef(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });
   });
 
@@ -145,14 +145,14 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await cluster.client.create(configMap("a", ns, { whose: "theirs" }));
     const applier = new Applier(account.client, log, signal);
     await applier.remove([first]);
-    expect(verbsOf(applier)).toEqual(["absent ConfigMap"]);
+    expect(listActions(applier)).toEqual(["absent ConfigMap"]);
     expect((await cluster.client.get(toObjectRef(first)))?.["data"]).toEqual({ whose: "theirs" });
   });
 
   test("drift correction restores the objects of served kinds, and reports the other kinds", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const monitor = { apiVersion: `${ns}.example.com/v1`, kind: "Monitor", metadata: { name: "m", namespace: ns } };
-    const objects = preparedFor(x, [configMap("a", ns, { k: "v" }), monitor]);
+    const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" }), monitor]);
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, objects }));
     const { deps, phase, events, memory, context } = passOver(cluster.client, x, account.client, releases);
     await expect(new ObjectReconciler(deps, phase, context).maintain()).rejects.toThrow(
@@ -168,7 +168,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
 
   test("installed objects are compared once an interval, and unfinished releases after a crash are completed with it", async () => {
     const { x, ns, account } = await loneExtension(cluster);
-    const objects = preparedFor(x, [configMap("a", ns, { k: "v" })]);
+    const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" })]);
     const releases = new MemoryReleases(
       releaseRecord(1, "deployed", { name: ns }),
       releaseRecord(2, "pending-upgrade", { name: ns }),
@@ -186,8 +186,8 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   test.for<[why: string, change: (phase: Authenticated) => Phase, kept: boolean]>([
-    ["no newer release was begun", (phase) => phase, true],
-    ["this reconcile began a newer release", (phase) => ({ ...phase, changes: { began: true } }), false],
+    ["no newer release was started", (phase) => phase, true],
+    ["this reconcile started a newer release", (phase) => ({ ...phase, changes: { began: true } }), false],
     [
       "the newest release is a failed attempt",
       (phase) => (phase.releases.history.current.unshift(releaseRecord(2, "failed")), phase),
@@ -200,9 +200,9 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     ],
     ["the ServiceAccount is missing", ({ extension, releases }) => ({ ...newStarted(extension), phase: "observed", releases }), false],
     ["no release is installed", (phase) => ({ ...phase, releases: { ...phase.releases, installed: undefined } }), false],
-  ])("after a failure the installed bundle is maintained or not: %s", async ([, change, kept]) => {
+  ])("the installed bundle is maintained after a failure, or not, when %s", async ([, change, kept]) => {
     const { x, ns, account } = await loneExtension(cluster);
-    const objects = preparedFor(x, [configMap("a", ns)]);
+    const objects = prepareObjectsFor(x, [configMap("a", ns)]);
     const { deps, phase, context } = passOver(
       cluster.client,
       x,

@@ -13,7 +13,7 @@ import { encodeRelease } from "../../pkg/release/storage/encode.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { describeWithCluster } from "../support/cluster.ts";
 import { RecordedEvents, stepContext } from "../support/extensionFakes.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { chunkNames, configMap, type ReleaseParts, releaseRecord } from "../support/releases.ts";
 
 const SECRET = { apiVersion: "v1", kind: "Secret" };
@@ -36,28 +36,28 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
   });
 
   async function extension(): Promise<ClusterExtension> {
-    return cluster.client.create(extensionNamed(cluster.name("rel"), { packageName: "p" }));
+    return cluster.client.create(createExtension(cluster.name("rel"), { packageName: "p" }));
   }
 
-  const ownerOf = ({ metadata: { name, uid = "" } }: KubeObject): { name: string; uid: string } => ({ name, uid });
+  const toOwner = ({ metadata: { name, uid = "" } }: KubeObject): { name: string; uid: string } => ({ name, uid });
   const release = (owner: KubeObject, version: number, status: ReleaseRecord["status"], parts: ReleaseParts = {}): ReleaseRecord =>
     releaseRecord(version, status, { name: owner.metadata.name, ...parts });
-  const secretsOf = async (owner: KubeObject): Promise<KubeObject[]> => {
+  const listSecrets = async (owner: KubeObject): Promise<KubeObject[]> => {
     const { items } = await cluster.client.list(SECRET, { namespace: system });
     return items.filter(({ metadata }) => metadata.name.includes(`.${owner.metadata.name}.`));
   };
 
   test("a release history is written, read and deleted", async () => {
     const x = await extension();
-    expect(await store.history(ownerOf(x))).toEqual(newReleaseHistory());
+    expect(await store.history(toOwner(x))).toEqual(newReleaseHistory());
     const [v1, v2, v3] = [
       release(x, 1, "superseded", { objects: ["a"] }),
       release(x, 2, "pending-upgrade", { objects: ["b"], inputDigest: "d" }),
       release(x, 3, "failed", { objects: ["c"] }),
     ];
-    for (const record of [v1, v2, v3]) await store.create(record, ownerOf(x));
-    await store.update({ ...v2, status: "deployed" }, ownerOf(x));
-    const history = await store.history(ownerOf(x));
+    for (const record of [v1, v2, v3]) await store.create(record, toOwner(x));
+    await store.update({ ...v2, status: "deployed" }, toOwner(x));
+    const history = await store.history(toOwner(x));
     expect(history).toEqual({
       current: [v3, { ...v2, status: "deployed" }],
       older: [{ version: 1, status: "superseded" }],
@@ -69,34 +69,34 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     });
     expect(await store.read(x.metadata.name, 1)).toEqual({ kind: "readable", record: v1 });
     expect(await store.read(x.metadata.name, 7)).toBeUndefined();
-    const [index] = await secretsOf(x);
+    const [index] = await listSecrets(x);
     expect(index?.metadata.labels).toMatchObject({ owner: "operator-controller", name: x.metadata.name, type: "index" });
     for (const version of [1, 2, 3]) await store.remove(x.metadata.name, version);
-    expect(await store.history(ownerOf(x))).toEqual(newReleaseHistory());
+    expect(await store.history(toOwner(x))).toEqual(newReleaseHistory());
     await cluster.client.delete(toObjectRef(x));
   });
 
   test("a revision is unique: a second writer gets an error and changes nothing", async () => {
     const x = await extension();
     const [mine, theirs] = [release(x, 1, "pending-install", { objects: ["a"] }), release(x, 1, "pending-install", { objects: ["b"] })];
-    await store.create(mine, ownerOf(x));
-    await expect(new ReleaseStore(cluster.client, system).create(theirs, ownerOf(x))).rejects.toThrow(
+    await store.create(mine, toOwner(x));
+    await expect(new ReleaseStore(cluster.client, system).create(theirs, toOwner(x))).rejects.toThrow(
       `release "${x.metadata.name}" v1 already exists: another controller is reconciling this extension`,
     );
-    expect((await store.history(ownerOf(x))).current).toEqual([mine]);
+    expect((await store.history(toOwner(x))).current).toEqual([mine]);
     await store.remove(x.metadata.name, 1);
-    await expect(store.update(mine, ownerOf(x))).rejects.toThrow(/v1 no longer exists in namespace/);
+    await expect(store.update(mine, toOwner(x))).rejects.toThrow(/v1 no longer exists in namespace/);
     await cluster.client.delete(toObjectRef(x));
   });
 
   test("a reader sees either the old or the new release while a large one is written, without leftover Secrets", async () => {
     const x = await extension();
     const contents = [noise(), noise(), [configMap("small", "ns")]];
-    await store.create(release(x, 1, "deployed", { objects: contents[0]! }), ownerOf(x));
-    expect((await secretsOf(x)).length).toBeGreaterThan(2);
+    await store.create(release(x, 1, "deployed", { objects: contents[0]! }), toOwner(x));
+    expect((await listSecrets(x)).length).toBeGreaterThan(2);
     const write = async (): Promise<"written"> => {
       for (const content of [1, 0, 2, 1]) {
-        await store.update(release(x, 1, "deployed", { objects: contents[content]! }), ownerOf(x));
+        await store.update(release(x, 1, "deployed", { objects: contents[content]! }), toOwner(x));
         await sleep(50);
       }
       return "written";
@@ -104,35 +104,35 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     const seen = new Set<number>();
     const writing = write();
     while ((await Promise.race([writing, sleep(1, "writing")])) === "writing") {
-      const [record] = (await store.history(ownerOf(x))).current;
+      const [record] = (await store.history(toOwner(x))).current;
       const which = contents.findIndex((objects) => encodeCanonicalJson(objects) === encodeCanonicalJson(record?.objects));
       expect(which).toBeGreaterThanOrEqual(0);
       seen.add(which);
     }
     expect(seen.size).toBeGreaterThan(1);
-    const [index, ...chunks] = (await secretsOf(x)).sort((a, b) => compareText(a.metadata.name, b.metadata.name));
+    const [index, ...chunks] = (await listSecrets(x)).sort((a, b) => compareText(a.metadata.name, b.metadata.name));
     expect(chunks.map(({ metadata }) => metadata.name).sort()).toEqual(chunkNames(index!));
     await store.remove(x.metadata.name, 1);
-    expect(await secretsOf(x)).toEqual([]);
+    expect(await listSecrets(x)).toEqual([]);
     await cluster.client.delete(toObjectRef(x));
   });
 
   test("an incomplete record is distinguished from one that has lost a chunk", async () => {
     const x = await extension();
     const stored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
-      const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: ownerOf(x) });
+      const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: toOwner(x) });
       return index!;
     };
-    await store.create(release(x, 1, "deployed", { objects: ["a"] }), ownerOf(x));
+    await store.create(release(x, 1, "deployed", { objects: ["a"] }), toOwner(x));
     const begun = stored(2, "pending-upgrade");
     const marked = { ...begun, metadata: { ...begun.metadata, annotations: { [ANNOTATION_INCOMPLETE]: "true" } } };
     await cluster.client.create(marked);
-    const { current, unfinished, highest } = await store.history(ownerOf(x));
+    const { current, unfinished, highest } = await store.history(toOwner(x));
     expect([current.map(({ version }) => version), unfinished, highest]).toEqual([[1], [2], 2]);
     await store.remove(x.metadata.name, 2);
     for (const status of ["deployed", "pending-upgrade"] as const) {
       await cluster.client.create(stored(3, status));
-      const { unreadable, unfinished: begunOnes } = await store.history(ownerOf(x));
+      const { unreadable, unfinished: begunOnes } = await store.history(toOwner(x));
       expect([status, begunOnes, unreadable]).toEqual([
         status,
         [],
@@ -140,7 +140,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
           {
             kind: "unreadable",
             secret: `sh.helm.release.v1.${x.metadata.name}.v3`,
-            because: expect.stringMatching(/^failed to get chunk 2 secret "sh\.helm\.release\.v1\..*": it does not exist$/) as unknown,
+            reason: expect.stringMatching(/^failed to get chunk 2 secret "sh\.helm\.release\.v1\..*": it does not exist$/) as unknown,
           },
         ],
       ]);
@@ -151,8 +151,8 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
 
   test("a large record has the mark of an incomplete one only until its chunks are stored", async () => {
     const x = await extension();
-    await store.create(release(x, 1, "pending-install", { objects: noise() }), ownerOf(x));
-    const [index] = (await secretsOf(x)).filter(({ metadata }) => metadata.labels?.["type"] === "index");
+    await store.create(release(x, 1, "pending-install", { objects: noise() }), toOwner(x));
+    const [index] = (await listSecrets(x)).filter(({ metadata }) => metadata.labels?.["type"] === "index");
     expect(index?.metadata.annotations).toBeUndefined();
     await store.remove(x.metadata.name, 1);
     await cluster.client.delete(toObjectRef(x));
@@ -160,14 +160,14 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
 
   test("an extension ignores the releases of an earlier extension with its name; it adopts orphaned ones and labels them at the next write", async () => {
     const [x, earlier] = [await extension(), await extension()];
-    await store.create(release(x, 4, "deployed", { objects: ["a"] }), ownerOf(earlier));
-    expect(await store.history(ownerOf(x))).toEqual({ ...newReleaseHistory(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
+    await store.create(release(x, 4, "deployed", { objects: ["a"] }), toOwner(earlier));
+    expect(await store.history(toOwner(x))).toEqual({ ...newReleaseHistory(), highest: 4, foreign: [{ version: 4, status: "deployed" }] });
     const key = { ...SECRET, namespace: system, name: `sh.helm.release.v1.${x.metadata.name}.v4` };
     await cluster.client.patch(key, { metadata: { ownerReferences: null } }, { type: "merge" });
-    const taken = await store.history(ownerOf(x));
+    const taken = await store.history(toOwner(x));
     expect([taken.current.length, taken.orphaned]).toEqual([1, true]);
-    await store.update(release(x, 4, "superseded", { objects: ["a"] }), ownerOf(x));
-    expect((await store.history(ownerOf(x))).orphaned).toBe(false);
+    await store.update(release(x, 4, "superseded", { objects: ["a"] }), toOwner(x));
+    expect((await store.history(toOwner(x))).orphaned).toBe(false);
     for (const object of [x, earlier]) await cluster.client.delete(toObjectRef(object));
   });
 

@@ -13,7 +13,7 @@ import type { CrdPolicy } from "../../pkg/release/plan.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { EVERYTHING, liveKinds, loneExtension, preparedFor, verbsOf } from "../support/loneExtension.ts";
+import { EVERYTHING, listActions, liveKinds, loneExtension, prepareObjectsFor } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
 import type { ScopedAccount } from "../support/serviceAccounts.ts";
 
@@ -65,7 +65,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   async function installed(policy?: CrdPolicy): Promise<Installed> {
     const { x, ns, account } = await loneExtension(cluster, policy);
     const group = `${ns}.example.com`;
-    const objects = preparedFor(x, bundle(ns, group));
+    const objects = prepareObjectsFor(x, bundle(ns, group));
     const applier = new Applier(account.client, log, signal);
     await applier.apply(objects, new Map());
     const of = (kind: string): KubeObject => objects.find((object) => object.kind === kind)!;
@@ -80,7 +80,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       pass: async () => {
         const one = new Applier(account.client, log, signal);
         const progress = await new Uninstaller(account.client, one, x, signal).run(objects.map(toObjectRef));
-        return { ...progress, did: verbsOf(one) };
+        return { ...progress, did: listActions(one) };
       },
       thing: (finalizers = []) =>
         eventually(() =>
@@ -233,7 +233,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const other = { ...first, metadata: { name: `firsts.${group}` }, spec: { ...(spec as object), names } };
     await cluster.client.create(other);
     await eventually(() => cluster.client.list({ apiVersion: `${group}/v1`, kind: "Thing" }));
-    const objects = preparedFor(x, [thingDefinition(group)]);
+    const objects = prepareObjectsFor(x, [thingDefinition(group)]);
     const applier = new Applier(account.client, log, signal);
     await applier.apply(objects, new Map());
     onTestFinished(async () => {
@@ -313,7 +313,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const desired = [set.of("Deployment")];
     const applier = new Applier(set.account.client, log, signal);
     const { kept } = await prune(applier, set.account.client, { history, desired, crdPolicy: "DeleteIfUnused", owner }, signal);
-    expect(verbsOf(applier).sort()).toEqual(["deleted ConfigMap", "deleted ValidatingWebhookConfiguration"]);
+    expect(listActions(applier).sort()).toEqual(["deleted ConfigMap", "deleted ValidatingWebhookConfiguration"]);
     expect(kept.map(({ crd: { metadata } }) => metadata.name)).toEqual([set.of("CustomResourceDefinition").metadata.name]);
     expect(await liveKinds(cluster, [...set.objects, theirs])).toEqual(["ConfigMap", "CustomResourceDefinition", "Deployment"]);
   });

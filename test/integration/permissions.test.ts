@@ -9,8 +9,8 @@ import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
-import { preparedFor } from "../support/loneExtension.ts";
+import { createExtension } from "../support/extensions.ts";
+import { prepareObjectsFor } from "../support/loneExtension.ts";
 import { problemText } from "../support/problems.ts";
 import { olmv1Prints } from "../support/runCli.ts";
 import { renamedSample } from "../support/sampleBundle.ts";
@@ -24,9 +24,9 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
   /** Creates a copy of the sample in its own namespace, and an account with some rules in the whole cluster. */
   async function world(rules: readonly PolicyRule[]) {
     const ns = await cluster.namespace("lacks");
-    const x: ClusterExtension = extensionNamed(ns, { packageName: "p" });
+    const x: ClusterExtension = createExtension(ns, { packageName: "p" });
     x.spec = { ...x.spec, namespace: ns, serviceAccount: { name: "installer" } };
-    const desired = preparedFor(x, renderBundle(renamedSample(ns, "1.0.0"), { installNamespace: ns }));
+    const desired = prepareObjectsFor(x, renderBundle(renamedSample(ns, "1.0.0"), { installNamespace: ns }));
     const account = await serviceAccount(cluster.client, ns, "installer", rules);
     const lacking = (objects: readonly KubeObject[] = desired, pruned: readonly KubeObject[] = []) =>
       findMissingPermissions(
@@ -107,10 +107,10 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
       roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "view" },
       subjects: [{ kind: "ServiceAccount", name: "operator", namespace: ns }],
     };
-    expect((await lacking(preparedFor(x, [binding])))?.uncertain).toBe(false);
+    expect((await lacking(prepareObjectsFor(x, [binding])))?.uncertain).toBe(false);
     await account.grant([{ apiGroups: [RBAC], resources: ["rolebindings"], verbs: ["*"] }]);
     await eventually(async () => {
-      const found = await lacking(preparedFor(x, [binding]));
+      const found = await lacking(prepareObjectsFor(x, [binding]));
       expect(found).toMatchObject({ uncertain: true, text: expect.stringContaining("ResourceNames:[view] Verbs:[bind]") as string });
     });
   });
@@ -121,8 +121,8 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     const verbs = ["get", "create", "patch", "delete"];
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["new"], verbs }]);
     const named = (name: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: ns } });
-    await eventually(async () => expect(await lacking(preparedFor(x, [named("new")]))).toBeUndefined());
-    expect((await lacking(preparedFor(x, [named("new")]), [named("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
+    await eventually(async () => expect(await lacking(prepareObjectsFor(x, [named("new")]))).toBeUndefined());
+    expect((await lacking(prepareObjectsFor(x, [named("new")]), [named("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
   });
 
   test("one request detects a change of permissions and ignores changes of other accounts", async () => {
@@ -142,7 +142,7 @@ function rbac({ world }: SampleWorld, ...args: string[]): Promise<string> {
 
 /** Runs the command that a problem contains, and applies its output. */
 async function runPrinted(sample: SampleWorld, object: KubeObject): Promise<void> {
-  const command = /olmv1 rbac ([^|]*) \|/.exec(problemsOf(object))?.[1] ?? "";
+  const command = /olmv1 rbac ([^|]*) \|/.exec(formatProblems(object))?.[1] ?? "";
   const printed = await rbac(sample, ...command.split(" "));
   for (const object of parseYamlDocuments(printed) as KubeObject[]) await sample.world.apply(object);
 }
@@ -160,14 +160,14 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     await sample?.world.stop();
   });
 
-  const userOf = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
+  const getUser = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
 
   /** Returns the requests for an extension since its last status write: its ServiceAccount's, those for its token, and reads of it. */
   async function requestsWhileWaiting(x: ClusterExtension): Promise<string[]> {
     const { name } = x.metadata;
     const about = (await cluster.auditEvents()).filter(
       ({ user, objectRef }) =>
-        user.username === userOf(x) ||
+        user.username === getUser(x) ||
         (user.username.endsWith("operator-controller-controller-manager") &&
           (objectRef?.name === name || objectRef?.namespace === x.spec.namespace)),
     );
@@ -189,7 +189,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
   }
 
   test("an extension that waits for permissions reports all of them at once, writes nothing and sends one request at a time", async () => {
-    const x = extensionNamed("poor", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const x = createExtension("poor", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await grantInstaller(cluster.client, x, []);
     await sample.world.apply(x);
     const poor = await refused(sample, "poor");
@@ -198,23 +198,23 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     for (const resource of ["deployments", "configmaps", "clusterroles", "customresourcedefinitions"])
       expect(message).toMatch(new RegExp(`Resources:\\[[^\\]]*${resource}`));
     await waitsWith(x, "create selfsubjectrulesreviews");
-    const asked = (await cluster.auditEvents())
-      .filter(({ user }) => user.username === userOf(x))
+    const requested = (await cluster.auditEvents())
+      .filter(({ user }) => user.username === getUser(x))
       .map(({ objectRef }) => objectRef?.resource);
-    expect(new Set(asked)).toEqual(new Set(["selfsubjectrulesreviews"]));
+    expect(new Set(requested)).toEqual(new Set(["selfsubjectrulesreviews"]));
     expect(await sample.owned("poor")).toEqual([]);
     await runPrinted(sample, poor);
     await goesOn(x);
   });
 
   test("an extension that waits for its namespace polls that, then its ServiceAccount with a request for a token", async () => {
-    const x = extensionNamed("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const x = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await sample.world.apply(x);
-    await sample.world.condition("ClusterExtension", "nobody", (_, x) => problemsOf(x).startsWith("Error NamespaceNotFound: "));
+    await sample.world.condition("ClusterExtension", "nobody", (_, x) => formatProblems(x).startsWith("Error NamespaceNotFound: "));
     await waitsWith(x, "get namespaces");
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: x.spec.namespace } });
     await sample.world.condition("ClusterExtension", "nobody", (_, object) =>
-      /^Error (TokenDenied: .*; next: olmv1 rbac --token-only|ServiceAccountNotFound)/.test(problemsOf(object)),
+      /^Error (TokenDenied: .*; next: olmv1 rbac --token-only|ServiceAccountNotFound)/.test(formatProblems(object)),
     );
     await waitsWith(x, "create serviceaccounts token");
     await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
@@ -232,7 +232,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
   });
 
   test("an upgrade that needs more permissions keeps the installed bundle reconciled, and resumes when they are granted", async () => {
-    const x = extensionNamed("modest", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const x = createExtension("modest", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace));
     await sample.world.apply(x);
     await sample.world.installed("modest", "1.0.0");
@@ -245,7 +245,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
     await sample.world.apply(wider);
     const after = await refused(sample, "modest");
     expect((after["status"] as ClusterExtension["status"])?.install?.bundle.version).toBe("1.0.0");
-    expect(conditionsOf(after).find(({ type }) => type === "Installed")?.status).toBe("True");
+    expect(getConditions(after).find(({ type }) => type === "Installed")?.status).toBe("True");
     expect(await sample.owned("modest")).toEqual(before);
     await sample.damageIsRepaired(x);
 
@@ -259,18 +259,18 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
   });
 
   test("spec.permissions Warn installs the bundle, and a problem lists missing permissions as long as they are missing", async () => {
-    const x = extensionNamed("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0", channels: ["stable"] });
+    const x = createExtension("bold", { packageName: SAMPLE_PACKAGE, version: "1.0.0", channels: ["stable"] });
     x.spec = { ...x.spec, install: { permissions: "Warn" } };
     const granted = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "delete" });
     await sample.world.apply(x);
     const installed = await sample.world.installed("bold", "1.0.0");
     expect(progressing(installed)).toBe("Desired state reached");
-    expect(problemsOf(installed)).toContain("Warning MissingPermissions: ServiceAccount bold-system/");
+    expect(formatProblems(installed)).toContain("Warning MissingPermissions: ServiceAccount bold-system/");
     await granted.complete();
     await sample.world.condition(
       "ClusterExtension",
       "bold",
-      (c, object) => c("Progressing")?.message === "Desired state reached" && problemsOf(object) === "",
+      (c, object) => c("Progressing")?.message === "Desired state reached" && formatProblems(object) === "",
     );
     const lessened = await grantInstaller(cluster.client, x, sample.rendered("1.0.0", x.spec.namespace), { withoutVerb: "patch" });
     const phrases = { apiVersion: "v1", kind: "ConfigMap", namespace: x.spec.namespace, name: "hello-operator-phrases" };
@@ -279,7 +279,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
         await cluster.client.delete(phrases);
         const now = await cluster.client.get({ ...x, name: "bold" });
         expect(progressing(now!)).toMatch(/is forbidden: /);
-        expect(problemsOf(now!)).toContain("Warning MissingPermissions");
+        expect(formatProblems(now!)).toContain("Warning MissingPermissions");
       },
       { intervalMs: 1_000 },
     );
@@ -287,14 +287,14 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
     await sample.world.condition(
       "ClusterExtension",
       "bold",
-      (c, object) => c("Progressing")?.message === "Desired state reached" && problemsOf(object) === "",
+      (c, object) => c("Progressing")?.message === "Desired state reached" && formatProblems(object) === "",
     );
     expect(await cluster.client.get(phrases)).toBeDefined();
     await sample.world.removed("ClusterExtension", "bold");
   });
 
   test("olmv1 rbac grants the permissions for all versions of a range with one command, from a catalog's image or its server", async () => {
-    const x = extensionNamed("ranged", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
+    const x = createExtension("ranged", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     const { namespace, serviceAccount: account } = x.spec;
     const names = ["--namespace", namespace, "--service-account", account?.name ?? ""];
     const fromImage = await rbac(sample, SAMPLE_PACKAGE, "--catalog", SAMPLE_CATALOG_REF, "--version", "1.x", ...names);
@@ -345,14 +345,14 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
   });
 });
 
-function problemsOf(object: KubeObject): string {
+function formatProblems(object: KubeObject): string {
   return problemText(object["status"] as ClusterExtension["status"]);
 }
 
 function progressing(object: KubeObject): string {
-  return conditionsOf(object).find(({ type }) => type === "Progressing")?.message ?? "";
+  return getConditions(object).find(({ type }) => type === "Progressing")?.message ?? "";
 }
 
-function conditionsOf(object: KubeObject): Condition[] {
+function getConditions(object: KubeObject): Condition[] {
   return (object["status"] as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }

@@ -8,7 +8,7 @@ import { type KubeObject, toObjectRef } from "../../pkg/api/k8s.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import type { InstallPlan } from "../../pkg/operatorcontroller/plan/installPlan.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { OpenShift } from "../support/openShift.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
@@ -96,11 +96,11 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await writeFile(join(dir, "catalog.json"), catalog);
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
     for (const [tag, files] of Object.entries(BUNDLES)) {
-      const { digest } = await pushImage(cluster.registry, "p", tag, { files: filesOf(files) });
+      const { digest } = await pushImage(cluster.registry, "p", tag, { files: toFiles(files) });
       world.bundle(`p:${tag}`, files, digest);
     }
     await pushImage(cluster.registry, "catalog", "latest", {
-      files: filesOf({ "configs/catalog.json": catalog }),
+      files: toFiles({ "configs/catalog.json": catalog }),
       labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
     });
     await world.serve({
@@ -181,7 +181,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
   });
 
   test("olmv1 plan of a new extension lists all objects to create and all obstacles, and writes nothing", async () => {
-    const extension = extensionNamed("new", { packageName: "p", channels: ["stable"] });
+    const extension = createExtension("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);
     expect(homeless.out).toContain('namespace "new-system" does not exist, so 6 objects cannot be created');
@@ -230,11 +230,11 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       { bundle: "p.v1.0.0", version: "1.0.0", revision: 1 },
     ]);
     const { version: _, ...catalog } = extension.spec.source.catalog!;
-    const wanted: ClusterExtension = {
+    const desired: ClusterExtension = {
       ...extension,
       spec: { ...extension.spec, approval: "Manual", source: { sourceType: "Catalog", catalog } },
     };
-    const upgrade = await json(wanted);
+    const upgrade = await json(desired);
     expect(upgrade.findings).toEqual([]);
     expect(shown(upgrade)).toEqual([
       "Create ConfigMap new",
@@ -259,7 +259,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     );
     await world.conditions("first", { Progressing: "False/AwaitingApproval" });
     expect((await world.get("first")).status?.plan?.digest).toBe(upgrade.digest);
-    const { out } = await plan(wanted);
+    const { out } = await plan(desired);
     expect(out).toContain(
       `approve: kubectl annotate clusterextension first --overwrite olm.operatorframework.io/approve=${upgrade.digest}\n`,
     );
@@ -288,7 +288,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
   });
 
   test("olmv1 plan as the ServiceAccount lists all missing permissions and continues", async () => {
-    const extension = extensionNamed("weak", { packageName: "p", channels: ["stable"] });
+    const extension = createExtension("weak", { packageName: "p", channels: ["stable"] });
     await cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "weak-system" } });
     const without = await plan(extension, ["--as-service-account", "--catalog", join(dir, "catalog.json")]);
     expect(without).toMatchObject({ code: 2, out: "" });
@@ -305,7 +305,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
 
   test("olmv1 upgrade checks the permissions of a ServiceAccount that olmv1 install has not created", async () => {
     const { digest } = await pushImage(cluster.registry, "catalog", "upgrade", {
-      files: filesOf({ "configs/catalog.json": CATALOG.map((meta) => JSON.stringify(meta)).join("\n") }),
+      files: toFiles({ "configs/catalog.json": CATALOG.map((meta) => JSON.stringify(meta)).join("\n") }),
       labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
     });
     const ref = { type: "Image", image: { ref: `registry.example/catalog@${digest}` } };
@@ -351,7 +351,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "podmonitors.monitoring.coreos.com" };
     const stored = async (): Promise<unknown> => ((await cluster.client.get(ref))!["status"] as { storedVersions: unknown }).storedVersions;
     await eventually(async () => expect(await stored()).toEqual(["v1alpha1", "v1"]));
-    const { findings, notes, counts } = await json(extensionNamed("odd", { packageName: "p", channels: ["odd"] }));
+    const { findings, notes, counts } = await json(createExtension("odd", { packageName: "p", channels: ["odd"] }));
     expect(findings).toEqual([
       {
         kind: "kindNotServed",
@@ -365,16 +365,16 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(notes.join("\n")).toContain("dry run: removed v1alpha1 from status.storedVersions");
     expect(notes).toContain('it depends on package "q" >=1.0.0; the plan does not check this, and spec.dependencies.policy is Require');
     expect(counts.create).toBe(4);
-    const odd = extensionNamed("odd", { packageName: "p", channels: ["odd"] });
+    const odd = createExtension("odd", { packageName: "p", channels: ["odd"] });
     const enforced = await json({ ...odd, spec: { ...odd.spec, install: { requirements: "Enforce" } } });
     expect(enforced.findings[0]).toEqual({ kind: "requirements", text: expect.stringContaining("its minKubeVersion is 9.1.0") });
     expect(await stored()).toEqual(["v1alpha1", "v1"]);
   });
 
   test("olmv1 plan fails for objects that the API server rejects, and for a version that no catalog contains", async () => {
-    const broken = extensionNamed("broken", { packageName: "p", version: "not a version" });
+    const broken = createExtension("broken", { packageName: "p", version: "not a version" });
     expect((await plan(broken)).err).toMatch(/^olmv1: ClusterExtension "broken" would be rejected: .*invalid version expression/);
-    const { code, out, err } = await plan(extensionNamed("absent", { packageName: "absent" }));
+    const { code, out, err } = await plan(createExtension("absent", { packageName: "absent" }));
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(/^olmv1: no bundles found for package "absent"/);
   });
@@ -390,7 +390,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     });
     const status = {
       conditions: [{ type: "Serving", status: "True", reason: "Available", message: "", lastTransitionTime: new Date().toISOString() }],
-      resolvedSource: { type: "Image", image: { ref: `registry.example/catalog@${await digestOf("catalog")}` } },
+      resolvedSource: { type: "Image", image: { ref: `registry.example/catalog@${await readDigest("catalog")}` } },
       urls: { base: "https://catalogd.example.com/catalogs/pushed" },
     };
     await cluster.client.patch(
@@ -398,19 +398,19 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
       { status },
       { type: "merge", subresource: "status" },
     );
-    const selecting = extensionNamed("chosen", { packageName: "p", version: "1.0.0", selector: { matchLabels: { from: "registry" } } });
+    const selecting = createExtension("chosen", { packageName: "p", version: "1.0.0", selector: { matchLabels: { from: "registry" } } });
     const { out, err } = await plan(selecting, []);
     expect(err).toBe("");
     expect(out).toContain("Plan: p.v1.0.0 (version 1.0.0, from catalog pushed)\n");
   });
 
-  async function digestOf(repository: string): Promise<string> {
+  async function readDigest(repository: string): Promise<string> {
     const accept = "application/vnd.oci.image.manifest.v1+json";
     const answer = await fetch(`http://${cluster.registry.host}/v2/${repository}/manifests/latest`, { headers: { accept } });
     return answer.headers.get("docker-content-digest") ?? "";
   }
 });
 
-function filesOf(files: Readonly<Record<string, string>>): Map<string, Buffer> {
+function toFiles(files: Readonly<Record<string, string>>): Map<string, Buffer> {
   return new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
 }

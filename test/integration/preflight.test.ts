@@ -12,7 +12,7 @@ import { DeniedError, WaitingError } from "../../pkg/operatorcontroller/state/co
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import type { ReleaseRecord } from "../../pkg/release/record.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
-import { definitionServed, thingDefinition } from "../support/definitions.ts";
+import { thingDefinition, waitForDefinition } from "../support/definitions.ts";
 import { stepContext } from "../support/extensionFakes.ts";
 import { EVERYTHING, type LoneExtension, loneExtension } from "../support/loneExtension.ts";
 import { configMap, releaseRecord } from "../support/releases.ts";
@@ -122,9 +122,9 @@ describeWithCluster("preflight", (cluster) => {
   }
 
   const SCENARIOS: readonly [name: string, scenario: (ns: string) => Scenario][] = [
-    ["nothing", (ns) => ({ objects: [configMap("a", ns)], looksUp: true, findings: [] })],
+    ["no problem", (ns) => ({ objects: [configMap("a", ns)], looksUp: true, findings: [] })],
     [
-      "kinds that are not served, one of which the bundle defines",
+      "kinds that are not served, including one that the bundle defines",
       (ns) => ({
         objects: [
           thingDefinition(`${ns}.example.com`),
@@ -146,7 +146,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "missing permissions, before what they make fail",
+      "missing permissions, before the errors that they cause",
       (ns) => ({
         objects: [configMap("a", ns), role(ns, ["get"])],
         rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
@@ -160,7 +160,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "missing permissions that are permitted, and the denied reads that they cause",
+      "denied reads because spec.permissions Warn permits missing permissions",
       (ns) => ({
         objects: [configMap("a", ns)],
         rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "create"] }],
@@ -171,7 +171,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "permissions that may be missing, with the denial that they cause",
+      "possibly missing permissions, and the denial that they cause",
       (ns) => ({
         objects: [binding(ns), configMap("a", ns)],
         rules: [
@@ -184,11 +184,11 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "an object that may not be read",
+      "an object without permission to read it",
       (ns) => ({ objects: [role(ns, ["get"]), configMap("a", ns)], rules: but("secrets"), findings: ["read"] }),
     ],
     [
-      "objects of other owners, and a mistake in another object",
+      "objects of other owners, and an invalid object",
       (ns) => ({
         objects: [configMap("a", ns), configMap("b", ns), invalid(ns)],
         existing: [configMap("a", ns), configMap("b", ns)],
@@ -234,7 +234,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "a definition that cannot replace the one that exists, of another owner",
+      "a definition that cannot replace an existing one of another owner",
       (ns) => ({
         objects: [thingDefinition(`${ns}.example.com`, sized("integer"))],
         existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
@@ -243,7 +243,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "a definition that cannot replace the extension's own",
+      "a definition that cannot replace that of the extension",
       (ns) => ({
         objects: [thingDefinition(`${ns}.example.com`, sized("integer"))],
         existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
@@ -253,7 +253,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "namespaces that do not exist, before another denial",
+      "missing namespaces, before another denial",
       (ns) => ({
         objects: [configMap("a", `${ns}-b`), configMap("b", `${ns}-a`), configMap("c", `${ns}-b`), invalid(ns)],
         findings: ["namespace", "namespace", "dryRun"],
@@ -266,7 +266,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "objects that are not valid",
+      "invalid objects",
       (ns) => ({
         objects: [invalid(ns), configMap("a", ns)],
         findings: ["dryRun"],
@@ -284,7 +284,7 @@ describeWithCluster("preflight", (cluster) => {
       }),
     ],
     [
-      "a quota that has no room for all objects together",
+      "a quota that all objects together exceed",
       (ns) => ({
         objects: [configMap("a", ns), configMap("b", ns)],
         settled: (at) => small(at, { "count/configmaps": "2" }),
@@ -302,7 +302,7 @@ describeWithCluster("preflight", (cluster) => {
       const scenario = scenarioFor(lone.ns);
       for (const object of scenario.existing ?? []) {
         await cluster.client.create(object);
-        if (object.kind === "CustomResourceDefinition") await definitionServed(cluster.client, object);
+        if (object.kind === "CustomResourceDefinition") await waitForDefinition(cluster.client, object);
       }
       await scenario.settled?.(lone.ns);
       await lone.account.grant(scenario.rules ?? [EVERYTHING]);
@@ -342,7 +342,7 @@ describeWithCluster("preflight", (cluster) => {
       expect(collected.findings.map(({ kind }) => kind)).toEqual(scenario.findings);
       expect(collected.tolerated !== undefined).toBe(scenario.install?.permissions === "Warn");
       const stopped = newChecked();
-      const error = await refusalOf(await requestFor(lone, scenario), stopped);
+      const error = await findRejection(await requestFor(lone, scenario), stopped);
       const [first] = collected.findings;
       expect(stopped.findings).toEqual(collected.findings.slice(0, stopped.findings.length));
       if (!first) {
@@ -362,7 +362,7 @@ describeWithCluster("preflight", (cluster) => {
     });
   }
 
-  async function refusalOf(request: PreflightRequest, checked: Checked): Promise<unknown> {
+  async function findRejection(request: PreflightRequest, checked: Checked): Promise<unknown> {
     return preflight(request, { mode: "stop", checked }).then(
       () => undefined,
       (err: unknown) => err,

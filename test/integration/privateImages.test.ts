@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { ClosedRegistry, PASSWORD } from "../support/closedRegistry.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -74,7 +74,7 @@ describeWithPrivateCluster("private images", (cluster) => {
       data: { [form]: Buffer.from(text).toString("base64") },
     });
   }
-  const logOf = async (program: "catalogd" | "operator-controller"): Promise<LogLine[]> =>
+  const readLog = async (program: "catalogd" | "operator-controller"): Promise<LogLine[]> =>
     (await readFile(join(world.workDir, `${program}.log`), "utf8"))
       .split("\n")
       .filter((line) => line.startsWith("{") && line.endsWith("}"))
@@ -97,20 +97,20 @@ describeWithPrivateCluster("private images", (cluster) => {
     await secret("for-catalogs", ".dockercfg", "guess");
     await give("catalogd", "for-catalogs");
     const failed = await eventually(async () => {
-      const last = (await logOf("catalogd")).findLast(({ msg, object }) => msg === "reconcile failed" && object === "private");
+      const last = (await readLog("catalogd")).findLast(({ msg, object }) => msg === "reconcile failed" && object === "private");
       expect(last?.retryAfterMs).toBeGreaterThan(10_000);
       return last;
     });
     await secret("for-catalogs", ".dockercfg", PASSWORD);
     await world.condition("ClusterCatalog", "private", (c) => c("Serving")?.status === "True");
     const served = await eventually(async () => {
-      const line = (await logOf("catalogd")).find(({ condition, object }) => condition === "Serving" && object === "private");
+      const line = (await readLog("catalogd")).find(({ condition, object }) => condition === "Serving" && object === "private");
       expect(line).toBeDefined(); // the program logs it after the status write
       return line;
     });
     expect(Date.parse(served?.time ?? "") - Date.parse(failed?.time ?? "")).toBeLessThan(failed?.retryAfterMs ?? 0);
 
-    const extension = extensionNamed("private", { packageName: "p" });
+    const extension = createExtension("private", { packageName: "p" });
     const { namespace, serviceAccount: account } = extension.spec;
     await grantInstaller(cluster.client, extension, []);
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);

@@ -37,21 +37,21 @@ const SCENARIOS: [what: string, scenario: Scenario][] = [
     },
   ],
   [
-    "a ServiceAccount that does not exist",
+    "a missing ServiceAccount",
     {
       spec: { catalog: { channels: ["stable"] }, serviceAccount: { name: "nobody" } },
       reports: (extension) => expectProblem(extension, "ServiceAccountNotFound", { next: "--service-account nobody" }),
     },
   ],
   [
-    "a version range that is not one",
+    "an invalid version range",
     {
       spec: { catalog: { version: "|" } },
       reports: (extension) => expectProblem(extension, "InvalidSpec", { message: 'desired version range "|" is invalid' }),
     },
   ],
   [
-    "an image that the registry does not have",
+    "a missing image",
     {
       spec: { catalog: { channels: ["lost"] } },
       reports: (extension) => expectProblem(extension, "ImagePullFailed", { message: "manifest of registry.example/p.v4.0.0 unknown" }),

@@ -9,7 +9,7 @@ import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import { pushImage } from "../../pkg/oci/publish/push.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { ConnectProxy } from "../support/connectProxy.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { serverCertificate } from "../support/serverCertificate.ts";
 import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
@@ -116,7 +116,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
     // Regardless of the mirror that it came from.
     expect(catalog).toMatchObject({ status: { resolvedSource: { image: { ref: expect.stringMatching(`^${ORIGIN}/catalog@sha256:`) } } } });
     const before = proxy.seen.length;
-    const extension = extensionNamed("mirrored", { packageName: "p" });
+    const extension = createExtension("mirrored", { packageName: "p" });
     const { namespace, serviceAccount: account } = extension.spec;
     await grantInstaller(cluster.client, extension, []); // permission to mint its token
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);

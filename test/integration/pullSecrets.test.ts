@@ -97,7 +97,7 @@ describeWithCluster("pull secrets", (cluster) => {
     ["a .dockerconfigjson", () => config(right)],
     ["a .dockercfg", () => cfg(right)],
     ["an auth text", () => config({ auth: btoa(`user:${PASSWORD}`) })],
-    ["both formats, of which the newer counts", () => ({ ...cfg(wrong), ...config(right) })],
+    ["both formats, where .dockerconfigjson has priority", () => ({ ...cfg(wrong), ...config(right) })],
   ] as const)("pull secrets of the ServiceAccount with %s open the registry", async ([, data]) => {
     await secret("own", data());
     await account(["own"]);
@@ -145,8 +145,8 @@ describeWithCluster("pull secrets", (cluster) => {
     const secrets = start();
     expect(await pull(secrets)).toBe("pulled");
     expect(await states()).toEqual({ used: 1, missing: 2, unreadable: 2, unknown: 0 });
-    const told = logged.map((line) => JSON.parse(line) as { msg: string; secret?: string }).filter((line) => line.secret);
-    expect(told.map(({ msg, secret: name }) => `${name?.split("/")[1]}: ${msg.split(",")[0]}`).sort()).toEqual([
+    const entries = logged.map((line) => JSON.parse(line) as { msg: string; secret?: string }).filter((line) => line.secret);
+    expect(entries.map(({ msg, secret: name }) => `${name?.split("/")[1]}: ${msg.split(",")[0]}`).sort()).toEqual([
       "broken: pull secret contains no docker configuration in .dockerconfigjson or .dockercfg",
       "global: pull secret does not exist",
       "missing: pull secret does not exist",

@@ -31,7 +31,7 @@ class Extension {
     this.cluster = cluster;
     this.namespace = namespace;
     this.object = object;
-    this.versions = [this.#objectsOf("1.0.0"), this.#objectsOf("1.2.0")];
+    this.versions = [this.#buildObjects("1.0.0"), this.#buildObjects("1.2.0")];
   }
 
   static async create(cluster: TestCluster): Promise<Extension> {
@@ -65,7 +65,7 @@ class Extension {
     for (const object of sortForUninstall(all)) await this.cluster.client.delete(toObjectRef(object));
   }
 
-  #objectsOf(version: string): KubeObject[] {
+  #buildObjects(version: string): KubeObject[] {
     const rendered = renderBundle(renamedSample(this.namespace, version), { installNamespace: this.namespace });
     const { name, uid = "" } = this.object.metadata;
     const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
@@ -79,22 +79,22 @@ class Extension {
 }
 
 /** A permission without which one request is denied. */
-interface SingleRight {
+interface SinglePermission {
   scope: string;
   grant: Grant;
 }
 
-function rightsOf(rules: RequiredRules): SingleRight[] {
+function splitRules(rules: RequiredRules): SinglePermission[] {
   const cluster = rules.clusterRules.flatMap(splitRule).map((grant) => ({ scope: "", grant }));
   const namespaced = [...rules.namespaceRules].flatMap(([scope, own]) => own.flatMap(splitRule).map((grant) => ({ scope, grant })));
   return [...cluster, ...namespaced];
 }
 
-function without(rights: readonly SingleRight[], missing: SingleRight): RequiredRules {
-  const left = rights.filter((right) => right !== missing);
+function without(permissions: readonly SinglePermission[], missing: SinglePermission): RequiredRules {
+  const left = permissions.filter((permission) => permission !== missing);
   const scopes = [...new Set(left.map(({ scope }) => scope))].filter((scope) => scope !== "");
   const rulesIn = (scope: string): RequiredRules["clusterRules"] =>
-    buildRules(left.flatMap((right) => (right.scope === scope ? [right.grant] : [])));
+    buildRules(left.flatMap((permission) => (permission.scope === scope ? [permission.grant] : [])));
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 
@@ -102,7 +102,7 @@ const relabelled = (object: KubeObject): KubeObject => ({
   ...object,
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, touched: "yes" } },
 });
-const nameOf = ({ scope, grant: { group, resource, name, verb } }: SingleRight): string =>
+const formatPermission = ({ scope, grant: { group, resource, name, verb } }: SinglePermission): string =>
   `${verb} ${resource}.${group}/${name ?? "*"} in "${scope}"`;
 
 /** The requests for one object that a verb permits; `escalate` and `bind` need an apply. They do not change anything. */
@@ -153,9 +153,9 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
   });
 
   /** Returns the object whose write needs a permission: the binding for `bind`, the CRD for the list of its custom resources. */
-  function subjectOf(
+  function createSubject(
     objects: readonly KubeObject[],
-    { scope, grant: { group, resource, name, verb } }: SingleRight,
+    { scope, grant: { group, resource, name, verb } }: SinglePermission,
   ): KubeObject | undefined {
     return objects.find((object) => {
       if (verb === "bind")
@@ -232,29 +232,30 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
   test("derived permissions are minimal: without any single one of them exactly its request is denied", async () => {
     const extension = await newExtension();
     const [, objects] = extension.versions;
-    const rights = rightsOf(computeRequiredRules(objects, { installNamespace: extension.namespace }));
-    expect(rights.length).toBeGreaterThan(50);
-    const installers = new Map<SingleRight, Client>();
-    const tried = new Set<SingleRight>();
-    for (const [i, right] of rights.entries()) installers.set(right, await extension.installer(`without-${i}`, without(rights, right)));
+    const permissions = splitRules(computeRequiredRules(objects, { installNamespace: extension.namespace }));
+    expect(permissions.length).toBeGreaterThan(50);
+    const installers = new Map<SinglePermission, Client>();
+    const tried = new Set<SinglePermission>();
+    for (const [i, permission] of permissions.entries())
+      installers.set(permission, await extension.installer(`without-${i}`, without(permissions, permission)));
 
     const refusals = async (isInstalled: boolean, verbs: readonly string[]): Promise<void> => {
-      for (const right of rights.filter(({ grant }) => verbs.includes(grant.verb))) {
-        const client = installers.get(right) as Client;
-        const object = subjectOf(objects, right);
+      for (const permission of permissions.filter(({ grant }) => verbs.includes(grant.verb))) {
+        const client = installers.get(permission) as Client;
+        const object = createSubject(objects, permission);
         if (!object) continue;
-        tried.add(right);
-        const verb = SHOWS_IN[right.grant.verb] ?? right.grant.verb;
+        tried.add(permission);
+        const verb = SHOWS_IN[permission.grant.verb] ?? permission.grant.verb;
         const requests = requestsOn(client, object);
         const others = Object.keys(requests).filter((name) => name !== verb);
         const { refused } = await eventually(async () => {
           const seen = await outcomes(requests);
-          expect([nameOf(right), seen.allowed]).toEqual([nameOf(right), others]);
+          expect([formatPermission(permission), seen.allowed]).toEqual([formatPermission(permission), others]);
           return seen;
         });
         const err = refused[verb];
-        if (right.grant.verb === "bind" && !isInstalled) expect(err).toBeInstanceOf(KubeError);
-        else expect([nameOf(right), isForbidden(err)]).toEqual([nameOf(right), true]);
+        if (permission.grant.verb === "bind" && !isInstalled) expect(err).toBeInstanceOf(KubeError);
+        else expect([formatPermission(permission), isForbidden(err)]).toEqual([formatPermission(permission), true]);
       }
     };
 
@@ -262,7 +263,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     for (const object of objects) await cluster.client.apply(object, APPLY);
     await refusals(true, ["get", "list", "watch", "patch", "delete", "escalate", "bind"]);
 
-    const lists = rights.filter(({ grant }) => grant.name === undefined);
+    const lists = permissions.filter(({ grant }) => grant.name === undefined);
     expect(lists.map(({ grant: { verb, resource } }) => `${verb} ${resource}`)).toEqual([
       "list greetings",
       "list pods",
@@ -273,16 +274,16 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
       ["pods", "Pod"],
       ["resourcequotas", "ResourceQuota"],
     ]);
-    for (const right of lists) {
-      const client = installers.get(right) as Client;
-      const known = core.get(right.grant.resource);
+    for (const permission of lists) {
+      const client = installers.get(permission) as Client;
+      const known = core.get(permission.grant.resource);
       const listed = known === undefined ? { apiVersion: `${group}/v1alpha1`, kind } : { apiVersion: "v1", kind: known };
-      const selection = right.scope === "" ? {} : { namespace: right.scope };
+      const selection = permission.scope === "" ? {} : { namespace: permission.scope };
       const { refused } = await outcomes({ list: () => client.list(listed, selection) });
       expect(isForbidden(refused["list"])).toBe(true);
-      tried.add(right);
+      tried.add(permission);
     }
-    expect(rights.filter((right) => !tried.has(right)).map(nameOf)).toEqual([]);
+    expect(permissions.filter((permission) => !tried.has(permission)).map(formatPermission)).toEqual([]);
   });
 
   test("derived permissions need none for the extension: an ownerReference that blocks nothing is permitted, one that blocks is denied", async () => {

@@ -11,7 +11,7 @@ import { type CaseHead, loadCases } from "../support/caseFiles.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { lostMembers } from "../support/lostMembers.ts";
 import { bundleIds, type RealBundle, realBundle, standIns } from "../support/realBundle.ts";
-import { shuffled } from "../support/realOperator.ts";
+import { shuffle } from "../support/realOperator.ts";
 import { RealWorld } from "../support/realWorld.ts";
 import { describeWithData } from "../support/sharedData.ts";
 
@@ -38,7 +38,7 @@ describeWithData("real data", (data) =>
     let world: RealWorld;
 
     beforeAll(async () => {
-      for (const id of shuffled(ids, SEED).slice(0, CHOSEN)) bundles.push(await realBundle(folder, id, PROVIDER));
+      for (const id of shuffle(ids, SEED).slice(0, CHOSEN)) bundles.push(await realBundle(folder, id, PROVIDER));
       for (const crd of standIns(bundles.flatMap(({ objects }) => objects))) await cluster.client.apply(crd, { fieldManager: "test" });
       world = await RealWorld.start(
         cluster,
@@ -95,7 +95,9 @@ describeWithData("real data", (data) =>
       const found = objects.map(async (object) => {
         const live = await cluster.client.get(toObjectRef(placed(object, operator.namespace)));
         if (!live) return [`${describeObject(object)} does not exist`];
-        return lostMembers(said(placed(object, operator.namespace)), live).map((member) => `${describeObject(object)} has no ${member}`);
+        return lostMembers(normalize(placed(object, operator.namespace)), live).map(
+          (member) => `${describeObject(object)} has no ${member}`,
+        );
       });
       return (await Promise.all(found)).flat();
     }
@@ -120,7 +122,7 @@ function placed(object: KubeObject, installNamespace: string): KubeObject {
 }
 
 /** Removes members that an API server does not accept or stores elsewhere. */
-function said(object: KubeObject): KubeObject {
+function normalize(object: KubeObject): KubeObject {
   return { ...object, status: undefined, stringData: undefined };
 }
 

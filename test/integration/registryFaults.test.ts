@@ -180,11 +180,11 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     proxy.arm();
   });
 
-  test.for<[how: string, fault: RegistryFault, asked: number]>([
+  test.for<[how: string, fault: RegistryFault, requests: number]>([
     ["sends no manifest", { on: "manifest", hang: true }, 2], // one request to resolve the tag, one for the pull
     ["sends no layer", { on: "blob", hang: true }, 1],
     ["trickles", { on: "blob", bytesPerSecond: 10 }, 1],
-  ])("a first mirror that %s is skipped, and blocks no other catalog", async ([how, fault, asked]) => {
+  ])("a first mirror that %s is skipped, and blocks no other catalog", async ([how, fault, requests]) => {
     const [name, repository] = [`mirrored-${how.replaceAll(" ", "-")}`, `mirrored/${how.replaceAll(" ", "-")}`];
     const digest = await push(repository, "v1", 2_000);
     proxy.arm({ ...fault, repository });
@@ -194,7 +194,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     await catalogd.progressing("beside", "Succeeded");
     const { catalog } = await catalogd.progressing(name, "Succeeded");
     expect(catalog.status?.resolvedSource?.image.ref).toBe(`${MIRRORED}/${repository}@${digest}`);
-    expect([proxy.count(fault.on, repository), await catalogd.failures(name)]).toEqual([asked, {}]);
+    expect([proxy.count(fault.on, repository), await catalogd.failures(name)]).toEqual([requests, {}]);
     proxy.arm();
     for (const one of [name, "beside"]) await catalogd.remove(one);
   });
@@ -248,8 +248,8 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
       auths: { [front.host]: { username: "user", password: PASSWORD } },
     });
     await p.pull("ext", `${front.host}/redirected/app:v1`, { signal: new AbortController().signal });
-    const asked = front.requests.filter(({ kind }) => kind !== "ping");
-    expect(new Set(asked.map(({ authorization }) => authorization))).toEqual(new Set([`Basic ${btoa(`user:${PASSWORD}`)}`]));
+    const requests = front.requests.filter(({ kind }) => kind !== "ping");
+    expect(new Set(requests.map(({ authorization }) => authorization))).toEqual(new Set([`Basic ${btoa(`user:${PASSWORD}`)}`]));
     expect(elsewhere.requests.map(({ kind, authorization }) => [kind, authorization])).toEqual([
       ["blob", undefined],
       ["blob", undefined],

@@ -19,7 +19,7 @@ import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
 import { loadCases } from "../support/caseFiles.ts";
 import { describeWithCluster, describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { RecordedEvents } from "../support/extensionFakes.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { runStep, started } from "../support/phases.ts";
 import { type ReleaseSecretsCase, releaseSecrets } from "../support/releaseSecrets.ts";
@@ -47,7 +47,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
   });
   afterAll(() => ended.abort());
 
-  const ownerOf = ({ metadata: { name, uid = "" } }: KubeObject): { name: string; uid: string } => ({ name, uid });
+  const toOwner = ({ metadata: { name, uid = "" } }: KubeObject): { name: string; uid: string } => ({ name, uid });
   const secretsThere = async (name: string): Promise<string[]> =>
     (await cluster.client.list(SECRET, { namespace: system })).items
       .filter(({ metadata }) => metadata.labels?.["name"] === name)
@@ -57,7 +57,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
   /** Creates the Secrets of a case for a new extension, and runs `work` while they exist. */
   async function withSecrets(given: ReleaseSecretsCase, work: (extension: ClusterExtension) => Promise<void>): Promise<void> {
     const [created, other] = await Promise.all(
-      ["x", "other"].map((name) => cluster.client.create<ClusterExtension>(extensionNamed(cluster.name(name), { packageName: "p" }))),
+      ["x", "other"].map((name) => cluster.client.create<ClusterExtension>(createExtension(cluster.name(name), { packageName: "p" }))),
     );
     if (!created || !other) throw new Error("no extension");
     const status = given.installed && {
@@ -67,7 +67,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
     const extension = status
       ? await cluster.client.patch<ClusterExtension>(toObjectRef(created), { status }, { type: "merge", subresource: "status" })
       : created;
-    const secrets = releaseSecrets(given.secrets, ownerOf(extension), ownerOf(other), system);
+    const secrets = releaseSecrets(given.secrets, toOwner(extension), toOwner(other), system);
     try {
       for (const secret of secrets) await cluster.client.create(secret);
       await work(extension);
@@ -76,7 +76,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
     }
   }
 
-  const told = ({ kind, bundle }: ReleaseVerdict): string => `${kind} ${bundle}`.trim();
+  const formatVerdict = ({ kind, bundle }: ReleaseVerdict): string => `${kind} ${bundle}`.trim();
 
   test.for(loadCases<ReleaseSecretsCase>("release-secrets"))("$name", async (given) => {
     const { want } = given;
@@ -88,7 +88,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
         expect(
           installed
             .listActive([question])
-            ?.map((release) => told(assessRelease(release, CLUSTER)))
+            ?.map((release) => formatVerdict(assessRelease(release, CLUSTER)))
             .toSorted(),
         ).toEqual(want.gate);
       });
@@ -97,8 +97,8 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       const target = parseUpgradeTarget(undefined, CLUSTER);
       const all = await readExtensions(cluster.client, { systemNamespace: system, cluster: CLUSTER, target });
       const { releases = [], unreadable = [] } = all.find((one) => one.extension === name) ?? {};
-      const checked = [...releases, ...unreadable.map((because) => ({ extension: name, because }))];
-      expect(checked.map((release) => told(assessRelease(release, CLUSTER))).toSorted()).toEqual(want.gate);
+      const checked = [...releases, ...unreadable.map((reason) => ({ extension: name, reason }))];
+      expect(checked.map((release) => formatVerdict(assessRelease(release, CLUSTER))).toSorted()).toEqual(want.gate);
 
       const rows = await readReleaseRows(cluster.client, extension, system);
       expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);

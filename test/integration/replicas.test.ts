@@ -201,8 +201,8 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
       await leaving.process.stop();
     }
     await eventually(async () => {
-      const said = await Promise.all(fresh.map(async (replica) => (await readyz(replica)).text));
-      expect(said.filter((text) => text.includes("leader ok: this process leads"))).toHaveLength(1);
+      const reports = await Promise.all(fresh.map(async (replica) => (await readyz(replica)).text));
+      expect(reports.filter((text) => text.includes("leader ok: this process leads"))).toHaveLength(1);
     });
     await sleep(500);
     expect((await service.stop()).map(({ failure }) => failure)).toEqual([]);

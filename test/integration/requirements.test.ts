@@ -47,14 +47,14 @@ describeWithPrivateCluster("requirements of a bundle", (cluster) => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { spec: requiring("warned.example.com") }));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });
     await world.extension("warned");
-    const told =
+    const message =
       'bundle "p.v1.0.0" may not work: the cluster does not meet its requirements: CustomResourceDefinition "things.warned.example.com" is required, but not served';
     const installed = { Progressing: "True/Succeeded", Installed: "True/Succeeded", Available: "True/Healthy" };
     await world.conditions("warned", installed);
-    await world.expectProblem("warned", "RequirementsNotMet", { severity: "Warning", message: told });
+    await world.expectProblem("warned", "RequirementsNotMet", { severity: "Warning", message: message });
     world.controller.healthChanged("warned"); // a reconcile without an apply reports it as well
-    await eventually(async () => expect((await world.conditions("warned", installed))["problems"]).toContain(told));
-    await eventually(async () => expect(await events("warned")).toEqual([`RequirementsNotMet: ${told}`]));
+    await eventually(async () => expect((await world.conditions("warned", installed))["problems"]).toContain(message));
+    await eventually(async () => expect(await events("warned")).toEqual([`RequirementsNotMet: ${message}`]));
     await cluster.client.create(thingDefinition("warned.example.com"));
     await eventually(async () => expect((await world.conditions("warned", installed))["problems"]).toBe(""));
     await cluster.client.delete({ ...CRD, name: "things.warned.example.com" });

@@ -3,7 +3,7 @@ import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExten
 import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import type { CatalogFixture } from "../support/catalogFixture.ts";
-import { catalogNamed } from "../support/catalogs.ts";
+import { createCatalog } from "../support/catalogs.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { configMap } from "../support/releases.ts";
@@ -45,19 +45,20 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       const { Progressing, problems } = await world.conditions(name, want);
       expect(`${Progressing}\n${problems}`).toContain(text);
     });
-  const bundleOf = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.name;
-  const isInstalled = (name: string, wanted: string): Promise<void> => eventually(async () => expect(await bundleOf(name)).toBe(wanted));
+  const getBundleName = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.name;
+  const expectInstalledBundle = (name: string, expected: string): Promise<void> =>
+    eventually(async () => expect(await getBundleName(name)).toBe(expected));
   const phrases = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: `${name}-system`, name: "phrases" });
   const text = async (name: string): Promise<unknown> => {
     const found: KubeObject | undefined = await cluster.client.get(phrases(name));
     return (found?.["data"] as Record<string, string> | undefined)?.["text"];
   };
-  const isPutBack = async (name: string, wanted: string): Promise<void> => {
+  const expectCorrected = async (name: string, expected: string): Promise<void> => {
     await cluster.client.delete(phrases(name));
-    await eventually(async () => expect(await text(name)).toBe(wanted));
+    await eventually(async () => expect(await text(name)).toBe(expected));
   };
   /** Waits until the Events of a reason are exactly these. */
-  const told = (name: string, reason: string, ...texts: string[]): Promise<void> =>
+  const expectEvents = (name: string, reason: string, ...texts: string[]): Promise<void> =>
     eventually(async () => {
       const events = (await world.events(name)).filter((event) => event.startsWith(`${reason}: `));
       expect(events.sort()).toEqual(texts.map((text) => expect.stringContaining(text)));
@@ -78,16 +79,16 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       'catalog "c" now names image "registry.example/p.rebuilt" for bundle "p.v1.0.0": the controller keeps the content of "registry.example/p.v1.0.0", because it does not replace content of the same version';
     await says("kept", DONE, "Desired state reached");
     await world.expectProblem("kept", "BundleContentChanged", { message: note });
-    await told("kept", "BundleContentChanged", note);
+    await expectEvents("kept", "BundleContentChanged", note);
     expect(await world.releases("kept")).toEqual(["v1 deployed"]);
-    await isPutBack("kept", "1.0.0");
+    await expectCorrected("kept", "1.0.0");
     const pulled = world.pulled.length;
     await edit("kept", { install: { userRoles: "Aggregate" } });
     await eventually(() => expect(world.pulled.slice(pulled)).toEqual([expect.stringMatching(/^registry\.example\/p\.v1\.0\.0@sha256:/)]));
     await says("kept", DONE, note);
     expect(await text("kept")).toBe("1.0.0");
     await editCatalog("kept", { version: "1.1.0" });
-    await isInstalled("kept", "p.v1.1.0");
+    await expectInstalledBundle("kept", "p.v1.1.0");
     await eventually(async () => expect((await world.conditions("kept", DONE))["Progressing"]).toBe("Desired state reached"));
     expect(await text("kept")).toBe("1.1.0");
     await world.remove("kept");
@@ -103,7 +104,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     const kept =
       /^cannot pull bundle image registry\.example\/p\.v1\.0\.0@sha256:\S+, so the controller keeps the installed objects: manifest of/;
     await world.expectProblem("gone", "ImagePullFailed", { severity: "Warning", message: kept });
-    await isPutBack("gone", "1.0.0");
+    await expectCorrected("gone", "1.0.0");
     await world.remove("gone");
   });
 
@@ -122,9 +123,9 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }], candidate: ["p.v1.1.0"] },
       bundles: ["p.v1.0.0", "p.v1.1.0"],
     });
-    await isInstalled("follows", "p.v1.1.0");
+    await expectInstalledBundle("follows", "p.v1.1.0");
     await world.conditions("pinned", DONE);
-    expect(await bundleOf("pinned")).toBe("p.v1.0.0");
+    expect(await getBundleName("pinned")).toBe("p.v1.0.0");
     await world.remove("follows");
     await world.remove("pinned");
   });
@@ -136,7 +137,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
     await says("bold", DONE, "Desired state reached");
     await world.expectProblem("bold", "UpgradeWarning", { message: skipped });
-    await told("bold", "UpgradeConstraintOverridden", skipped);
+    await expectEvents("bold", "UpgradeConstraintOverridden", skipped);
     await editCatalog("bold", { version: null, channels: ["old"] });
     await says(
       "bold",
@@ -147,16 +148,16 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       message: "error upgrading from",
       details: expect.arrayContaining([{ catalog: "c", bundle: "p.v2.0.0", rule: "channels" }]),
     });
-    await isPutBack("bold", "1.1.0");
+    await expectCorrected("bold", "1.1.0");
     await editCatalog("bold", { upgradeConstraintPolicy: "SelfCertified" });
-    await isInstalled("bold", "p.v1.0.0");
+    await expectInstalledBundle("bold", "p.v1.0.0");
     const back =
       'no upgrade edge leads to it from "p.v1.1.0" (version 1.1.0): upgradeConstraintPolicy SelfCertified overrides the edges; a rollback';
     await says("bold", DONE, back);
     await cluster.client.delete(phrases("bold"));
     await eventually(async () => expect(await text("bold")).toBe("1.0.0"));
     await says("bold", DONE, back);
-    await told("bold", "UpgradeConstraintOverridden", back, skipped);
+    await expectEvents("bold", "UpgradeConstraintOverridden", back, skipped);
     await world.remove("bold");
   });
 
@@ -171,7 +172,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       FAILING,
       'no bundles found for package "p" matching version "1.0.0"; bundle "p.v1.0.0" (version 1.0.0) stays installed; ',
     );
-    await isPutBack("orphan", "1.0.0");
+    await expectCorrected("orphan", "1.0.0");
     await world.conditions("orphan", { ...FAILING, Available: "True/Healthy" });
     expect(await world.releases("orphan")).toEqual(["v1 deployed"]);
     await world.remove("orphan");
@@ -181,7 +182,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   // Source: S0-091, S0-092.
   test("a catalog that is not served is named in a problem although the extension does not need it", async () => {
     await fresh();
-    const { status, ...silent } = catalogNamed("silent", { serving: false, priority: -1 });
+    const { status, ...silent } = createCatalog("silent", { serving: false, priority: -1 });
     await cluster.client.create(silent);
     await cluster.client.patch(
       { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" },
@@ -206,7 +207,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       expect([ready?.status, ready?.observedGeneration]).toEqual(["True", metadata.generation]);
     });
     await says("noted", DONE, left);
-    await isPutBack("noted", "2.0.0");
+    await expectCorrected("noted", "2.0.0");
     await world.extension("blocked");
     const blocked =
       'error walking catalogs: error getting package "p" from catalog "silent": catalog "silent" is not being served\nError CatalogUnavailable: ';
@@ -223,7 +224,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   test("a bundle in two catalogs of one priority is ambiguous until one of them is selected", async () => {
     await fresh();
     const twin = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "twin" };
-    const { status, ...catalog } = catalogNamed("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
+    const { status, ...catalog } = createCatalog("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
     await cluster.client.create(catalog);
     await cluster.client.patch(twin, { status }, { type: "merge", subresource: "status" });
     await world.extension("torn");
@@ -250,14 +251,14 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       DONE,
       "Desired state reached\nWarning CatalogUnavailable: no ClusterCatalog matches: the controller keeps the installed bundle",
     );
-    await isPutBack("alone", "1.0.0");
+    await expectCorrected("alone", "1.0.0");
     await editCatalog("alone", { version: ">=1.1" });
     await says(
       "alone",
       FAILING,
       'no bundles found for package "p" matching version ">=1.1"; bundle "p.v1.0.0" (version 1.0.0) stays installed; ',
     );
-    await isPutBack("alone", "1.0.0");
+    await expectCorrected("alone", "1.0.0");
     await world.conditions("alone", { ...FAILING, Available: "True/Healthy" });
     await world.remove("alone");
   });

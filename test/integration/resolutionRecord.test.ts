@@ -15,7 +15,7 @@ import { type MetricsServer, startMetricsServer } from "../../pkg/serving/metric
 import { TlsFiles } from "../../pkg/serving/serverTls.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
-import { catalogNamed } from "../support/catalogs.ts";
+import { createCatalog } from "../support/catalogs.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { insecureRegistry } from "../support/pulling.ts";
@@ -96,7 +96,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
       labels: { "operators.operatorframework.io.index.configs.v1": "/configs" },
     });
     const ref = `registry.example/resolution-catalog@${digest}`;
-    const { status, ...catalog } = catalogNamed("pushed", { digest: ref, priority: -1, labels: { tier: "pushed" } });
+    const { status, ...catalog } = createCatalog("pushed", { digest: ref, priority: -1, labels: { tier: "pushed" } });
     const created = await cluster.client.create(catalog);
     await cluster.client.patch({ ...created, name: "pushed" }, { status }, { type: "merge", subresource: "status" });
     await writeFile(join(dir, "registries.conf"), insecureRegistry(cluster.registry.host, "registry.example"));
@@ -139,13 +139,13 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     const [{ resourceVersion }, annotations] = [after.metadata, { "olm.operatorframework.io/reconcile-requested-at": "now" }];
     const ref = { apiVersion: after.apiVersion, kind: after.kind, name: "shown" };
     await cluster.client.patch(ref, { metadata: { annotations } }, { type: "merge" });
-    const asked = await eventually(async () => {
+    const served = await eventually(async () => {
       const found = await world.get("shown");
       expect(found.status?.lastHandledReconcileAt).toBe("now");
       return found;
     });
-    const { lastHandledReconcileAt: _, ...rest } = asked.status ?? {};
-    expect([rest, asked.metadata.resourceVersion === resourceVersion]).toEqual([after.status, false]);
+    const { lastHandledReconcileAt: _, ...rest } = served.status ?? {};
+    expect([rest, served.metadata.resourceVersion === resourceVersion]).toEqual([after.status, false]);
   });
 
   test("an Event names each chosen bundle with the reason", async () => {
@@ -202,8 +202,8 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     const whyNot = await olmv1("why-not", "1.0.0", "--extension", "shown", ...access, ...folder);
     expect([whyNot.code, whyNot.out]).toEqual([2, ""]);
     expect(whyNot.err).toContain("read the catalog in ");
-    const nobody = await olmv1("why-not", "1.0.0", "--extension", "nobody", ...access);
-    expect([nobody.code, nobody.err]).toEqual([2, 'olmv1: ClusterExtension "nobody" not found; run olmv1 list to list all extensions\n']);
+    const unknown = await olmv1("why-not", "1.0.0", "--extension", "nobody", ...access);
+    expect([unknown.code, unknown.err]).toEqual([2, 'olmv1: ClusterExtension "nobody" not found; run olmv1 list to list all extensions\n']);
     await writeFile(join(dir, "catalog.json"), CATALOG.map((meta) => JSON.stringify(meta)).join("\n"));
     const given = await olmv1("why-not", "1.1.0", "--extension", "shown", ...access, "--catalog-dir", `here=${dir}/catalog.json`);
     expect([given.code, given.err]).toEqual([1, ""]);

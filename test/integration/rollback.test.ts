@@ -52,17 +52,17 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     return world.serve({ channels: { stable: entries }, bundles: versions.map((version) => `p.v${version}`) });
   };
-  const imageOf = async (namespace: string): Promise<string | undefined> => {
+  const readImage = async (namespace: string): Promise<string | undefined> => {
     const live = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
     const spec = live?.["spec"] as { template: { spec: { containers: { image: string }[] } } } | undefined;
     return spec?.template.spec.containers[0]?.image;
   };
-  const valueOf = async (namespace: string, name: string): Promise<string | undefined> => {
+  const readValue = async (namespace: string, name: string): Promise<string | undefined> => {
     const live = await cluster.client.get({ apiVersion: "v1", kind: "Secret", namespace, name });
     const value = (live?.["data"] as Record<string, string> | undefined)?.["value"];
     return value === undefined ? undefined : Buffer.from(value, "base64").toString();
   };
-  const propertiesOf = async (group: string): Promise<string[]> => {
+  const listProperties = async (group: string): Promise<string[]> => {
     const live = await cluster.client.get({
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -79,7 +79,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [secret("kept", "1"), definition(group, ["a"])] }));
     world.bundle(
       "p.v2.0.0",
-      tinyBundle("2.0.0", { fate: "NotReady", objects: [secret("kept", "2"), secret("new", "2"), definition(group, ["a", "b"])] }),
+      tinyBundle("2.0.0", { podOutcome: "NotReady", objects: [secret("kept", "2"), secret("new", "2"), definition(group, ["a", "b"])] }),
     );
     world.bundle("p.v2.0.1", tinyBundle("2.0.1", { objects: [definition(group, ["a", "b"])] }));
     await serve("1.0.0");
@@ -97,15 +97,15 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     expect(await installed("late")).toBe("1.0.0");
     expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
-    expect(await imageOf("late-system")).toBe("registry.example.com/tiny:1.0.0");
-    expect([await valueOf("late-system", "kept"), await valueOf("late-system", "new")]).toEqual(["1", undefined]);
-    expect(await propertiesOf(group)).toEqual(["a", "b"]);
+    expect(await readImage("late-system")).toBe("registry.example.com/tiny:1.0.0");
+    expect([await readValue("late-system", "kept"), await readValue("late-system", "new")]).toEqual(["1", undefined]);
+    expect(await listProperties(group)).toEqual(["a", "b"]);
     await eventually(async () =>
       expect((await world.events("late")).join("\n")).toMatch(/RolledBack: rolled back to bundle "p\.v1\.0\.0" from "p\.v2\.0\.0"/),
     );
     await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "late-system", name: "kept" });
     await edit(x, { metadata: { labels: { pass: "again" } } });
-    await eventually(async () => expect(await valueOf("late-system", "kept")).toBe("1"));
+    await eventually(async () => expect(await readValue("late-system", "kept")).toBe("1"));
     expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     await serve("1.0.0", "2.0.0", "2.0.1");
     await eventually(async () => expect(await installed("late")).toBe("2.0.0"));
@@ -136,17 +136,17 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await world.expectProblem("refused", "RolledBack", { message: 'bundle "p.v1.0.0" was restored' });
     expect(await installed("refused")).toBe("1.0.0");
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
-    expect([await valueOf("refused-system", "kept"), await valueOf("refused-system", "new")]).toEqual(["1", undefined]);
-    expect(await propertiesOf(group)).toEqual(["a", "b"]);
-    expect(await imageOf("refused-system")).toBe("registry.example.com/tiny:1.0.0");
+    expect([await readValue("refused-system", "kept"), await readValue("refused-system", "new")]).toEqual(["1", undefined]);
+    expect(await listProperties(group)).toEqual(["a", "b"]);
+    expect(await readImage("refused-system")).toBe("registry.example.com/tiny:1.0.0");
     await lift();
     await edit(x, { metadata: { labels: { pass: "again" } } });
     await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "refused-system", name: "kept" });
-    await eventually(async () => expect(await valueOf("refused-system", "kept")).toBe("1"));
+    await eventually(async () => expect(await readValue("refused-system", "kept")).toBe("1"));
     expect(await installed("refused")).toBe("1.0.0");
     await edit(x, { spec: { progressDeadlineMinutes: 720 } });
     await world.conditions("refused", READY);
-    expect([await installed("refused"), await valueOf("refused-system", "new")]).toEqual(["2.0.0", "2"]);
+    expect([await installed("refused"), await readValue("refused-system", "new")]).toEqual(["2.0.0", "2"]);
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 superseded", "v4 deployed"]);
   });
 
@@ -173,10 +173,10 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await world.expectProblem("manual", "RevisionPinned", {
       message: 'annotation olm.operatorframework.io/rollback-to keeps bundle "p.v1.0.0" of revision 1; ',
     });
-    expect([await valueOf("manual-system", "kept"), await valueOf("manual-system", "new")]).toEqual(["1", undefined]);
+    expect([await readValue("manual-system", "kept"), await readValue("manual-system", "new")]).toEqual(["1", undefined]);
     await serve("1.0.0", "2.0.0", "2.0.1");
     await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "manual-system", name: "kept" });
-    await eventually(async () => expect(await valueOf("manual-system", "kept")).toBe("1"));
+    await eventually(async () => expect(await readValue("manual-system", "kept")).toBe("1"));
     expect(await world.releases("manual")).toEqual(["v1 superseded", "v2 superseded", "v3 deployed"]);
     await cluster.client.patch(
       toObjectRef(await world.get("manual")),
@@ -193,7 +193,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   });
 
   test("olmv1 rollback --wait exits with 1 when the rollback fails, and does not undo it on Ctrl-C", async () => {
-    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { podOutcome: "NotReady" }));
     world.bundle("p.v2.0.0", tinyBundle("2.0.0"));
     await serve("1.0.0");
     await world.extension("stuck");
@@ -233,7 +233,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
   }
 
   test("olmv1 rollback fails without an earlier release", async () => {
-    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { fate: "NotReady" }));
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { podOutcome: "NotReady" }));
     await serve("1.0.0");
     await world.extension("first", { progressDeadlineMinutes: 10, install: { onFailure: "Rollback" } });
     const { Progressing } = await world.conditions("first", { Installed: "True/Succeeded", Progressing: "False/ProgressDeadlineExceeded" });

@@ -50,7 +50,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
   const write = (data: Record<string, string | null>): Promise<KubeObject> => cluster.client.patch(SECRET, { data }, { type: "merge" });
 
   /** Returns the certificate that a replica presents for its name. */
-  function presented({ content }: Replica): Promise<X509Certificate> {
+  function readPresented({ content }: Replica): Promise<X509Certificate> {
     const { port } = new URL(content);
     return new Promise((resolve, reject) => {
       const socket = connect({ host: "127.0.0.1", port: Number(port), servername: HOST, rejectUnauthorized: false }, () => {
@@ -89,7 +89,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await replicas.ready(first);
     await replicas.ready(second);
     const stored = readStoredCertificates(await secret());
-    const [a, b] = [await presented(first), await presented(second)];
+    const [a, b] = [await readPresented(first), await readPresented(second)];
     expect([a.fingerprint256, a.checkHost(HOST)]).toEqual([b.fingerprint256, HOST]);
     expect(a.verify(new X509Certificate(stored.authorities[0] ?? "").publicKey)).toBe(true);
     await eventually(async () => expect(await events("CertificateIssued")).toHaveLength(1));
@@ -105,7 +105,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     const stop = new AbortController();
     const following = authorities.run(stop.signal);
     const load = new Load([first, second], authorities);
-    const before = (await presented(first)).fingerprint256;
+    const before = (await readPresented(first)).fingerprint256;
     // As the leader wrote it 15 minutes ago: the next certificate is already trusted.
     const now = Date.now();
     const next = await issueCertificate({
@@ -122,7 +122,8 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
       "ca.crt": base64([...known, next.authority].join("\n")),
     });
     const renewed = new X509Certificate(next.certificate).fingerprint256;
-    for (const replica of [first, second]) await eventually(async () => expect((await presented(replica)).fingerprint256).toBe(renewed));
+    for (const replica of [first, second])
+      await eventually(async () => expect((await readPresented(replica)).fingerprint256).toBe(renewed));
     await load.passed(40);
     expect(await load.stop()).toEqual([]);
     stop.abort();
@@ -138,25 +139,25 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     ["given another key", { "tls.key": base64("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n") }],
     ["given a megabyte of nothing", { "tls.crt": base64("x".repeat(500_000)) }],
   ] as const)("a Secret that is %s is restored from the served certificate", async ([, damage]) => {
-    const [before, served] = [readStoredCertificates(await secret()), (await presented(first)).fingerprint256];
+    const [before, served] = [readStoredCertificates(await secret()), (await readPresented(first)).fingerprint256];
     await leader();
-    const told = (await events("CertificateRestored")).length;
+    const eventCount = (await events("CertificateRestored")).length;
     await write(damage);
     await eventually(async () => expect(readStoredCertificates(await secret())).toEqual(before));
-    expect([(await presented(first)).fingerprint256, (await presented(second)).fingerprint256]).toEqual([served, served]);
-    await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(told));
+    expect([(await readPresented(first)).fingerprint256, (await readPresented(second)).fingerprint256]).toEqual([served, served]);
+    await eventually(async () => expect((await events("CertificateRestored")).length).toBeGreaterThan(eventCount));
   });
 
   test("a Secret of another owner is not written, which an Event reports, and the earlier certificate is still served", async () => {
-    const served = (await presented(first)).fingerprint256;
+    const served = (await readPresented(first)).fingerprint256;
     await cluster.client.patch(SECRET, { metadata: { labels: null }, data: { "tls.crt": base64("theirs") } }, { type: "merge" });
     await eventually(async () =>
       expect((await events("CertificateRefused")).join()).toContain(
-        "it does not belong to this program and is not written: it has no label",
+        "it does not belong to this server and is not written: it has no label",
       ),
     );
     expect((await secret())["data"]).toMatchObject({ "tls.crt": base64("theirs") });
-    expect((await presented(second)).fingerprint256).toBe(served);
+    expect((await readPresented(second)).fingerprint256).toBe(served);
     expect((await readyz(first)).status).toBe(200);
     await cluster.client.delete(SECRET);
     await applyServingSecrets(cluster.client);
@@ -209,13 +210,13 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await write(pair(ended));
     const third = await replicas.add("third", [...FLAGS, "--metrics-bind-address=0"]);
     await replicas.ready(third);
-    expect((await presented(third)).validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
+    expect((await readPresented(third)).validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
     const ending = await issueCertificate({ ...task, startsAt: now - HOUR, endsAt: now + 700 * HOUR });
     await write(pair(ending));
     await eventually(async () => expect(readStoredCertificates(await secret()).authorities).toHaveLength(2));
     const { next, serving } = readStoredCertificates(await secret());
     expect(new X509Certificate(next?.certificate ?? "").validToDate.getTime()).toBeGreaterThan(now + 2_000 * HOUR);
-    expect((await presented(third)).fingerprint256).toBe(new X509Certificate(serving.certificate).fingerprint256);
+    expect((await readPresented(third)).fingerprint256).toBe(new X509Certificate(serving.certificate).fingerprint256);
     const log = await readFile(third.logFile, "utf8");
     expect(log).toContain("serving certificate changed");
     expect(log).not.toContain("PRIVATE");

@@ -9,7 +9,7 @@ import { issueCertificate } from "../../pkg/serving/issueWorker.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { thingDefinition } from "../support/definitions.ts";
 import { stepContext } from "../support/extensionFakes.ts";
-import { EVERYTHING, loneExtension, preparedFor } from "../support/loneExtension.ts";
+import { EVERYTHING, loneExtension, prepareObjectsFor } from "../support/loneExtension.ts";
 import { serviceAccount } from "../support/serviceAccounts.ts";
 import { ServingPod } from "../support/servingPod.ts";
 
@@ -27,7 +27,7 @@ const signal = new AbortController().signal;
 const { log } = stepContext();
 
 describeWithPrivateCluster("definitions whose group version another API server serves", (cluster) => {
-  const reasonOf = (use: CrdUse): string => (use.kind === "in use" ? use.reason : use.kind);
+  const formatReason = (use: CrdUse): string => (use.kind === "in use" ? use.reason : use.kind);
   const crd = async (): Promise<KubeObject> => (await cluster.client.get(toObjectRef(CRD))) ?? CRD;
 
   /** An API server for a Service that serves Things, without any objects. */
@@ -73,11 +73,11 @@ describeWithPrivateCluster("definitions whose group version another API server s
 
   test("a definition in use is kept, with and without permission to read APIServices, and counts as unused only when its own API is served", async () => {
     const { x, ns, account } = await loneExtension(cluster);
-    const objects = preparedFor(x, [CRD]);
+    const objects = prepareObjectsFor(x, [CRD]);
     await new Applier(account.client, log, signal).apply(objects, new Map());
     const narrow = await serviceAccount(cluster.client, ns, "narrow", CHECKING);
     await eventually(() => cluster.client.create(THING));
-    await eventually(async () => expect(reasonOf(await checkCrdUse(narrow.client, await crd(), signal))).toBe("CustomResourcesExist"));
+    await eventually(async () => expect(formatReason(await checkCrdUse(narrow.client, await crd(), signal))).toBe("CustomResourcesExist"));
     const server = await otherServer(ns);
     onTestFinished(() => server[Symbol.asyncDispose]());
     await shadow(ns);
@@ -89,7 +89,7 @@ describeWithPrivateCluster("definitions whose group version another API server s
       text: `it counts as in use because its custom resources cannot be listed: APIService v1.${GROUP} has Service ${ns}/server answer for ${API_VERSION}`,
     });
     const denied = await checkCrdUse(narrow.client, await crd(), signal);
-    expect(reasonOf(denied)).toBe("ServedElsewhere");
+    expect(formatReason(denied)).toBe("ServedElsewhere");
     expect(denied).toMatchObject({ text: expect.stringContaining(`APIService v1.${GROUP} may not be read`) as string });
     const { kept } = await new Uninstaller(account.client, new Applier(account.client, log, signal), x, signal).run(
       objects.map(toObjectRef),
@@ -100,8 +100,8 @@ describeWithPrivateCluster("definitions whose group version another API server s
     await eventually(async () => expect(await cluster.client.get(toObjectRef(THING))).toBeDefined());
     await cluster.client.delete(toObjectRef(THING));
     // The hash in discovery shows that the definition itself is served.
-    await eventually(async () => expect(reasonOf(await checkCrdUse(narrow.client, await crd(), signal))).toBe("unused"));
-    expect(reasonOf(await checkCrdUse(account.client, await crd(), signal))).toBe("unused");
+    await eventually(async () => expect(formatReason(await checkCrdUse(narrow.client, await crd(), signal))).toBe("unused"));
+    expect(formatReason(await checkCrdUse(account.client, await crd(), signal))).toBe("unused");
     await narrow.grant([EVERYTHING]);
     await cluster.client.delete(toObjectRef(CRD));
   });

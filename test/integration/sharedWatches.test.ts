@@ -29,8 +29,8 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
 
   /** Creates an extension whose installer may only read single objects. */
   async function installed(name: string): Promise<ClusterExtension> {
-    const made = await sample.extension(name, { version: "1.0.0" });
-    const { namespace, serviceAccount } = made.spec;
+    const extension = await sample.extension(name, { version: "1.0.0" });
+    const { namespace, serviceAccount } = extension.spec;
     const account = serviceAccount?.name ?? "";
     for (const ref of [
       { ...RBAC, kind: "ClusterRole", name: `${namespace}-${account}` },
@@ -44,14 +44,14 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
       }));
       await cluster.client.replace({ ...role, rules: rules.filter(({ verbs }) => verbs.length > 0) });
     }
-    await sample.world.apply(made);
+    await sample.world.apply(extension);
     await sample.world.installed(name, "1.0.0");
-    return made;
+    return extension;
   }
 
   test("drift is corrected at once with overlay shared-watch, with watches of operator-controller and none of the extension's", async () => {
-    const made = await installed("shared");
-    await sample.damageIsRepaired(made);
+    const extension = await installed("shared");
+    await sample.damageIsRepaired(extension);
     expect(findProblem((await sample.world.extension("shared"))?.status, "DriftUnwatched")).toBeUndefined();
     const watches = async (of: (username: string) => boolean): Promise<string[]> =>
       (await cluster.auditEvents())

@@ -6,7 +6,7 @@ import type { ClusterExtension } from "../../pkg/api/clusterExtension.ts";
 import { API_VERSION } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { EVERYTHING } from "../support/loneExtension.ts";
 import { expectProblem } from "../support/problems.ts";
 import { grantInstaller, serviceAccount } from "../support/serviceAccounts.ts";
@@ -22,7 +22,7 @@ function bytes(files: Record<string, string>): Map<string, Uint8Array> {
   return new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
 }
 
-function catalogOf(images: ReadonlyMap<string, string>): string {
+function buildCatalog(images: ReadonlyMap<string, string>): string {
   const entries = VERSIONS.filter((version) => images.has(version)).map((version, index) => ({
     name: `p.v${version}`,
     ...(index > 0 ? { replaces: `p.v${VERSIONS[index - 1]}` } : {}),
@@ -57,19 +57,19 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
   }
   const retrying = (kind: "ClusterCatalog" | "ClusterExtension", name: string, text: string): Promise<KubeObject> =>
     world.condition(kind, name, (c) => c("Progressing")?.reason === "Retrying" && c("Progressing")?.message.includes(text) === true);
-  async function eventTold(kind: string, name: string, text: string): Promise<void> {
+  async function expectEvent(kind: string, name: string, text: string): Promise<void> {
     await eventually(async () => {
       const selection = { fieldSelector: `involvedObject.name=${name},involvedObject.kind=${kind}` };
       const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, selection);
-      const told = items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
-      expect(told).toContainEqual(expect.stringContaining(text));
+      const messages = items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
+      expect(messages).toContainEqual(expect.stringContaining(text));
     });
   }
   const served = async (catalog: string): Promise<string> =>
     (await fetch(`${world.installation.catalogs}/catalogs/${catalog}/api/v1/all`)).text();
   const bundle = (version: string): Promise<string> => world.pushBundle("signed/bundle", `v${version}`, "p", bytes(tinyBundle(version)));
   const pushCatalog = (tag: string, images: Record<string, string>): Promise<string> =>
-    world.pushCatalog("signed/catalog", tag, bytes({ "catalog.json": catalogOf(new Map(Object.entries(images))) }));
+    world.pushCatalog("signed/catalog", tag, bytes({ "catalog.json": buildCatalog(new Map(Object.entries(images))) }));
   const applyCatalog = (ref: string): Promise<KubeObject> =>
     world.apply({
       apiVersion: API_VERSION,
@@ -84,23 +84,23 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await applyCatalog(catalog);
     const rejected = await retrying("ClusterCatalog", "signed", `source catalog content: ${MISSING}`);
     expectProblem(rejected, "ImageRejected", { message: "A signature was required, but no signature exists" });
-    await eventTold("ClusterCatalog", "signed", `ImageRejected: source catalog content: ${MISSING}`);
+    await expectEvent("ClusterCatalog", "signed", `ImageRejected: source catalog content: ${MISSING}`);
     await eventually(async () => {
       const metrics = await (await fetch(`${world.installation.probes.catalogd}/metrics`)).text();
       expect(metrics).toMatch(/^catalogd_catalog_failures_total\{catalog="signed",reason="rejected"\} [1-9]/m);
     });
     await sign(catalog);
     await world.condition("ClusterCatalog", "signed", (c) => c("Serving")?.status === "True");
-    await eventTold("ClusterCatalog", "signed", "Recovered: ");
+    await expectEvent("ClusterCatalog", "signed", "Recovered: ");
 
-    const extension: ClusterExtension = extensionNamed("signed", { packageName: "p" });
+    const extension: ClusterExtension = createExtension("signed", { packageName: "p" });
     const { namespace, serviceAccount: account } = extension.spec;
     await grantInstaller(cluster.client, extension, []);
     await serviceAccount(cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await world.apply(extension);
     const waiting = await retrying("ClusterExtension", "signed", MISSING);
     expectProblem(waiting, "ImageRejected", { message: "A signature was required, but no signature exists" });
-    await eventTold("ClusterExtension", "signed", `ImageRejected: error for resolved bundle "p.v1.0.0" with version "1.0.0": ${MISSING}`);
+    await expectEvent("ClusterExtension", "signed", `ImageRejected: error for resolved bundle "p.v1.0.0" with version "1.0.0": ${MISSING}`);
     await sign(first);
     await world.installed("signed", "1.0.0");
 

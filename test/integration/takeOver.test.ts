@@ -46,7 +46,8 @@ describeWithData("real data", (data) =>
     const go = new GoInstallation(join(data, "go-release"));
     const installed = go.bundle("0.38.1");
     const next = go.bundle("0.39.0", nextVersion);
-    const objectsOf = (files: Map<string, Uint8Array>): KubeObject[] => renderBundle(loadBundle(files), { installNamespace: NAMESPACE });
+    const renderObjects = (files: Map<string, Uint8Array>): KubeObject[] =>
+      renderBundle(loadBundle(files), { installNamespace: NAMESPACE });
     let world: World;
 
     const live = async (): Promise<Map<string, KubeObject>> => {
@@ -116,7 +117,7 @@ describeWithData("real data", (data) =>
     test("the bundle of a Go installation renders to the objects that Go released", () => {
       const texts = (objects: readonly KubeObject[]): string[] =>
         objects.map((object) => encodeCanonicalJson(cleanObject(withoutOwner(object)))).sort();
-      expect(texts(objectsOf(installed))).toEqual(texts(go.deployed.objects));
+      expect(texts(renderObjects(installed))).toEqual(texts(go.deployed.objects));
     });
 
     test("an extension of a Go installation counts as installed without a ServiceAccount, which the condition asks for, and nothing is written", async () => {
@@ -132,7 +133,7 @@ describeWithData("real data", (data) =>
       const extension = (await cluster.client.get<ClusterExtension>(EXTENSION))!;
       const serviceAccount = { name: "flux-installer" };
       const named = { ...extension, spec: { ...extension.spec, serviceAccount } };
-      await grantInstaller(cluster.client, named, [...objectsOf(installed), ...objectsOf(next)]);
+      await grantInstaller(cluster.client, named, [...renderObjects(installed), ...renderObjects(next)]);
       await edit(REPORTS, "kubectl-edit");
       const [before, running] = [await live(), await workloads()];
       await cluster.client.patch(EXTENSION, { spec: { serviceAccount } }, { type: "merge" });
@@ -163,11 +164,11 @@ describeWithData("real data", (data) =>
       const why =
         "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
       await edit(SETS, "kubectl-annotate");
-      const told = async (): Promise<void> => {
+      const expectReported = async (): Promise<void> => {
         const texts = [`${why}: `, drifted(REPORTS, "kubectl-edit"), drifted(SETS, "kubectl-annotate")];
         await world.problems("flux", (problems) => texts.every((text) => problems.includes(text)));
       };
-      await told();
+      await expectReported();
       await eventually(async () => {
         const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: "involvedObject.name=flux" });
         const events = items.map((event) => `${String(event["reason"])} ${String(event["message"])}`);
@@ -179,7 +180,7 @@ describeWithData("real data", (data) =>
       const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: "after the restart" };
       await cluster.client.patch(EXTENSION, { metadata: { annotations } }, { type: "merge" });
       await eventually(async () => expect((await world.extension("flux"))?.status?.lastHandledReconcileAt).toBe("after the restart"));
-      await told();
+      await expectReported();
       expect(await generators()).toEqual(["edited", "edited"]);
     });
 
@@ -220,7 +221,7 @@ describeWithData("real data", (data) =>
   }),
 );
 
-/** The request with which the Go operator-controller finds the release of an extension, and the members that it reads. */
+/** Selects release Secrets like the request of the Go operator-controller for an extension. @returns the decoded releases, with the members that Go requires. */
 function goReads(secrets: readonly KubeObject[], name: string): JsonObject[] {
   const selector: Record<string, string> = { name, owner: "operator-controller", status: "deployed", type: "index" };
   const found = secrets.filter(({ metadata }) => Object.entries(selector).every(([label, value]) => metadata.labels?.[label] === value));

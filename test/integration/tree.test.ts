@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
-import { crdOf } from "../support/bundleFixture.ts";
+import { createCrd } from "../support/bundleFixture.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
 import { configMap } from "../support/releases.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../cmd/olmv1/main.ts");
-const CRD = crdOf("greetings.hello.example.com", {
+const CRD = createCrd("greetings.hello.example.com", {
   group: "hello.example.com",
   scope: "Namespaced",
   names: { plural: "greetings", singular: "greeting", kind: "Greeting", listKind: "GreetingList" },

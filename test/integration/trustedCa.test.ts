@@ -53,9 +53,9 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
   /** Expects that all are filled, otherwise with exactly the data of the bundle. */
   const areFilled = async (refs: readonly ObjectRef[]): Promise<void> => {
     for (const ref of refs)
-      expect(await dataOf(ref)).toEqual(ref.name === "placeholder" ? { ...INJECTED, other: "of the bundle" } : INJECTED);
+      expect(await readData(ref)).toEqual(ref.name === "placeholder" ? { ...INJECTED, other: "of the bundle" } : INJECTED);
   };
-  const dataOf = async (ref: ObjectRef): Promise<unknown> => (await cluster.client.get(ref))?.["data"];
+  const readData = async (ref: ObjectRef): Promise<unknown> => (await cluster.client.get(ref))?.["data"];
   /** Requests a comparison of all objects, and waits until it is done. */
   const compare = async (name: string, at: string): Promise<void> => {
     const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: at };
@@ -72,7 +72,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
       { spec: { source: { catalog: { version: null } } } },
       { type: "merge" },
     );
-  const podOf = async (name: string): Promise<JsonObject & { containers: JsonObject[] }> => {
+  const readPodSpec = async (name: string): Promise<JsonObject & { containers: JsonObject[] }> => {
     const found = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace: `${name}-system`, name: "tiny" });
     return (found as unknown as { spec: { template: { spec: JsonObject & { containers: JsonObject[] } } } }).spec.template.spec;
   };
@@ -103,7 +103,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
       await eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringMatching(/^Drifted: .*metadata\.labels/)));
       const drifted = (await world.events(name)).filter((event) => event.startsWith("Drifted"));
       expect(drifted.join("\n")).not.toMatch(/of-the-bundle|empty|placeholder|: data/);
-      const { containers, volumes } = await podOf(name);
+      const { containers, volumes } = await readPodSpec(name);
       expect(containers[0]).toMatchObject({
         env: [{ name: "SSL_CERT_FILE", value: "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem" }],
         volumeMounts: [{ name: "olm-trusted-ca", readOnly: true, mountPath: "/etc/pki/ca-trust/extracted/pem" }],
@@ -130,12 +130,12 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     await world.conditions("recipe", DONE);
     await inject(own, "update");
     await compare("recipe", "1");
-    expect(await podOf("recipe")).toMatchObject({
+    expect(await readPodSpec("recipe")).toMatchObject({
       containers: [{ volumeMounts: [{ name: "trusted-ca", readOnly: true }] }],
       volumes: [{ name: "trusted-ca", configMap: { name: "trusted-ca", items } }],
     });
     await world.remove("recipe");
-    expect(await dataOf(own)).toEqual(INJECTED);
+    expect(await readData(own)).toEqual(INJECTED);
   });
 
   test("an install does not adopt a ConfigMap of another owner for certificate authorities", async () => {
@@ -147,6 +147,6 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     });
     const { Progressing } = await world.conditions("taken", { Installed: "False/Failed", Progressing: "True/Retrying" });
     expect(Progressing).toContain("ConfigMap 'authorities' already exists in namespace 'taken-system'");
-    expect(await dataOf(configMap("taken", "authorities"))).toEqual({ a: "b" });
+    expect(await readData(configMap("taken", "authorities"))).toEqual({ a: "b" });
   });
 });

@@ -55,13 +55,13 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     valuesFrom: Values,
     parts: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> => world.extension(name, { config: { configType: "Inline", valuesFrom }, ...parts });
-  const envOf = async ({ spec: { namespace } }: ClusterExtension): Promise<(string | undefined)[]> => {
+  const readEnv = async ({ spec: { namespace } }: ClusterExtension): Promise<(string | undefined)[]> => {
     const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
     const { spec } = deployment as unknown as { spec: { template: { spec: { containers: { env?: { value?: string }[] }[] } } } };
     return (spec.template.spec.containers[0]?.env ?? []).map(({ value }) => value);
   };
-  const refOf = (name: string): ObjectRef => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
-  const patch = (name: string, body: unknown): Promise<KubeObject> => cluster.client.patch(refOf(name), body, { type: "merge" });
+  const toRef = (name: string): ObjectRef => ({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  const patch = (name: string, body: unknown): Promise<KubeObject> => cluster.client.patch(toRef(name), body, { type: "merge" });
 
   /** Returns all visible text about an extension: its status, Events, log lines, and its resolution record. */
   async function shown(name: string): Promise<string> {
@@ -109,7 +109,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       },
     );
     await world.conditions("merged", { ...DONE, Available: "True/Healthy" });
-    expect(await envOf(x)).toEqual(["canary-one"]);
+    expect(await readEnv(x)).toEqual(["canary-one"]);
     const ref = { apiVersion: "apps/v1", kind: "Deployment", namespace: x.spec.namespace, name: "tiny" };
     expect(await cluster.client.get(ref)).toMatchObject({
       spec: { template: { spec: { nodeSelector: { zone: "inline", disk: "ssd" } } } },
@@ -117,12 +117,12 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     expect(await world.releases("merged")).toEqual(["v1 deployed"]);
 
     await secret(x.spec.namespace, "second", env("canary-two"));
-    await eventually(async () => expect(await envOf(x)).toEqual(["canary-two"]));
+    await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two"]));
     await world.conditions("merged", DONE);
     await eventually(async () => expect(await world.releases("merged")).toEqual(["v1 superseded", "v2 deployed"]));
     // an optional source is used as soon as it exists
     await secret(x.spec.namespace, "nowhere", env("canary-two", "canary-three"));
-    await eventually(async () => expect(await envOf(x)).toEqual(["canary-two", "canary-three"]));
+    await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two", "canary-three"]));
     await staysHidden("merged");
     await world.remove("merged");
   });
@@ -141,7 +141,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       { type: "merge" },
     );
     await world.conditions("missing", DONE);
-    expect(await envOf(x)).toEqual(["canary-late"]);
+    expect(await readEnv(x)).toEqual(["canary-late"]);
     await staysHidden("missing");
   });
 
@@ -154,7 +154,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     const ref = { apiVersion: "v1", kind: "ConfigMap", name: "kept", namespace };
     await cluster.client.delete(ref);
     await eventually(async () => expect(await cluster.client.get(ref)).toBeDefined());
-    expect(await envOf(x)).toEqual(["canary-kept"]);
+    expect(await readEnv(x)).toEqual(["canary-kept"]);
     expect(await world.releases("kept")).toEqual(["v1 deployed"]);
     await staysHidden("kept");
     await world.remove("kept");
@@ -173,7 +173,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await eventually(async () => expect((await world.events(name)).join()).toContain("InvalidConfiguration"));
     await secret(x.spec.namespace, "values", env("canary-right"));
     await world.conditions(name, DONE);
-    expect(await envOf(x)).toEqual(["canary-right"]);
+    expect(await readEnv(x)).toEqual(["canary-right"]);
     await staysHidden(name);
   });
 
@@ -218,7 +218,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     expect(JSON.stringify(status?.plan)).toContain(`env[name=${HIDDEN}]`);
     expect((await shown("planned")).toLowerCase()).not.toContain(CANARY);
     await patch("planned", { metadata: { annotations: { "olm.operatorframework.io/approve": status?.plan?.digest } } });
-    await eventually(async () => expect(await envOf(x)).toEqual(["canary-CANARY_B"]));
+    await eventually(async () => expect(await readEnv(x)).toEqual(["canary-CANARY_B"]));
   });
 
   const withoutSecrets =
@@ -256,7 +256,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
         ],
         {
           install: { permissions },
-          rights: withoutSecrets(),
+          computeRules: withoutSecrets(),
           before: (ns) => secret(ns, name, env("canary-denied")),
         },
       );
@@ -273,9 +273,11 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "may-read" };
       await cluster.client.create({ ...role, kind: "RoleBinding", roleRef, subjects });
       await world.conditions(name, DONE);
-      expect(await envOf(x)).toEqual(["canary-denied"]);
-      const asked = (await cluster.auditEvents()).filter(({ objectRef }) => objectRef?.resource === "secrets" && objectRef.name === name);
-      const users = new Set(asked.map(({ user }) => user.username));
+      expect(await readEnv(x)).toEqual(["canary-denied"]);
+      const requests = (await cluster.auditEvents()).filter(
+        ({ objectRef }) => objectRef?.resource === "secrets" && objectRef.name === name,
+      );
+      const users = new Set(requests.map(({ user }) => user.username));
       expect(users).toContain(`system:serviceaccount:${namespace}:${account?.name}`);
       expect(users).not.toContain(`system:serviceaccount:${CONTROLLER.namespace}:${CONTROLLER.name}`);
       await staysHidden(name);
@@ -287,7 +289,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await start(3_000);
     const x = await extension("unwatched", [{ kind: "Secret", name: "values" }], {
       install: { permissions: "Warn" },
-      rights: withoutSecrets(mayRead(["get"], "values")),
+      computeRules: withoutSecrets(mayRead(["get"], "values")),
       before: (ns) => secret(ns, "values", env("canary-before")),
     });
     const { namespace } = x.spec;
@@ -296,7 +298,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     });
     await world.conditions("unwatched", { ...DONE, Available: "True/Healthy" });
     await secret(namespace, "values", env("canary-after"));
-    await eventually(async () => expect(await envOf(x)).toEqual(["canary-after"]), { timeoutMs: 60_000 });
+    await eventually(async () => expect(await readEnv(x)).toEqual(["canary-after"]), { timeoutMs: 60_000 });
     await staysHidden("unwatched");
   });
 });

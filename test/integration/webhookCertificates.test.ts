@@ -47,7 +47,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
   let server: ServingPod;
 
   /** Exactly the permissions for all versions. */
-  const rights = (namespace: string) => {
+  const computeRules = (namespace: string) => {
     const objects = [withConversion("1.0.0"), withoutConversion("1.1.0")].flatMap((bundle) =>
       renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned }),
     );
@@ -85,7 +85,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
   });
 
   test("bundles with webhooks are installed with the derived permissions, and their webhooks are called", async () => {
-    await world.extension(NAME, { rights, catalog: { version: "1.0.0" }, uninstall: { crdPolicy: "Delete" } });
+    await world.extension(NAME, { computeRules, catalog: { version: "1.0.0" }, uninstall: { crdPolicy: "Delete" } });
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     server = await startWebhookServer(cluster.client, NAMESPACE, SERVICE, SECRET.name);
     await eventually(async () => {

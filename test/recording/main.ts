@@ -6,7 +6,7 @@ import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import { DevEnvironment } from "../../pkg/devcluster/devEnvironment.ts";
 import { Narrator } from "../../pkg/devcluster/narrator.ts";
 import { animation } from "./animation.ts";
-import { linesOf, type RecordedLine } from "./screen.ts";
+import { type RecordedLine, splitRecordedLines } from "./screen.ts";
 
 const USAGE = `npm run -s record
 
@@ -44,7 +44,7 @@ async function record(environment: DevEnvironment): Promise<RecordedLine[]> {
     atMs += TYPING_MS;
     const { text, tookMs, code } = await run(line.replace("CATALOG", `${environment.registry}/hello-catalog:latest`));
     if (code !== 0 && !line.includes("why-not")) throw new Error(`${line} ended with ${code}:\n${text}`);
-    lines.push(...linesOf(text.replaceAll(environment.registry, "registry.example.com"), atMs + tookMs, COLUMNS), {
+    lines.push(...splitRecordedLines(text.replaceAll(environment.registry, "registry.example.com"), atMs + tookMs, COLUMNS), {
       atMs: atMs + tookMs,
       spans: [],
     });

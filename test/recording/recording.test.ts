@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { animation } from "./animation.ts";
-import { linesOf } from "./screen.ts";
+import { splitRecordedLines } from "./screen.ts";
 
-test("colours are spans of their lines", () => {
-  expect(linesOf("a \u001B[32mgood\u001B[39m b\n\u001B[1mc\u001B[22m\n", 5, 80)).toEqual([
+test("splitRecordedLines returns colored text as spans", () => {
+  expect(splitRecordedLines("a \u001B[32mgood\u001B[39m b\n\u001B[1mc\u001B[22m\n", 5, 80)).toEqual([
     {
       atMs: 5,
       spans: [
@@ -16,12 +16,12 @@ test("colours are spans of their lines", () => {
   ]);
 });
 
-test("a line that is too long goes on in the next", () => {
-  const texts = linesOf("abc\u001B[32mdefg\n\nh", 0, 3).map(({ spans }) => spans.map(({ text }) => text).join(""));
+test("splitRecordedLines wraps lines at the width of the terminal", () => {
+  const texts = splitRecordedLines("abc\u001B[32mdefg\n\nh", 0, 3).map(({ spans }) => spans.map(({ text }) => text).join(""));
   expect(texts).toEqual(["abc", "def", "g", "", "h"]);
 });
 
-test("each line appears when it came, what is full moves up, and text stays text", () => {
+test("animation shows each line at its time, scrolls a full screen, and escapes text", () => {
   const lines = Array.from({ length: 40 }, (_, i) => ({ atMs: i * 125, spans: [{ text: i === 3 ? "<script>" : `line ${i}`, style: "" }] }));
   const picture = animation(lines, 80, "A & B");
   expect(picture).toContain("@keyframes l8{0%{opacity:0}10.127%{opacity:1}}");

@@ -1,11 +1,11 @@
 /** A piece of a line in one colour. */
 interface Span {
   readonly text: string;
-  /** Class of the style sheet; none for plain text. */
+  /** Class of the style sheet; empty for plain text. */
   readonly style: string;
 }
 
-/** A line of the recording, and when it came. */
+/** A line of the recording, and its time. */
 export interface RecordedLine {
   readonly atMs: number;
   readonly spans: readonly Span[];
@@ -13,10 +13,10 @@ export interface RecordedLine {
 
 const STYLES: Readonly<Record<string, string>> = { "1": "strong", "2": "faint", "31": "bad", "32": "good", "33": "warning" };
 
-/** What a program wrote, as lines of spans that are broken where a terminal breaks them; codes of colours other than ours are left out. */
-export function linesOf(text: string, atMs: number, columns: number): RecordedLine[] {
+/** Splits the output of a program into lines of spans, wrapped like in a terminal. Drops codes of colors that are not in STYLES. */
+export function splitRecordedLines(text: string, atMs: number, columns: number): RecordedLine[] {
   const lines = text.replace(/\n$/, "").split("\n");
-  return lines.flatMap((line) => broken(spansOf(line), columns).map((spans) => ({ atMs, spans })));
+  return lines.flatMap((line) => broken(parseSpans(line), columns).map((spans) => ({ atMs, spans })));
 }
 
 function broken(spans: readonly Span[], columns: number): Span[][] {
@@ -37,7 +37,7 @@ function broken(spans: readonly Span[], columns: number): Span[][] {
   return lines;
 }
 
-function spansOf(line: string): Span[] {
+function parseSpans(line: string): Span[] {
   const spans: Span[] = [];
   let style = "";
   // oxlint-disable-next-line no-control-regex -- colours are escape sequences

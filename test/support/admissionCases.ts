@@ -65,7 +65,10 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
   const path = table.path.split(".");
   const bases = [table.base ?? {}, row.base ?? {}];
   const head = { apiVersion: "olm.operatorframework.io/v1", kind: table.kind, metadata: { name: "case" } };
-  const before = bases.reduce((object, base) => mergePatched(object, expanded(base)) as JsonObject, { ...head, ...SMALLEST[table.kind] });
+  const before = bases.reduce((object, base) => applyMergePatch(object, expanded(base)) as JsonObject, {
+    ...head,
+    ...SMALLEST[table.kind],
+  });
   const { value } = row;
   return {
     title: `${table.kind} ${table.name}: ${row.name}`,
@@ -81,12 +84,12 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
 }
 
 /** Applies a JSON merge patch, RFC 7396. */
-export function mergePatched(target: unknown, patch: unknown): unknown {
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result: JsonObject = isObject(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete result[name];
-    else result[name] = mergePatched(result[name], value);
+    else result[name] = applyMergePatch(result[name], value);
   }
   return result;
 }

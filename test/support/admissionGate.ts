@@ -63,10 +63,10 @@ export class AdmissionGate implements AsyncDisposable {
         },
       ],
     });
-    const asked = gate;
+    const current = gate;
     await eventually(async () => {
       await admin.create(probe, { dryRun: true });
-      if (asked.#seen === 0) throw new Error("the API server does not call the gate yet");
+      if (current.#seen === 0) throw new Error("the API server does not call the gate yet");
     });
     return gate;
   }

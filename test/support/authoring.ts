@@ -102,11 +102,11 @@ export class Authoring {
     return this.push(`${name}-bundle`, `v${version}`, authoredBundle(name, version), { [BUNDLE_LABEL]: name });
   }
 
-  /** Stops responding to requests for blobs, and calls `asked` for each. */
-  holdBlobs(asked: () => void): void {
+  /** Stops responding to requests for blobs, and calls `onRequest` for each. */
+  holdBlobs(onRequest: () => void): void {
     this.#registry.misbehave = ({ method, url = "" }) => {
       const isBlob = method === "GET" && url.includes("/blobs/");
-      if (isBlob) asked();
+      if (isBlob) onRequest();
       return isBlob;
     };
   }

@@ -59,7 +59,7 @@ export function bundleOf(parts: BundleParts = {}): RegistryV1Bundle {
     "manifests/csv.yaml": JSON.stringify(csv),
   };
   crds.forEach((crd, index) => {
-    files[`manifests/crd-${index}.yaml`] = JSON.stringify(typeof crd === "string" ? crdOf(crd) : crd);
+    files[`manifests/crd-${index}.yaml`] = JSON.stringify(typeof crd === "string" ? createCrd(crd) : crd);
   });
   others.forEach((object, index) => {
     files[`manifests/other-${index}.yaml`] = JSON.stringify(object);
@@ -68,6 +68,6 @@ export function bundleOf(parts: BundleParts = {}): RegistryV1Bundle {
 }
 
 /** Creates a CRD called `name` with these members in its spec. */
-export function crdOf(name: string, spec: JsonObject = {}): JsonObject {
+export function createCrd(name: string, spec: JsonObject = {}): JsonObject {
   return { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name }, spec };
 }

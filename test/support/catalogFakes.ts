@@ -69,7 +69,7 @@ export class FakeStore {
   }
 }
 
-/** One catalog in a fake API server behind the `Client` interface. Supports merge patches, and JSON patches that test the uid and replace the status. */
+/** A fake `Client` of an API server with one catalog. Supports merge patches, and JSON patches that test the uid and replace the status. */
 export class FakeCatalogServer {
   readonly patches: unknown[] = [];
   catalog: ClusterCatalog;
@@ -116,7 +116,7 @@ export class FakeCatalogServer {
   }
 }
 
-/** What `replaceStatus` sends. */
+/** The JSON patch that `replaceStatus` sends. */
 type JsonPatch = [test: { value: unknown }, add: { value: unknown }];
 
 /** RFC 7386. */

@@ -45,7 +45,7 @@ export function clusterFrom(fixture: ClusterFixture | undefined): ClusterVersion
   if (fixture === undefined) return { kind: "none" };
   return typeof fixture === "string"
     ? { kind: "known", text: fixture, minor: parseMinorVersion(fixture) }
-    : { kind: "unknown", because: fixture.unknown };
+    : { kind: "unknown", reason: fixture.unknown };
 }
 
 /** Creates the catalogs of a case, each with the label for its name. */
@@ -108,6 +108,6 @@ function bundleIndexOf(contents: Iterable<PackageContent | undefined>): BundleIn
 }
 
 /** Creates the index in the form that a reader returns. */
-export function knownIndexOf(contents: Iterable<PackageContent | undefined>): Promise<KnownBundleIndex> {
+export function indexPackages(contents: Iterable<PackageContent | undefined>): Promise<KnownBundleIndex> {
   return Promise.resolve({ index: bundleIndexOf(contents), tags: new Map() });
 }

@@ -12,7 +12,7 @@ export interface CatalogState {
 }
 
 /** Creates a ClusterCatalog in the state in which catalogd leaves it. */
-export function catalogNamed(name: string, state: CatalogState): ClusterCatalog {
+export function createCatalog(name: string, state: CatalogState): ClusterCatalog {
   const { digest, base = `https://catalogd/catalogs/${name}`, serving = true, availabilityMode = "Available", labels, priority } = state;
   return {
     apiVersion: API_VERSION,

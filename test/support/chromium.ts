@@ -22,11 +22,11 @@ export async function withPage<T>(program: string, url: string, done: Promise<T>
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", `--user-data-dir=${profile}`];
   // Kills the whole process group: a browser runs many processes.
   const browser = spawn(program, [...flags, "--remote-debugging-port=0", url], { stdio: ["ignore", "ignore", "pipe"], detached: true });
-  let said = "";
-  browser.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-4_000)));
+  let output = "";
+  browser.stderr.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(-4_000)));
   const ended = new Promise<void>((resolve) => browser.once("close", () => resolve()));
   try {
-    return await Promise.race([done, ended.then(() => Promise.reject(new Error(`the browser exited early: ${said}`)))]);
+    return await Promise.race([done, ended.then(() => Promise.reject(new Error(`the browser exited early: ${output}`)))]);
   } finally {
     if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, "SIGKILL");
     await ended;

@@ -130,8 +130,8 @@ export class ClassicOlm {
     );
     const owner = { "olm.owner": name, "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": namespace, "olm.managed": "true" };
     for (const object of renderBundle(bundle, { installNamespace: namespace, certProvider: selfSigned })) {
-      const made = asClassic(object, { name, owner, component, target, reference: ownedBy(csv) });
-      await create(made, object.kind === "Deployment" ? "olm" : "catalog");
+      const classic = asClassic(object, { name, owner, component, target, reference: ownedBy(csv) });
+      await create(classic, object.kind === "Deployment" ? "olm" : "catalog");
     }
     const certificate = { "tls.crt": "eA==", "tls.key": "eA==", olmCAKey: "eA==" };
     const secret = { name: "tiny-service-cert", namespace, labels: owner, ownerReferences: [ownedBy(csv)] };

@@ -8,7 +8,7 @@ import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../pkg/devcluster/po
 import { parseYaml } from "../../pkg/golang/yaml.ts";
 import { Client } from "../../pkg/kube/client.ts";
 import type { ClusterContext } from "./clusterContext.ts";
-import { definitionServed } from "./definitions.ts";
+import { waitForDefinition } from "./definitions.ts";
 
 export { eventually } from "./eventually.ts";
 
@@ -56,17 +56,17 @@ export class TestCluster {
     return `${prefix}-${randomBytes(4).toString("hex")}`;
   }
 
-  /** Creates a namespace with a unique name; its Pods meet `fate` (default: they become ready). */
-  async namespace(prefix = "test", fate?: PodOutcome): Promise<string> {
+  /** Creates a namespace with a unique name; its Pods reach `podOutcome` (default: Ready). */
+  async namespace(prefix = "test", podOutcome?: PodOutcome): Promise<string> {
     const name = this.name(prefix);
-    const annotations = fate === undefined ? {} : { [POD_OUTCOME_ANNOTATION]: fate };
+    const annotations = podOutcome === undefined ? {} : { [POD_OUTCOME_ANNOTATION]: podOutcome };
     await this.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name, annotations } });
     return name;
   }
 
-  /** Changes the fate of the Pods in a namespace, including existing ones. */
-  async setPodFate(namespace: string, fate: PodOutcome): Promise<void> {
-    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
+  /** Changes the outcome of the Pods in a namespace, including existing ones. */
+  async setPodOutcome(namespace: string, podOutcome: PodOutcome): Promise<void> {
+    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } };
     await this.client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 
@@ -76,7 +76,7 @@ export class TestCluster {
       const crd = parseYaml(await readFile(join(CRD_FOLDER, file), "utf8")) as KubeObject;
       if (crd.kind !== "CustomResourceDefinition") continue;
       await this.client.apply(crd, { fieldManager: "test", force: true });
-      await definitionServed(this.client, crd);
+      await waitForDefinition(this.client, crd);
     }
   }
 

@@ -21,7 +21,7 @@ export class ContentWatch {
   constructor(base: string, contents: readonly LinesOf[]) {
     this.#base = base;
     this.#allowed = new Map(
-      contents.flatMap((linesOf, i) => PACKAGES.map((name) => [keyOf(name, Buffer.from(linesOf(name))), i] as const)),
+      contents.flatMap((linesOf, i) => PACKAGES.map((name) => [buildKey(name, Buffer.from(linesOf(name))), i] as const)),
     );
     this.#running = Promise.all(PACKAGES.flatMap((name) => ENCODINGS.map((encoding) => this.#ask(name, encoding))));
   }
@@ -29,7 +29,7 @@ export class ContentWatch {
   /** Returns the number of the content that is served now. @throws Error if it is unknown. */
   async current(): Promise<number> {
     const answer = await fetch(this.#url(undefined), { headers: { "accept-encoding": "identity" } });
-    const found = this.#allowed.get(keyOf(undefined, Buffer.from(await answer.arrayBuffer())));
+    const found = this.#allowed.get(buildKey(undefined, Buffer.from(await answer.arrayBuffer())));
     if (found === undefined) throw new Error(`status ${answer.status}`);
     return found;
   }
@@ -57,12 +57,12 @@ export class ContentWatch {
   }
 
   #look(packageName: string | undefined, encoding: string, status: number, body: Buffer): void {
-    const content = this.#allowed.get(keyOf(packageName, body));
+    const content = this.#allowed.get(buildKey(packageName, body));
     if (status !== 200 || content === undefined) this.wrong.push(`${packageName} ${encoding}: status ${status}, ${body.length} bytes`);
     else this.seen.set(content, (this.seen.get(content) ?? 0) + 1);
   }
 }
 
-function keyOf(packageName: string | undefined, bytes: Buffer): string {
+function buildKey(packageName: string | undefined, bytes: Buffer): string {
   return `${packageName ?? "all"} ${createHash("sha256").update(bytes).digest("hex")}`;
 }

@@ -19,7 +19,7 @@ export function thingDefinition(group: string, schema: JsonObject = { "x-kuberne
 }
 
 /** Waits until objects of a CustomResourceDefinition can be requested: the API server returns 404 for a moment after it is established. */
-export async function definitionServed(client: Client, { apiVersion, kind, metadata, ...crd }: KubeObject): Promise<void> {
+export async function waitForDefinition(client: Client, { apiVersion, kind, metadata, ...crd }: KubeObject): Promise<void> {
   await eventually(async () => {
     const live = await client.get({ apiVersion, kind, name: metadata.name });
     const { conditions } = (live?.["status"] ?? {}) as { conditions?: Condition[] };

@@ -9,8 +9,8 @@ import type { InstalledProvider } from "../../pkg/operatorcontroller/releases/in
 import { CelRules } from "../../pkg/resolve/cel/celRules.ts";
 import type { Gvk } from "../../pkg/resolve/constraint/constraint.ts";
 import { toProvider } from "../../pkg/resolve/constraint/parse.ts";
-import { type BundleFixture, type CatalogFixture, contentFrom, knownIndexOf } from "./catalogFixture.ts";
-import { catalogNamed } from "./catalogs.ts";
+import { type BundleFixture, type CatalogFixture, contentFrom, indexPackages } from "./catalogFixture.ts";
+import { createCatalog } from "./catalogs.ts";
 import { FakeClock } from "./fakeClock.ts";
 
 /**
@@ -47,19 +47,19 @@ export interface DependencyWorld {
 }
 
 /** Returns the API that a kind in a case stands for. */
-export function apiOf(kind: string): Gvk {
+export function toApi(kind: string): Gvk {
   return { group: "example.com", version: "v1", kind };
 }
 
 /** Creates the properties that a fixture describes. */
 export function propertiesFrom({ provides = [], requires = [], properties = [] }: DependentFixture): Property[] {
-  return [...provides.map((kind) => ({ type: "olm.gvk", value: apiOf(kind) })), ...requires.map(requirement), ...properties];
+  return [...provides.map((kind) => ({ type: "olm.gvk", value: toApi(kind) })), ...requires.map(requirement), ...properties];
 }
 
 function requirement(text: string | object): Property {
   if (typeof text !== "string") return { type: "olm.constraint", value: text };
   const [packageName = "", ...range] = text.split(" ");
-  if (packageName === "API") return { type: "olm.gvk.required", value: apiOf(range.join(" ")) };
+  if (packageName === "API") return { type: "olm.gvk.required", value: toApi(range.join(" ")) };
   return { type: "olm.package.required", value: { packageName, versionRange: range.join(" ") } };
 }
 
@@ -98,7 +98,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
   const reader = {
     bundleIndex: (base: string) => {
       reads.push(base);
-      return knownIndexOf(packages.get(base)?.values() ?? []);
+      return indexPackages(packages.get(base)?.values() ?? []);
     },
   };
   const constraints = new ConstraintCache(() => Promise.resolve(new CelRules()));
@@ -107,7 +107,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
       list: () => Object.entries(installed).map(([extension, fixture]) => installedFrom(extension, fixture)),
       unread: () => unread,
     },
-    apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: apiOf(kind), owner: undefined, resource: "" }))) },
+    apis: { served: () => Promise.resolve(served.map((kind) => ({ gvk: toApi(kind), owner: undefined, resource: "" }))) },
     constraints,
     extensions: { get: () => undefined },
     memory: { isUninstalling: () => false },
@@ -118,7 +118,7 @@ export function dependencyWorld({ catalogs = {}, installed = {}, served = [], un
     choice: new DependencyChoice({ installContext, indexes: reachable, constraints }),
     contents,
     catalogs: Object.entries(catalogs).map(([name, { priority = 0, unavailable = false }]) =>
-      catalogNamed(name, {
+      createCatalog(name, {
         digest: `quay.io/${name}@sha256:1`,
         priority,
         serving: !unavailable,

@@ -2,7 +2,7 @@ import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExten
 import { API_VERSION } from "../../pkg/api/constants.ts";
 
 /** Creates a ClusterExtension with namespace and ServiceAccount "`name`-system", as a user would apply it. */
-export function extensionNamed(name: string, catalog: Partial<CatalogSource> & { packageName: string }): ClusterExtension {
+export function createExtension(name: string, catalog: Partial<CatalogSource> & { packageName: string }): ClusterExtension {
   return {
     apiVersion: API_VERSION,
     kind: "ClusterExtension",

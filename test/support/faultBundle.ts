@@ -47,12 +47,12 @@ export async function expectInstalled(
   releases: readonly string[],
 ): Promise<void> {
   const live = await client.get<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
-  const reasonOf = (type: string): string | undefined => findCondition(live?.status?.conditions, type)?.reason;
-  const told = [live?.status?.install?.bundle.version, ...["Installed", "Progressing", "Available"].map(reasonOf)];
-  expect(told, JSON.stringify(live?.status?.conditions)).toEqual([version, "Succeeded", "Succeeded", "Healthy"]);
-  const wanted = faultObjects(version, namespace);
-  expect(await ownObjects(client, name)).toEqual(wanted.map(describeObject).sort());
-  for (const object of wanted)
+  const getReason = (type: string): string | undefined => findCondition(live?.status?.conditions, type)?.reason;
+  const reported = [live?.status?.install?.bundle.version, ...["Installed", "Progressing", "Available"].map(getReason)];
+  expect(reported, JSON.stringify(live?.status?.conditions)).toEqual([version, "Succeeded", "Succeeded", "Healthy"]);
+  const desired = faultObjects(version, namespace);
+  expect(await ownObjects(client, name)).toEqual(desired.map(describeObject).sort());
+  for (const object of desired)
     if (object.kind === "ConfigMap") expect((await client.get(toObjectRef(object)))?.["data"]).toEqual({ version });
   expect(await imageIn(client, namespace)).toBe(`registry.example.com/tiny:${version}`);
   expect((await releaseSecrets(client, name)).map(({ metadata: { labels } }) => `v${labels?.["version"]} ${labels?.["status"]}`)).toEqual(

@@ -75,12 +75,12 @@ interface RequestHeaders {
 
 /** Whether a request matches. */
 function matches({ verb, resource, name, user, dryRun = false }: FaultMatch, request: ApiRequest): boolean {
-  const isOf = (wanted: string | readonly string[] | undefined, is: string): boolean =>
-    wanted === undefined || [wanted].flat().includes(is);
+  const matchesPattern = (pattern: string | readonly string[] | undefined, is: string): boolean =>
+    pattern === undefined || [pattern].flat().includes(is);
   return (
-    isOf(verb, request.verb) &&
-    isOf(resource, request.resource) &&
-    isOf(name, request.name) &&
+    matchesPattern(verb, request.verb) &&
+    matchesPattern(resource, request.resource) &&
+    matchesPattern(name, request.name) &&
     request.user.endsWith(user ?? "") &&
     dryRun === request.dryRun
   );
@@ -93,18 +93,18 @@ export function apiRequestFrom(method: string, target: string, headers: RequestH
   const rest = path.slice(root === "api" ? 1 : 2);
   const isScoped = rest[0] === "namespaces" && rest.length > 2;
   const [resource, name = "", subresource] = isScoped ? rest.slice(2) : rest;
-  const common = { dryRun: searchParams.has("dryRun"), user: userOf(headers.authorization ?? "") };
+  const common = { dryRun: searchParams.has("dryRun"), user: parseUser(headers.authorization ?? "") };
   if (resource === undefined) return { ...common, verb: method.toLowerCase(), resource: pathname, namespace: "", name: "" };
   return {
     ...common,
-    verb: verbOf(method, name, searchParams, headers["content-type"] ?? ""),
+    verb: parseVerb(method, name, searchParams, headers["content-type"] ?? ""),
     resource: subresource === undefined ? resource : `${resource}/${subresource}`,
     namespace: isScoped ? (rest[1] ?? "") : "",
     name,
   };
 }
 
-function verbOf(method: string, name: string, query: URLSearchParams, contentType: string): string {
+function parseVerb(method: string, name: string, query: URLSearchParams, contentType: string): string {
   switch (method) {
     case "GET":
       return query.has("watch") ? "watch" : name === "" ? "list" : "get";
@@ -120,7 +120,7 @@ function verbOf(method: string, name: string, query: URLSearchParams, contentTyp
 }
 
 /** Reads the subject of a token, without verification. */
-function userOf(authorization: string): string {
+function parseUser(authorization: string): string {
   const [, payload] = authorization.replace(/^Bearer /, "").split(".");
   if (payload === undefined) return "";
   const { sub = "" } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { sub?: string };

@@ -7,7 +7,7 @@ import { Credentials } from "../../pkg/kube/credentials.ts";
 import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import type { AuditEvent, TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 import { expectGone, expectInstalled, type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
 import { FaultProxy } from "./faultProxy.ts";
 import { KillPoint } from "./killPoint.ts";
@@ -54,10 +54,10 @@ export class FaultWorld implements AsyncDisposable {
 
   /** Creates an extension at version 1.0.0, whose installer has the permissions that its bundles need. */
   async create(name: string): Promise<ClusterExtension> {
-    const made = extensionNamed(name, { packageName: "p", version: "1.0.0" });
-    const objects = VERSIONS.flatMap((version) => faultObjects(version, made.spec.namespace));
-    await grantInstaller(this.#cluster.client, made, objects);
-    return this.#cluster.client.create(made);
+    const created = createExtension(name, { packageName: "p", version: "1.0.0" });
+    const objects = VERSIONS.flatMap((version) => faultObjects(version, created.spec.namespace));
+    await grantInstaller(this.#cluster.client, created, objects);
+    return this.#cluster.client.create(created);
   }
 
   /** Requests version 2.0.0. */

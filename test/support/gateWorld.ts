@@ -6,7 +6,7 @@ import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { CLUSTER_OPERATOR } from "../../pkg/operatorcontroller/openshift/clusterOperator.ts";
 import { eventually } from "./eventually.ts";
-import { conditionOf, OpenShift } from "./openShift.ts";
+import { getObjectCondition, OpenShift } from "./openShift.ts";
 import { grantInstaller } from "./serviceAccounts.ts";
 import type { SmallPackage } from "./smallPackage.ts";
 import { World, type WorldCluster } from "./world.ts";
@@ -47,10 +47,10 @@ export class GateWorld {
     await openShift.setVersion(version);
     const flags = ["--max-backoff", "2s"];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });
-    const made = new GateWorld(cluster, world, openShift, flags);
-    await made.applyManagers();
-    await made.#serve(packages);
-    return made;
+    const gateWorld = new GateWorld(cluster, world, openShift, flags);
+    await gateWorld.applyManagers();
+    await gateWorld.#serve(packages);
+    return gateWorld;
   }
 
   /** Creates the Deployments of the controllers; their Pods only pretend to run. */
@@ -78,17 +78,17 @@ export class GateWorld {
 
   /** Installs one version of a package, or upgrades to it, and waits until it is installed. */
   async install(of: SmallPackage, version: string): Promise<ClusterExtension> {
-    const made = await this.ask(of, version);
+    const gateWorld = await this.ask(of, version);
     await this.world.installed(of.name, version);
-    return made;
+    return gateWorld;
   }
 
   /** Like `install`, without waiting. */
   async ask(of: SmallPackage, version: string): Promise<ClusterExtension> {
-    const made = of.extension({ version });
-    await grantInstaller(this.#cluster.client, made, of.objects(made.spec.namespace));
-    await this.world.apply(made);
-    return made;
+    const gateWorld = of.extension({ version });
+    await grantInstaller(this.#cluster.client, gateWorld, of.objects(gateWorld.spec.namespace));
+    await this.world.apply(gateWorld);
+    return gateWorld;
   }
 
   /** Removes every extension. */
@@ -116,8 +116,8 @@ export class GateWorld {
     const seen: SeenCondition[] = [];
     const selection = { fieldSelector: `metadata.name=${CLUSTER_OPERATOR.name}` };
     const stop = await this.#watch(CLUSTER_OPERATOR, selection, (object) => {
-      const { status, reason } = conditionOf(object, type) ?? {};
-      seen.push({ ...writeOf(object), status, reason });
+      const { status, reason } = getObjectCondition(object, type) ?? {};
+      seen.push({ ...toSeenWrite(object), status, reason });
     });
     return { seen, stop };
   }
@@ -129,7 +129,7 @@ export class GateWorld {
     const stop = await this.#watch({ apiVersion: "v1", kind: "Secret" }, selection, (object) => {
       const { labels = {} } = object.metadata;
       const text = `v${labels["version"]} ${labels["status"]}`;
-      if (!seen.has(text)) seen.set(text, writeOf(object));
+      if (!seen.has(text)) seen.set(text, toSeenWrite(object));
     });
     return { seen, stop };
   }
@@ -176,6 +176,6 @@ export class GateWorld {
   }
 }
 
-function writeOf({ metadata }: KubeObject): SeenWrite {
+function toSeenWrite({ metadata }: KubeObject): SeenWrite {
   return { at: performance.now(), revision: Number(metadata.resourceVersion) };
 }

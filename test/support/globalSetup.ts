@@ -21,7 +21,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const shared = (holder[KEY] ??= { users: 0, cluster: start(), programs: buildPrograms() });
   shared.users++;
   const [cluster, programs] = await Promise.all([shared.cluster, shared.programs]);
-  project.provide("cluster", contextOf(cluster, programs));
+  project.provide("cluster", toContext(cluster, programs));
   return async () => {
     if (--shared.users > 0) return;
     delete holder[KEY];
@@ -40,7 +40,7 @@ async function start(): Promise<DevCluster | NoBinariesError> {
   }
 }
 
-function contextOf(cluster: DevCluster | NoBinariesError, programs: string): ClusterContext {
+function toContext(cluster: DevCluster | NoBinariesError, programs: string): ClusterContext {
   if (cluster instanceof NoBinariesError) return { available: false, reason: cluster.message };
   const { server, kubeconfig, registry, auditLog, logs } = cluster;
   return { available: true, server, kubeconfig, registryHost: registry.host, auditLog, logs, programs };

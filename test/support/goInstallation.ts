@@ -71,7 +71,7 @@ export class GoInstallation {
     const ofKind = (kind: string): KubeObject[] => parts.objects.filter((object) => object.kind === kind);
     const [role] = ofKind("ClusterRole");
     const [account] = ofKind("ServiceAccount");
-    const deployments = ofKind("Deployment").map(({ metadata, spec }) => ({ name: metadata.name, spec: manifestOf(spec, annotations) }));
+    const deployments = ofKind("Deployment").map(({ metadata, spec }) => ({ name: metadata.name, spec: buildManifest(spec, annotations) }));
     const csv = {
       apiVersion: "operators.coreos.com/v1alpha1",
       kind: "ClusterServiceVersion",
@@ -109,7 +109,7 @@ export interface BundleParts {
 }
 
 /** The renderer copies the CSV's annotations and its own to the Pods, in addition to those of the manifest. */
-function manifestOf(spec: unknown, csvAnnotations: Readonly<Record<string, string>>): unknown {
+function buildManifest(spec: unknown, csvAnnotations: Readonly<Record<string, string>>): unknown {
   const { template, ...rest } = spec as { template: { metadata: ObjectMeta } };
   const own = Object.entries(template.metadata.annotations ?? {}).filter(([key]) => !(key in csvAnnotations) && !key.startsWith("olm."));
   const metadata = { ...template.metadata, annotations: Object.fromEntries(own) };

@@ -9,10 +9,10 @@ import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
 export function graphqlCatalog(blobs: readonly JsonObject[], discovered: readonly JsonObject[] = blobs): QueriedCatalog {
   const discovery = new SchemaDiscovery();
   for (const blob of discovered) discovery.add(text(blob["schema"]), blob);
-  return { schema: buildSchema(planSchemas(discovery.schemas()), discovery.leftOut), objects: objectsOf(blobs) };
+  return { schema: buildSchema(planSchemas(discovery.schemas()), discovery.leftOut), objects: toObjectSource(blobs) };
 }
 
-function objectsOf(blobs: readonly JsonObject[]): ObjectSource {
+function toObjectSource(blobs: readonly JsonObject[]): ObjectSource {
   return {
     find: ({ schema, name, package: packageName, limit, offset }) => {
       const found = blobs.flatMap((blob, i): LineRange[] => {

@@ -6,7 +6,7 @@ import { CONTROLLER_SUBJECT } from "../../pkg/devcluster/installation.ts";
 import { toYaml } from "../../pkg/golang/yaml.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 import { expectGone, expectInstalled, type FaultVersion, faultBundle, faultObjects } from "./faultBundle.ts";
 import { FaultProxy } from "./faultProxy.ts";
 import { KillPoint } from "./killPoint.ts";
@@ -17,7 +17,7 @@ import { World } from "./world.ts";
 const VERSIONS: readonly FaultVersion[] = ["1.0.0", "2.0.0"];
 const PACKAGE = "p";
 const NAME = "killed";
-const INSTALLER = extensionNamed(NAME, { packageName: PACKAGE }).spec;
+const INSTALLER = createExtension(NAME, { packageName: PACKAGE }).spec;
 /** Users whose writes are counted: operator-controller's own identity and the installer. */
 const USERS = [CONTROLLER_SUBJECT.name, `:${INSTALLER.namespace}:${INSTALLER.serviceAccount?.name ?? ""}`];
 
@@ -27,7 +27,7 @@ export class KillWorld implements AsyncDisposable {
   readonly #proxy: FaultProxy;
   readonly #world: World;
   readonly #folder: TempFolder;
-  #x: ClusterExtension = extensionNamed(NAME, { packageName: PACKAGE });
+  #x: ClusterExtension = createExtension(NAME, { packageName: PACKAGE });
 
   private constructor(cluster: TestCluster, proxy: FaultProxy, world: World, folder: TempFolder) {
     this.#cluster = cluster;
@@ -40,17 +40,17 @@ export class KillWorld implements AsyncDisposable {
     const folder = new TempFolder();
     const proxy = await FaultProxy.start(cluster.server);
     const kubeconfig = join(folder.path, "kubeconfig");
-    await writeFile(kubeconfig, kubeconfigOf(proxy));
+    await writeFile(kubeconfig, buildKubeconfig(proxy));
     const { client, registry, programs } = cluster;
     const world = await World.start(
       { client, registry, programs, kubeconfig },
       { extraArgs: { "operator-controller": ["--max-backoff", "1s"] } },
     );
-    const made = new KillWorld(cluster, proxy, world, folder);
-    await made.#serve();
+    const killWorld = new KillWorld(cluster, proxy, world, folder);
+    await killWorld.#serve();
     const objects = VERSIONS.flatMap((version) => faultObjects(version, INSTALLER.namespace));
-    await grantInstaller(client, made.#x, objects);
-    return made;
+    await grantInstaller(client, killWorld.#x, objects);
+    return killWorld;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -60,7 +60,7 @@ export class KillWorld implements AsyncDisposable {
   }
 
   async install(): Promise<void> {
-    this.#x = await this.#cluster.client.create(extensionNamed(NAME, { packageName: PACKAGE, version: "1.0.0" }));
+    this.#x = await this.#cluster.client.create(createExtension(NAME, { packageName: PACKAGE, version: "1.0.0" }));
   }
 
   async upgrade(): Promise<void> {
@@ -136,7 +136,7 @@ export class KillWorld implements AsyncDisposable {
 }
 
 /** A kubeconfig entry for the proxy, for clients with a token. */
-function kubeconfigOf({ url, ca }: FaultProxy): string {
+function buildKubeconfig({ url, ca }: FaultProxy): string {
   return toYaml({
     apiVersion: "v1",
     kind: "Config",

@@ -7,7 +7,7 @@ import { findKnownResource } from "../../pkg/rbac/resources.ts";
 import { type CrdPolicy, sortForInstall } from "../../pkg/release/plan.ts";
 import { prepareObjects } from "../../pkg/release/prepare.ts";
 import { type TestCluster } from "./cluster.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 import { type ScopedAccount, serviceAccount } from "./serviceAccounts.ts";
 
 /** All permissions. */
@@ -23,7 +23,7 @@ export interface LoneExtension {
 
 export async function loneExtension(cluster: TestCluster, policy?: CrdPolicy): Promise<LoneExtension> {
   const ns = await cluster.namespace("objects");
-  const { spec, ...rest } = extensionNamed(ns, { packageName: "p" });
+  const { spec, ...rest } = createExtension(ns, { packageName: "p" });
   const account = await serviceAccount(cluster.client, ns, "installer", [EVERYTHING]);
   const uninstall = policy ? { uninstall: { crdPolicy: policy } } : {};
   const x = await cluster.client.create({ ...rest, spec: { ...spec, namespace: ns, ...uninstall } });
@@ -31,14 +31,14 @@ export async function loneExtension(cluster: TestCluster, policy?: CrdPolicy): P
 }
 
 /** Returns objects in the form in which the extension applies them. */
-export function preparedFor({ metadata: { name, uid = "" } }: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
+export function prepareObjectsFor({ metadata: { name, uid = "" } }: ClusterExtension, objects: readonly KubeObject[]): KubeObject[] {
   const owner = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid };
   const isNamespaced = (gvk: { apiVersion: string; kind: string }): boolean | undefined => findKnownResource(gvk)?.namespaced;
   return sortForInstall(prepareObjects(objects, { owner, installNamespace: name, isNamespaced }).objects);
 }
 
 /** Such as "created ConfigMap". */
-export function verbsOf(applier: Applier): string[] {
+export function listActions(applier: Applier): string[] {
   return applier.actions.map(({ verb, ref }) => `${verb} ${ref.kind}`);
 }
 

@@ -103,7 +103,7 @@ export class LoopbackApi implements AsyncDisposable {
   }
 }
 
-/** Creates the Status body with which an API server rejects a request. */
+/** Creates a response that rejects a request with a Status body, like the API server. */
 export function statusAnswer(code: number, reason: string, message: string, details?: object): { status: number; json: unknown } {
   return { status: code, json: { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message, details } };
 }

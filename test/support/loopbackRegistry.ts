@@ -105,7 +105,7 @@ export class LoopbackRegistry {
     const url = new URL(req.url ?? "", this.url);
     const manifest = /^\/v2\/(.+)\/manifests\/([^/]+)$/.exec(url.pathname);
     if (manifest) {
-      this.addManifest(manifest[1] ?? "", manifest[2] ?? "", (await bodyOf(req)).toString("utf8"), req.headers["content-type"]);
+      this.addManifest(manifest[1] ?? "", manifest[2] ?? "", (await readBody(req)).toString("utf8"), req.headers["content-type"]);
       return void res.writeHead(201).end();
     }
     const number = req.method === "POST" ? this.#uploads.push(Buffer.alloc(0)) - 1 : Number(url.pathname.split("/").at(-1));
@@ -114,7 +114,7 @@ export class LoopbackRegistry {
     if (from !== before.byteLength) return void refuse(res, 416, "RANGE_INVALID", "");
     const chunks: Buffer[] = [];
     try {
-      await bodyOf(req, chunks);
+      await readBody(req, chunks);
     } finally {
       this.#uploads[number] = Buffer.concat([before, ...chunks]);
     }
@@ -147,7 +147,7 @@ export class LoopbackRegistry {
   }
 }
 
-async function bodyOf(req: IncomingMessage, chunks: Buffer[] = []): Promise<Buffer> {
+async function readBody(req: IncomingMessage, chunks: Buffer[] = []): Promise<Buffer> {
   for await (const chunk of req) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }

@@ -1,16 +1,16 @@
 /**
- * Lists members of `wanted` that `live` lacks, as paths such as `spec.ports[0].name`. Empty members (null, false, 0, "", [], {}) can
+ * Lists members of `desired` that `live` lacks, as paths such as `spec.ports[0].name`. Empty members (null, false, 0, "", [], {}) can
  * be absent, values can be in another form, and `live` can have more.
  */
-export function lostMembers(wanted: unknown, live: unknown, path = ""): string[] {
-  if (isEmpty(wanted)) return [];
+export function lostMembers(desired: unknown, live: unknown, path = ""): string[] {
+  if (isEmpty(desired)) return [];
   if (live === undefined || live === null) return [path];
-  if (Array.isArray(wanted)) {
-    if (!Array.isArray(live) || live.length < wanted.length) return [path];
-    return wanted.flatMap((entry, i) => lostMembers(entry, live[i], `${path}[${i}]`));
+  if (Array.isArray(desired)) {
+    if (!Array.isArray(live) || live.length < desired.length) return [path];
+    return desired.flatMap((entry, i) => lostMembers(entry, live[i], `${path}[${i}]`));
   }
-  if (typeof wanted !== "object" || typeof live !== "object") return [];
-  return Object.entries(wanted as object).flatMap(([member, value]) =>
+  if (typeof desired !== "object" || typeof live !== "object") return [];
+  return Object.entries(desired as object).flatMap(([member, value]) =>
     lostMembers(value, (live as Record<string, unknown>)[member], path === "" ? member : `${path}.${member}`),
   );
 }

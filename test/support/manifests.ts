@@ -20,12 +20,12 @@ export async function runTool(tool: Tool, args: readonly string[]): Promise<stri
 }
 
 /** Returns the objects that `kubectl apply -k` would send, in its order; `folder` from the root of the repository. */
-export async function kustomized(folder: string): Promise<KubeObject[]> {
+export async function renderKustomization(folder: string): Promise<KubeObject[]> {
   return parseYamlDocuments(await runTool("kubectl", ["kustomize", resolve(ROOT, folder)])) as KubeObject[];
 }
 
 /** Returns the objects that Helm renders from the chart, in no order. @param args such as `--set a=b`. @param chart the folder of another chart. */
-export async function charted(args: readonly string[], chart = CHART): Promise<KubeObject[]> {
+export async function renderChart(args: readonly string[], chart = CHART): Promise<KubeObject[]> {
   const text = await runTool("helm", ["template", "olmv1", chart, ...args]);
   return (parseYamlDocuments(text) as (KubeObject | undefined)[]).filter((object) => object !== undefined && object !== null);
 }

@@ -8,7 +8,7 @@ import { CLUSTER_OPERATOR, OLM } from "../../pkg/operatorcontroller/openshift/cl
 import { CLUSTER_PROXY } from "../../pkg/operatorcontroller/openshift/clusterProxy.ts";
 import { CLUSTER_VERSION } from "../../pkg/operatorcontroller/openshift/clusterVersion.ts";
 import { API_SERVER } from "../../pkg/serving/clusterTlsProfile.ts";
-import { definitionServed } from "./definitions.ts";
+import { waitForDefinition } from "./definitions.ts";
 import { eventually } from "./eventually.ts";
 
 const FOLDER = join(import.meta.dirname, "openshift");
@@ -27,7 +27,7 @@ export class OpenShift {
     for (const name of definitions) {
       const crd = parseYaml(await readFile(join(FOLDER, `${name}.yaml`), "utf8")) as KubeObject;
       await this.#admin.apply(crd, { fieldManager: "test", force: true });
-      await definitionServed(this.#admin, crd);
+      await waitForDefinition(this.#admin, crd);
     }
   }
 
@@ -72,7 +72,7 @@ export class OpenShift {
 
   /** Returns one condition of ClusterOperator `olm`, without its time. */
   async condition(type: string): Promise<Omit<Condition, "lastTransitionTime"> | undefined> {
-    const condition = conditionOf(await this.clusterOperator(), type);
+    const condition = getObjectCondition(await this.clusterOperator(), type);
     if (!condition) return undefined;
     const { lastTransitionTime: _time, ...rest } = condition;
     return rest;
@@ -92,7 +92,7 @@ export class OpenShift {
 }
 
 /** Returns a condition of an object's status. */
-export function conditionOf(object: KubeObject | undefined, type: string): Condition | undefined {
+export function getObjectCondition(object: KubeObject | undefined, type: string): Condition | undefined {
   const { conditions } = (object?.["status"] ?? {}) as { conditions?: Condition[] };
   return findCondition(conditions, type);
 }

@@ -22,11 +22,11 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, type Metrics } from "../../pkg/telemetry/metrics.ts";
 import type { ClusterVersion } from "../../pkg/version/clusterVersion.ts";
 import { eventTexts, releaseStates } from "./audit.ts";
-import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom, knownIndexOf } from "./catalogFixture.ts";
-import { catalogNamed } from "./catalogs.ts";
+import { type CatalogFixture, type ClusterFixture, clusterFrom, contentFrom, indexPackages } from "./catalogFixture.ts";
+import { createCatalog } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 import { EVERYTHING } from "./loneExtension.ts";
 import { expectProblem, problemText, type WantedProblem } from "./problems.ts";
 import { serviceAccount } from "./serviceAccounts.ts";
@@ -107,7 +107,7 @@ export class OperatorWorld implements AsyncDisposable {
           await this.#hanging.get(name);
           return this.#contents.get(name);
         },
-        bundleIndex: () => knownIndexOf(this.#contents.values()),
+        bundleIndex: () => indexPackages(this.#contents.values()),
       },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",
@@ -228,26 +228,26 @@ export class OperatorWorld implements AsyncDisposable {
     this.#contents.set(packageName, content);
     const digest = `quay.io/c@sha256:${String(++this.#digests).padStart(64, "0")}`;
     const labels = { "olm.operatorframework.io/metadata.name": CATALOG.name };
-    const { status, ...catalog } = catalogNamed(CATALOG.name, { digest, base: "https://catalogd.example.com/catalogs/c", labels });
+    const { status, ...catalog } = createCatalog(CATALOG.name, { digest, base: "https://catalogd.example.com/catalogs/c", labels });
     await this.#cluster.client.apply(catalog, { fieldManager: "test", force: true });
     await this.#cluster.client.patch(CATALOG, { status }, { type: "merge", subresource: "status" });
   }
 
   /**
-   * Creates an extension of the package with an installer that has all permissions, or those of `rights`, in its own namespace whose Pods meet `fate`.
+   * Creates an extension of the package with an installer that has all permissions, or those of `computeRules`, in its own namespace whose Pods reach `podOutcome`.
    * `before` is called with the namespace before the extension is created.
    */
   async extension(
     name: string,
-    { fate, before, catalog, rights, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
+    { podOutcome, before, catalog, computeRules, ...spec }: Partial<ClusterExtensionSpec> & ExtensionParts = {},
   ): Promise<ClusterExtension> {
-    const extension = extensionNamed(name, { packageName: PACKAGE, ...catalog });
+    const extension = createExtension(name, { packageName: PACKAGE, ...catalog });
     const { namespace, serviceAccount: account } = extension.spec;
-    const annotations = fate ? { [POD_OUTCOME_ANNOTATION]: fate } : {};
+    const annotations = podOutcome ? { [POD_OUTCOME_ANNOTATION]: podOutcome } : {};
     await this.#cluster.client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, annotations } });
-    if (rights) {
+    if (computeRules) {
       const installer = { namespace, name: account?.name ?? "" };
-      for (const object of buildInstallerManifests(installer, rights(namespace), { kind: "User", name: "nobody" }))
+      for (const object of buildInstallerManifests(installer, computeRules(namespace), { kind: "User", name: "nobody" }))
         await this.#cluster.client.apply(object, { fieldManager: "test", force: true });
     } else await serviceAccount(this.#cluster.client, namespace, account?.name ?? "", [EVERYTHING]);
     await before?.(namespace);
@@ -341,10 +341,10 @@ class SetClusterVersion implements ClusterVersionReader {
 
 /** Members of a new extension in addition to its spec. */
 export interface ExtensionParts {
-  fate?: PodOutcome;
+  podOutcome?: PodOutcome;
   before?: (namespace: string) => Promise<unknown>;
   /** Permissions of the installer; all by default. */
-  rights?: (namespace: string) => RequiredRules;
+  computeRules?: (namespace: string) => RequiredRules;
   catalog?: Partial<CatalogSource>;
 }
 

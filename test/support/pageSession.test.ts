@@ -15,7 +15,7 @@ describe("compareOutput", () => {
     ["any text for …", "Pod x-…: ready", "Pod x-12: ready"],
     ["any lines for a line of …", "a\n…\nd", "a\nb\nc\nd"],
     ["any last lines for …", "a\n…", "a\nb"],
-  ])("accepts %s", ([, page, real]) => {
+  ])("compareOutput accepts %s", ([, page, real]) => {
     expect(compareOutput(page, real)).toBeUndefined();
   });
 
@@ -24,7 +24,7 @@ describe("compareOutput", () => {
     ["a missing line", "a\nb", "a", 'the page shows "b", the output has "no further line"'],
     ["an additional line", "a", "a\nb", 'the page omits "b"'],
     ["a line that … does not lead to", "…\nz", "a\nb", 'the page shows "z", the output has "a"'],
-  ])("rejects %s", ([, page, real, difference]) => {
+  ])("compareOutput rejects %s", ([, page, real, difference]) => {
     expect(compareOutput(page, real)).toBe(difference);
   });
 });

@@ -45,8 +45,8 @@ export async function puller(
   const registriesConf = join(dir, "registries.conf");
   const signaturePolicy = { file: join(dir, "policy.json") };
   const defaults = { log, authFile, registriesConf, signaturePolicy, env: {}, arch: "x64" as const };
-  const made = new Puller({ ...defaults, ...rest, cacheDir, limits: { ...QUICK, ...limits } });
-  onTestFinished(() => made.close());
+  const created = new Puller({ ...defaults, ...rest, cacheDir, limits: { ...QUICK, ...limits } });
+  onTestFinished(() => created.close());
   const entries = (owner = ""): Promise<string[]> => readdir(join(cacheDir, owner)).catch(() => []);
-  return { puller: made, cacheDir, logged, entries };
+  return { puller: created, cacheDir, logged, entries };
 }

@@ -1,5 +1,5 @@
 /** Creates a generator of numbers from 0 up to 1, reproducible by its seed. @see mulberry32 of Tommy Ettinger */
-export function seeded(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -9,7 +9,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** A generator of numbers from 0 up to 1. @see seeded */
+/** A generator of numbers from 0 up to 1. @see createRandom */
 export type Random = () => number;
 
 /** Returns an integer from 0 to `limit` - 1; 0 for a limit of 0. */

@@ -46,11 +46,11 @@ const SERVED: ReadonlySet<string> = new Set([
  * Picks operators in an order that `seed` determines, up to the wanted number of bundles: those that render to kinds of Kubernetes itself, whose webhooks
  * do not select objects of others, and without two that contain the same object.
  */
-export async function chooseOperators(folder: string, seed: number, wanted: number): Promise<RealOperator[]> {
+export async function chooseOperators(folder: string, seed: number, count: number): Promise<RealOperator[]> {
   const chosen: RealOperator[] = [];
   const taken = new Set<string>();
-  for (const name of shuffled(readdirSync(folder).sort(), seed)) {
-    if (chosen.flatMap(({ versions }) => versions).length >= wanted) break;
+  for (const name of shuffle(readdirSync(folder).sort(), seed)) {
+    if (chosen.flatMap(({ versions }) => versions).length >= count) break;
     const operator = await operatorIn(folder, name);
     const keys = operator?.versions.flatMap(({ objects }) => objects.map(getObjectKey)) ?? [];
     if (!operator || keys.some((key) => taken.has(key))) continue;
@@ -110,12 +110,12 @@ function isServed(object: KubeObject): boolean {
 
 /** The API server rejects a CRD without the version in which its custom resources are stored, regardless of the client. */
 function dropsStoredVersion(before: OperatorVersion, after: OperatorVersion): boolean {
-  const versionsOf = (crd: KubeObject | undefined): { name: string; storage?: boolean }[] =>
+  const listVersions = (crd: KubeObject | undefined): { name: string; storage?: boolean }[] =>
     (crd?.["spec"] as { versions?: { name: string; storage?: boolean }[] } | undefined)?.versions ?? [];
   return before.objects.filter(isCrd).some((crd) => {
     const later = after.objects.find((object) => getObjectKey(object) === getObjectKey(crd));
-    const names = versionsOf(later).map(({ name }) => name);
-    return later !== undefined && versionsOf(crd).some(({ name, storage }) => storage === true && !names.includes(name));
+    const names = listVersions(later).map(({ name }) => name);
+    return later !== undefined && listVersions(crd).some(({ name, storage }) => storage === true && !names.includes(name));
   });
 }
 
@@ -129,7 +129,7 @@ function isVersion(text: string): boolean {
 }
 
 /** Shuffles, reproducible by seed (Fisher and Yates, numbers by Lehmer). */
-export function shuffled<T>(items: readonly T[], seed: number): T[] {
+export function shuffle<T>(items: readonly T[], seed: number): T[] {
   const out = [...items];
   let state = seed;
   for (let i = out.length - 1; i > 0; i--) {

@@ -15,11 +15,11 @@ import type { RequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { describeObject } from "../../pkg/release/identity.ts";
 import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics } from "../../pkg/telemetry/metrics.ts";
-import { contentFrom, knownIndexOf } from "./catalogFixture.ts";
-import { catalogNamed } from "./catalogs.ts";
+import { contentFrom, indexPackages } from "./catalogFixture.ts";
+import { createCatalog } from "./catalogs.ts";
 import type { TestCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 import { problemText } from "./problems.ts";
 import type { RealOperator } from "./realOperator.ts";
 
@@ -42,9 +42,9 @@ export class RealWorld implements AsyncDisposable {
   private constructor(client: Client, operators: readonly RealOperator[], driftIntervalMs: number) {
     this.#client = client;
     const folders = new Map(
-      operators.flatMap(({ name, versions }) => versions.map(({ version, folder }) => [imageOf(name, version), folder])),
+      operators.flatMap(({ name, versions }) => versions.map(({ version, folder }) => [getImage(name, version), folder])),
     );
-    const contents = new Map(operators.map((operator) => [operator.name, contentOf(operator)]));
+    const contents = new Map(operators.map((operator) => [operator.name, buildContent(operator)]));
     const controller = new OperatorController({
       client,
       puller: {
@@ -58,7 +58,7 @@ export class RealWorld implements AsyncDisposable {
       },
       packages: {
         packageContent: (_base, _ref, name) => Promise.resolve(contents.get(name)),
-        bundleIndex: () => knownIndexOf(contents.values()),
+        bundleIndex: () => indexPackages(contents.values()),
       },
       systemNamespace: SYSTEM,
       serviceAccountFallback: "deny",
@@ -80,7 +80,7 @@ export class RealWorld implements AsyncDisposable {
     await cluster.installCrds();
     await client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: SYSTEM } }, { fieldManager: "test" });
     const base = "https://catalogd.example.com/catalogs/c";
-    const { status, ...catalog } = catalogNamed(CATALOG.name, { digest: `quay.io/c@sha256:${"0".repeat(64)}`, base });
+    const { status, ...catalog } = createCatalog(CATALOG.name, { digest: `quay.io/c@sha256:${"0".repeat(64)}`, base });
     await client.apply(catalog, { fieldManager: "test" });
     await client.patch(CATALOG, { status }, { type: "merge", subresource: "status" });
     return new RealWorld(client, operators, driftIntervalMs);
@@ -108,26 +108,26 @@ export class RealWorld implements AsyncDisposable {
     }
   }
 
-  /** Makes the Pods of an operator meet a fate. */
-  async podFate({ namespace }: RealOperator, fate: PodOutcome): Promise<void> {
-    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } };
+  /** Sets the outcome of an operator's Pods. */
+  async setPodOutcome({ namespace }: RealOperator, podOutcome: PodOutcome): Promise<void> {
+    const body = { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } };
     await this.#client.patch({ apiVersion: "v1", kind: "Namespace", name: namespace }, body, { type: "merge" });
   }
 
   /** Requests a comparison of all objects of an extension. */
   async compare(name: string): Promise<void> {
     const annotations = { [ANNOTATION_RECONCILE_REQUESTED_AT]: randomUUID() };
-    await this.#client.patch(refOf(name), { metadata: { annotations } }, { type: "merge" });
+    await this.#client.patch(toRef(name), { metadata: { annotations } }, { type: "merge" });
   }
 
   /** Makes an extension close its watches and reopen them. */
-  async watchAnew(name: string): Promise<void> {
-    await this.#client.patch(refOf(name), { spec: { suspend: true } }, { type: "merge" });
+  async reopenWatches(name: string): Promise<void> {
+    await this.#client.patch(toRef(name), { spec: { suspend: true } }, { type: "merge" });
     await this.#eventually(name, ({ metadata, status }) => {
       const seen = findCondition(status?.conditions, "Progressing")?.observedGeneration;
       if (seen !== metadata.generation) throw new Error(`${name} is not suspended yet`);
     });
-    await this.#client.patch(refOf(name), { spec: { suspend: null } }, { type: "merge" });
+    await this.#client.patch(toRef(name), { spec: { suspend: null } }, { type: "merge" });
   }
 
   /** Waits until no watch is still being opened. */
@@ -145,12 +145,12 @@ export class RealWorld implements AsyncDisposable {
     version: string,
     install: ClusterExtensionSpec["install"] = {},
   ): Promise<void> {
-    const made = extensionNamed(name, { packageName: name, version });
-    const spec = { ...made.spec, namespace, ...(config ? { config: { configType: "Inline" as const, inline: config } } : {}) };
+    const created = createExtension(name, { packageName: name, version });
+    const spec = { ...created.spec, namespace, ...(config ? { config: { configType: "Inline" as const, inline: config } } : {}) };
     const preflight = { crdUpgradeSafety: { enforcement: "None" as const } };
     // Some of their dependencies are not in this catalog.
     const dependencies = { policy: "Ignore" as const };
-    const extension = { ...made, spec: { ...spec, dependencies, install: { preflight, ...install } } };
+    const extension = { ...created, spec: { ...spec, dependencies, install: { preflight, ...install } } };
     await this.#client.apply(extension, { fieldManager: "test", force: true });
   }
 
@@ -179,21 +179,21 @@ export class RealWorld implements AsyncDisposable {
 
   /** Waits until the desired state is reached without problems, except those of the catalog's upgrade edges and of the bundle itself. */
   content(name: string): Promise<string> {
-    return this.#progressing(name, ({ status }, said, reason) => {
+    return this.#progressing(name, ({ status }, conditionText, reason) => {
       const left = (status?.problems ?? []).filter(({ type }) => !ASIDES.has(type));
-      if (reason !== "Succeeded" || left.length > 0) throw new Error(`${name} has problems: ${said}`);
+      if (reason !== "Succeeded" || left.length > 0) throw new Error(`${name} has problems: ${conditionText}`);
     });
   }
 
   /** Waits until condition Progressing or a problem contains a text. @returns their messages. */
-  says(name: string, text: string): Promise<string> {
-    return this.#progressing(name, (_, said) => {
-      if (!said.includes(text)) throw new Error(`${name} does not report ${text}: ${said}`);
+  waitForMessage(name: string, text: string): Promise<string> {
+    return this.#progressing(name, (_, conditionText) => {
+      if (!conditionText.includes(text)) throw new Error(`${name} does not report ${text}: ${conditionText}`);
     });
   }
 
   /** Waits until a problem reports that exactly these permissions are missing. */
-  async lacks(name: string, permissions: ProblemData["permissions"]): Promise<void> {
+  async expectMissingPermissions(name: string, permissions: ProblemData["permissions"]): Promise<void> {
     await this.#eventually(name, ({ status }) => {
       const reported = filterProblems(status, "MissingPermissions").map(({ details }) => details?.permissions);
       expect(reported, name).toContainEqual(permissions);
@@ -202,33 +202,33 @@ export class RealWorld implements AsyncDisposable {
 
   /** Deletes an extension. */
   async remove(name: string): Promise<void> {
-    await this.#client.delete(refOf(name));
+    await this.#client.delete(toRef(name));
   }
 
   /** Waits until an extension no longer exists. */
   async gone(name: string): Promise<void> {
     await eventually(
       async () => {
-        const left = await this.#client.get<ClusterExtension>(refOf(name));
+        const left = await this.#client.get<ClusterExtension>(toRef(name));
         if (left) throw new Error(`${name} still exists: ${JSON.stringify(left.status?.conditions)}`);
       },
       { timeoutMs: 120_000 },
     );
   }
 
-  async #progressing(name: string, check: (x: ClusterExtension, said: string, reason: string) => void): Promise<string> {
+  async #progressing(name: string, check: (x: ClusterExtension, conditionText: string, reason: string) => void): Promise<string> {
     return this.#eventually(name, (x) => {
       const { message = "", reason = "" } = findCondition(x.status?.conditions, "Progressing") ?? {};
-      const said = [message, problemText(x.status)].join("\n");
-      check(x, said, reason);
-      return said;
+      const conditionText = [message, problemText(x.status)].join("\n");
+      check(x, conditionText, reason);
+      return conditionText;
     });
   }
 
   #eventually<T>(name: string, look: (x: ClusterExtension) => T): Promise<T> {
     return eventually(
       async () => {
-        const x = await this.#client.get<ClusterExtension>(refOf(name));
+        const x = await this.#client.get<ClusterExtension>(toRef(name));
         if (!x) throw new Error(`${name} does not exist`);
         return look(x);
       },
@@ -237,11 +237,11 @@ export class RealWorld implements AsyncDisposable {
   }
 }
 
-function refOf(name: string): ObjectRef {
+function toRef(name: string): ObjectRef {
   return { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name };
 }
 
-function imageOf(name: string, version: string): string {
+function getImage(name: string, version: string): string {
   return `quay.io/real/${name}:v${version.replaceAll("+", "-")}`;
 }
 
@@ -250,12 +250,12 @@ function bundleName(name: string, version: string): string {
 }
 
 /** Creates one channel, in which each version replaces the one before. */
-function contentOf({ name, versions }: RealOperator): PackageContent {
+function buildContent({ name, versions }: RealOperator): PackageContent {
   const bundles = versions.map(({ version }) => ({ name: bundleName(name, version), version }));
   const entries = bundles.map((bundle, i) => ({ name: bundle.name, ...(i === 0 ? {} : { replaces: bundles[i - 1]?.name ?? "" }) }));
   const content = contentFrom({ channels: { stable: entries }, bundles }, name);
   return {
     ...content,
-    bundles: content.bundles.map((bundle, i) => ({ ...bundle, image: imageOf(name, versions[i]?.version ?? "") })),
+    bundles: content.bundles.map((bundle, i) => ({ ...bundle, image: getImage(name, versions[i]?.version ?? "") })),
   };
 }

@@ -97,7 +97,7 @@ export class RegistryProxy implements AsyncDisposable {
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     res.on("error", () => undefined);
-    const kind = kindOf(req.url ?? "");
+    const kind = parseKind(req.url ?? "");
     this.requests.push({ kind, path: req.url ?? "", authorization: req.headers.authorization });
     const isMeant = ({ on, repository = "" }: RegistryFault): boolean => on === kind && (req.url ?? "").startsWith(`/v2/${repository}`);
     const armed = this.#faults.find(({ fault, left }) => isMeant(fault) && left > 0);
@@ -157,7 +157,7 @@ async function breaking(res: ServerResponse, { status, headers, body }: Answer, 
   return void res.end();
 }
 
-function kindOf(path: string): ProxiedRequest["kind"] {
+function parseKind(path: string): ProxiedRequest["kind"] {
   if (path === "/v2/") return "ping";
   if (path.includes("/manifests/")) return "manifest";
   return path.includes("/blobs/") ? "blob" : "other";

@@ -32,7 +32,7 @@ export function configMap(name: string, namespace = "x-system", data: Record<str
 /** Reads the record from the Secrets of a release. @throws Error with the cause if they cannot be read. */
 export function decodedRecord(index: KubeObject, chunks: readonly KubeObject[]): ReleaseRecord {
   const release = decodeRelease(index, chunks);
-  if (release.kind !== "readable") throw new Error(release.kind === "unreadable" ? release.because : "unfinished");
+  if (release.kind !== "readable") throw new Error(release.kind === "unreadable" ? release.reason : "unfinished");
   return release.record;
 }
 
@@ -44,6 +44,6 @@ export function asRead(record: ReleaseRecord | undefined): DecodedRelease | unde
 /** Returns the names of all chunks but the first, sorted. @throws Error if the index does not list them. */
 export function chunkNames(index: KubeObject): string[] {
   const names = parseExtraChunks(index);
-  if (!Array.isArray(names)) throw new Error(names.because);
+  if (!Array.isArray(names)) throw new Error(names.reason);
   return names.toSorted();
 }

@@ -54,6 +54,6 @@ export async function olmv1Prints(...args: string[]): Promise<string> {
 
 /** Formats a run of the command line for a golden file: the command, standard output, standard error, and the exit code. */
 export function shownRun(command: string, { code, out, err }: Ended): string {
-  const told = err === "" ? "" : `--- standard error\n${err}`;
-  return `$ olmv1 ${command}\n${out}${told}--- exit code ${code}\n`;
+  const standardError = err === "" ? "" : `--- standard error\n${err}`;
+  return `$ olmv1 ${command}\n${out}${standardError}--- exit code ${code}\n`;
 }

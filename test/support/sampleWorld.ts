@@ -11,7 +11,7 @@ import { renderBundle } from "../../pkg/render/render.ts";
 import { AdmissionGate } from "./admissionGate.ts";
 import { eventTexts, ownObjects, releaseStates } from "./audit.ts";
 import { eventually } from "./eventually.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 import { grantInstaller } from "./serviceAccounts.ts";
 import { World, type WorldCluster } from "./world.ts";
 
@@ -51,19 +51,19 @@ export class SampleWorld {
 
   /** Creates an extension of the sample, with an installer that can install every version; does not apply the extension. */
   async extension(name: string, catalog: Partial<CatalogSource> = {}): Promise<ClusterExtension> {
-    const made = extensionNamed(name, { packageName: SAMPLE_PACKAGE, ...catalog });
-    const { namespace } = made.spec;
+    const created = createExtension(name, { packageName: SAMPLE_PACKAGE, ...catalog });
+    const { namespace } = created.spec;
     const objects = buildSampleBundles().flatMap(({ version }) => this.rendered(version, namespace));
-    await grantInstaller(this.#cluster.client, made, objects);
-    return made;
+    await grantInstaller(this.#cluster.client, created, objects);
+    return created;
   }
 
   /** Creates an extension pinned to a version, and waits until it is installed. */
   async installed(name: string, version: string): Promise<ClusterExtension> {
-    const made = await this.extension(name, { version });
-    await this.world.apply(made);
+    const created = await this.extension(name, { version });
+    await this.world.apply(created);
     await this.world.installed(name, version);
-    return made;
+    return created;
   }
 
   /** Returns all objects on the cluster with an extension's owner label. */

@@ -103,6 +103,6 @@ function machineAddress(): string {
   const found = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal);
-  if (!found) throw new Error("this machine only has loopback addresses, to which the API server sends no calls");
+  if (!found) throw new Error("this machine only has loopback addresses, and the API server calls no endpoints on loopback");
   return found.address;
 }

@@ -18,7 +18,7 @@ export class Signer {
   readonly #key: KeyObject;
 
   constructor(kind: KeyKind = "ECDSA P-256") {
-    const { publicKey, privateKey } = pairOf(kind);
+    const { publicKey, privateKey } = createKeyPair(kind);
     this.pem = publicKey.export({ type: "spki", format: "pem" }).toString();
     this.#key = privateKey;
   }
@@ -51,7 +51,7 @@ export class Signer {
   }
 }
 
-function pairOf(kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } {
+function createKeyPair(kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } {
   if (kind === "Ed25519") return generateKeyPairSync("ed25519");
   if (kind === "RSA") return generateKeyPairSync("rsa", { modulusLength: 2048 });
   return generateKeyPairSync("ec", { namedCurve: kind.slice("ECDSA ".length) });

@@ -3,7 +3,7 @@ import type { CatalogSource, ClusterExtension } from "../../pkg/api/clusterExten
 import type { KubeObject } from "../../pkg/api/k8s.ts";
 import { loadBundle } from "../../pkg/bundle/load.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
-import { extensionNamed } from "./extensions.ts";
+import { createExtension } from "./extensions.ts";
 
 /** One version of a small package. */
 export interface SmallVersion {
@@ -45,7 +45,7 @@ export class SmallPackage {
         install: { strategy: "deployment", spec: { deployments: [] } },
       },
     };
-    const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: this.name }, data: { version, ...noiseOf(noise) } };
+    const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: this.name }, data: { version, ...createNoise(noise) } };
     const annotations = { "operators.operatorframework.io.bundle.package.v1": this.name };
     const files: Record<string, string> = {
       "manifests/csv.yaml": JSON.stringify(csv),
@@ -78,7 +78,7 @@ export class SmallPackage {
 
   /** An extension of this package under its name, as a user would apply it. */
   extension(catalog: Partial<CatalogSource> = {}): ClusterExtension {
-    return extensionNamed(this.name, { packageName: this.name, ...catalog });
+    return createExtension(this.name, { packageName: this.name, ...catalog });
   }
 
   /** The objects of any of its versions on the cluster. */
@@ -88,7 +88,7 @@ export class SmallPackage {
 }
 
 /** Creates data that is reproducible by its size. */
-function noiseOf(bytes: number): Record<string, string> {
+function createNoise(bytes: number): Record<string, string> {
   const blocks = Array.from({ length: Math.ceil(bytes / 32) }, (_, i) => createHash("sha256").update(String(i)).digest());
   return bytes === 0 ? {} : { noise: Buffer.concat(blocks).subarray(0, bytes).toString("base64") };
 }

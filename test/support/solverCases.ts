@@ -38,14 +38,14 @@ export interface SolverCase extends CaseHead {
 const cel = new CelRules();
 
 /** Creates the problem of a case. @throws Error for a constraint that cannot be parsed. */
-export function problemOf({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): SolverProblem {
+export function buildSolverProblem({ wanted = {}, installed = {}, offered = {}, served = {} }: SolverCase): SolverProblem {
   return {
-    units: [...unitsOf("wanted", wanted), ...unitsOf("installed", installed), ...unitsOf("offered", offered)],
-    served: Object.entries(served).map(([api, owner]) => ({ gvk: gvkOf(api), owner: owner ?? undefined })),
+    units: [...toUnits("wanted", wanted), ...toUnits("installed", installed), ...toUnits("offered", offered)],
+    served: Object.entries(served).map(([api, owner]) => ({ gvk: parseGvk(api), owner: owner ?? undefined })),
   };
 }
 
-function unitsOf(kind: Unit["kind"], stated: StatedUnits): Unit[] {
+function toUnits(kind: Unit["kind"], stated: StatedUnits): Unit[] {
   return Object.entries(stated).map(([packageName, bundles]) => ({
     kind,
     packageName,
@@ -67,13 +67,13 @@ function bundleOf(packageName: string, stated: StatedBundle): SolverBundle {
     channels: stated.channels ?? ["stable"],
     inDefaultChannel: stated.default ?? true,
     deprecated: stated.deprecated ?? false,
-    apis: apis.map(gvkOf),
+    apis: apis.map(parseGvk),
     properties,
     constraints,
   };
 }
 
-function gvkOf(text: string): Gvk {
+function parseGvk(text: string): Gvk {
   const [group = "", version = "", kind = ""] = text.split("/");
   return { group, version, kind };
 }

@@ -40,7 +40,7 @@ export function isConsistent(bundles: Bundles, served: SolverProblem["served"]):
 }
 
 /** Returns every set of bundles that is a solution. */
-export function solutionsOf({ units, served }: SolverProblem): Bundles[] {
+export function listSolutions({ units, served }: SolverProblem): Bundles[] {
   let sets: SolverBundle[][] = [[]];
   for (const { kind, candidates } of units)
     sets = sets.flatMap((set) => [...(kind === "offered" ? [set] : []), ...candidates.map((candidate) => [...set, candidate])]);
@@ -48,8 +48,8 @@ export function solutionsOf({ units, served }: SolverProblem): Bundles[] {
 }
 
 /** Returns the preferred solution, by filtering all solutions. */
-export function bestOf(problem: SolverProblem): Bundles | undefined {
-  const solutions = solutionsOf(problem);
+export function findBestSolution(problem: SolverProblem): Bundles | undefined {
+  const solutions = listSolutions(problem);
   if (solutions.length === 0) return undefined;
   const chosen = greedy(problem, solutions);
   return smallest(problem, solutions, chosen);
@@ -68,17 +68,17 @@ function greedy({ units, served }: SolverProblem, solutions: Bundles[]): SolverB
     const first = candidates.find((candidate) => narrow((solution) => solution.has(candidate)));
     if (first && !chosen.includes(first)) chosen.push(first);
   };
-  const fulfil = (constraint: BundleConstraint, wanted: boolean, catalog: string | undefined): void => {
+  const fulfil = (constraint: BundleConstraint, expected: boolean, catalog: string | undefined): void => {
     const { kind } = constraint;
     if (kind === "all" || kind === "any" || kind === "not") {
-      const member = kind === "not" ? !wanted : wanted;
-      if ((kind !== "any") === wanted) for (const one of constraint.constraints) fulfil(one, member, catalog);
+      const member = kind === "not" ? !expected : expected;
+      if ((kind !== "any") === expected) for (const one of constraint.constraints) fulfil(one, member, catalog);
       else {
         const order = [...constraint.constraints].sort((a, b) => Number(isMet(b) === member) - Number(isMet(a) === member));
         const first = order.find((one) => narrow((solution) => isTrue(one, solution, served) === member));
         if (first) fulfil(first, member, catalog);
       }
-    } else if (wanted && !isMet(constraint)) {
+    } else if (expected && !isMet(constraint)) {
       const options = units.flatMap(({ candidates }) => candidates).filter((bundle) => isTrue(constraint, new Set([bundle]), []));
       choose(options.sort((a, b) => comparePreference(a, b, catalog)));
     }
@@ -123,13 +123,13 @@ export function canAllBe(facts: readonly Fact[], { units, served }: SolverProble
     return providers.length <= (fact.kind === "owned" ? 0 : 1);
   }
 
-  function isOn(constraint: BundleConstraint, wanted: boolean, set: readonly SolverBundle[]): boolean {
+  function isOn(constraint: BundleConstraint, expected: boolean, set: readonly SolverBundle[]): boolean {
     if ("constraints" in constraint) {
-      const member = constraint.kind === "not" ? !wanted : wanted;
-      const each = constraint.kind === "any" ? !wanted : wanted;
+      const member = constraint.kind === "not" ? !expected : expected;
+      const each = constraint.kind === "any" ? !expected : expected;
       return constraint.constraints[each ? "every" : "some"]((one) => isOn(one, member, set));
     }
     const isKnown = facts.some((fact) => fact.kind === "offer" && isSameOffer(fact.leaf, constraint));
-    return isTrue(constraint, new Set(set), served) === wanted || (wanted && !isKnown);
+    return isTrue(constraint, new Set(set), served) === expected || (expected && !isKnown);
   }
 }

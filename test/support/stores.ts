@@ -17,9 +17,9 @@ export const signal = new AbortController().signal;
 
 /** Creates an empty layout for one test. */
 export async function layout(): Promise<LayoutStore> {
-  const made = new LayoutStore(join(await folder(), "layout"), "oci:layout");
-  await made.create();
-  return made;
+  const created = new LayoutStore(join(await folder(), "layout"), "oci:layout");
+  await created.create();
+  return created;
 }
 
 /** Creates a repository of an insecure registry for one test. */

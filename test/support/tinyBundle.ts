@@ -7,7 +7,7 @@ interface TinyParts {
   name?: string;
   objects?: readonly KubeObject[];
   deployment?: JsonObject;
-  fate?: PodOutcome;
+  podOutcome?: PodOutcome;
   properties?: string;
   /** More members of the ClusterServiceVersion's spec. */
   spec?: JsonObject;
@@ -21,23 +21,23 @@ interface TinyParts {
 
 /**
  * Creates a bundle of one Deployment, as files; `version` is in its name and in the Deployment's image, so that another version causes a rollout.
- * `fate` is that of its Pods, `properties` is annotation olm.properties.
+ * `podOutcome` is that of its Pods, `properties` is annotation olm.properties.
  */
 export function tinyBundle(version: string, parts: TinyParts = {}): Record<string, string> {
   const {
     name = "tiny",
     objects = [],
     deployment = {},
-    fate,
+    podOutcome,
     properties,
     spec = {},
     modes = ["AllNamespaces"],
     permissions,
     others = [],
   } = parts;
-  const deploymentOf = (app: string): JsonObject => {
+  const buildDeployment = (app: string): JsonObject => {
     const labels = { app };
-    const metadata = fate === undefined ? { labels } : { labels, annotations: { [POD_OUTCOME_ANNOTATION]: fate } };
+    const metadata = podOutcome === undefined ? { labels } : { labels, annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } };
     const containers = [{ name: "manager", image: `registry.example.com/tiny:${version}` }];
     return {
       name: app,
@@ -54,7 +54,7 @@ export function tinyBundle(version: string, parts: TinyParts = {}): Record<strin
       installModes: modes.map((type) => ({ type, supported: true })),
       install: {
         strategy: "deployment",
-        spec: { deployments: [name, ...others].map(deploymentOf), ...(permissions ? { permissions } : {}) },
+        spec: { deployments: [name, ...others].map(buildDeployment), ...(permissions ? { permissions } : {}) },
       },
     },
   };

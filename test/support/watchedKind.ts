@@ -92,6 +92,6 @@ export class WatchedKind {
 }
 
 /** Runs all work that only waits for promises. */
-export async function settled(): Promise<void> {
+export async function flushPromises(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
 }

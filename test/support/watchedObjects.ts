@@ -28,7 +28,7 @@ export class WatchedObjects implements MetadataClient {
 
   /** Creates or changes an object. @returns it, with its new resourceVersion. */
   put(object: KubeObject): KubeObject {
-    const key = keyOf(object);
+    const key = buildKey(object);
     const before = this.#objects.get(key);
     const metadata: ObjectMeta = {
       uid: before?.metadata.uid ?? `uid-${this.#resourceVersion}`,
@@ -42,9 +42,9 @@ export class WatchedObjects implements MetadataClient {
   }
 
   delete(object: KubeObject): void {
-    const stored = this.#objects.get(keyOf(object));
-    if (!stored) throw new Error(`there is no ${keyOf(object)}`);
-    this.#objects.delete(keyOf(object));
+    const stored = this.#objects.get(buildKey(object));
+    if (!stored) throw new Error(`there is no ${buildKey(object)}`);
+    this.#objects.delete(buildKey(object));
     this.#report({
       type: "DELETED",
       object: { ...stored, metadata: { ...stored.metadata, resourceVersion: String(++this.#resourceVersion) } },
@@ -101,7 +101,7 @@ export class WatchedObjects implements MetadataClient {
   }
 }
 
-function keyOf({ kind, metadata }: KubeObject): string {
+function buildKey({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 }
 

@@ -16,23 +16,19 @@ export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
 
 /** Describes the source of catalogs, for the help of commands with `addSourceOptions`. */
 export const SOURCES_HELP = `
-Without --catalog-dir and --catalog-image, the command reads the ClusterCatalogs that are served,
-and pulls their images once with your registry credentials. This requires permission to list
-ClusterCatalogs. With either option, it needs no cluster. Catalogs are cached by digest, up to
-2 GiB, in $XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache.
+Without --catalog-dir and --catalog-image, the command lists ClusterCatalogs and pulls the images of
+those that are served with your registry credentials. With either option, it needs no cluster.
+Catalogs are cached by digest, up to 2 GiB, in $XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache.
 `;
 
 /** Adds the options of CatalogReadOptions. */
 export function addSourceOptions(command: Command): Command {
   addOptionGroup(command, "catalogs", [
     createRepeatableOption("--catalog <name>", "name of a catalog to read; repeatable (default: all catalogs)"),
-    createRepeatableOption(
-      "--catalog-dir <[name=]path>",
-      "folder, file or OCI layout with a file-based catalog, instead of the cluster's; repeatable",
-    ),
+    createRepeatableOption("--catalog-dir <[name=]path>", "folder, file or OCI layout instead of the cluster's catalogs; repeatable"),
     createRepeatableOption(
       "--catalog-image <[name=]ref>",
-      "image with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable",
+      "image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] instead of the cluster's catalogs; repeatable",
     ),
     new Option("--no-cache", "read catalogs without using or writing the cache"),
   ]);
@@ -60,16 +56,14 @@ export interface ResolutionOptions extends ClusterOptions {
 
 /** Describes the source of catalogs, for the help of commands with `addResolutionOptions`. */
 export const RESOLUTION_SOURCES_HELP = `
-Without --catalog-dir, the command uses the selected ClusterCatalogs that are served, and pulls
-their images with your registry credentials. With it, the command needs no cluster unless you name
-an extension.
+Without --catalog-dir, the command pulls the images of the selected ClusterCatalogs with your
+registry credentials. With it, the command needs no cluster unless you name an extension.
 Required permissions: list ClusterCatalogs and ClusterExtensions; get the ClusterExtension and
 ClusterVersion "version".
 
-Dependencies are checked like in operator-controller; their bundles are looked up in the selected
-catalogs. Without a cluster, a missing dependency excludes no bundle: the output lists it with a
-bundle that provides it. With --installed-package or --dependency-policy, dependencies are checked
-as on a cluster with exactly those packages.
+Dependencies are checked like in operator-controller. Without a cluster, a missing dependency
+excludes no bundle, but is listed with a bundle that provides it; with --installed-package or
+--dependency-policy, only those packages count as installed.
 `;
 
 /** Adds the options of ResolutionOptions. */
@@ -81,7 +75,7 @@ export function addResolutionOptions(command: Command): Command {
     createRepeatableOption("--catalog <name>", "name of a ClusterCatalog or --catalog-dir; repeatable (default: all catalogs)"),
     createRepeatableOption(
       "--catalog-dir <[name=]path>",
-      "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's; repeatable (default name: that of the folder)",
+      "folder, file, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] instead of the cluster's catalogs; repeatable (default name: that of the folder)",
     ),
     new Option("--installed <version>", "installed version or bundle, or none (default: from the status of the extension)"),
     new Option("--upgrade-constraint-policy <policy>", "overrides the field of this name in the extension").choices([

@@ -42,7 +42,7 @@ test.for([
   const terminal = { err: (piece: string) => void (text += piece), interactive, width: 40 };
   await withProgress(terminal, "waiting", async (progress) => {
     await vi.advanceTimersByTimeAsync(2_000);
-    progress.say("catalogd retries: no\troute\nto host".replace("\t", " "));
+    progress.report("catalogd retries: no\troute\nto host".replace("\t", " "));
   });
   expect(text).toContain(want);
   expect(text.endsWith(want)).toBe(true);

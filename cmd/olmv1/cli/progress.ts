@@ -7,7 +7,7 @@ export interface Progress {
   /** Sets the current step, such as `pulling quay.io/example/catalog:latest`. */
   now(step: string): void;
   /** Prints a line that stays, such as an error that is retried. */
-  say(line: string): void;
+  report(line: string): void;
 }
 
 /** No progress is printed before this time. */
@@ -46,7 +46,7 @@ export async function withProgress<T>(
     isLineVisible = false;
   };
   try {
-    return await work({ now: (next) => void (step = toOneLine(next)), say });
+    return await work({ now: (next) => void (step = toOneLine(next)), report: say });
   } finally {
     clearInterval(timer);
     if (isLineVisible) terminal.err(CLEAR);

@@ -9,8 +9,8 @@ test.for<[number | undefined, string | undefined, number]>([
   [120, "wide", 120],
   [120, "-1", 120],
   [0, undefined, Number.POSITIVE_INFINITY],
-])("a terminal of %s columns with COLUMNS=%s has width %s", ([columns, asked, want]) => {
-  expect(getOutputWidth(columns, asked)).toBe(want);
+])("a terminal of %s columns with COLUMNS=%s has width %s", ([columns, columnsVariable, want]) => {
+  expect(getOutputWidth(columns, columnsVariable)).toBe(want);
 });
 
 test.for<[boolean, Record<string, string>, boolean]>([

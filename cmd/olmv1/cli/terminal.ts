@@ -17,7 +17,7 @@ export function escapeForTerminal(text: string): string {
 }
 
 /** The terminal of a command, instead of the streams and state of the process. */
-export type Terminal = Omit<CommandTerminal, "code" | "isPatient">;
+export type Terminal = Omit<CommandTerminal, "code" | "handlesSigint">;
 
 /** Properties of a terminal; the default is not interactive. */
 export interface TerminalInit extends Partial<Omit<Terminal, "exit" | "endsByItself">> {
@@ -42,7 +42,7 @@ export class CommandTerminal {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   #code: number = EXIT.yes;
-  #isPatient = false;
+  #handlesSigint = false;
 
   constructor(init: TerminalInit) {
     this.out = init.out;
@@ -65,8 +65,8 @@ export class CommandTerminal {
     return this.#code;
   }
 
-  get isPatient(): boolean {
-    return this.#isPatient;
+  get handlesSigint(): boolean {
+    return this.#handlesSigint;
   }
 
   /** Sets the exit code. */
@@ -76,7 +76,7 @@ export class CommandTerminal {
 
   /** Declares that the command ends on its own after `signal` aborts; otherwise the process ends after a grace period. */
   endsByItself(): void {
-    this.#isPatient = true;
+    this.#handlesSigint = true;
   }
 }
 

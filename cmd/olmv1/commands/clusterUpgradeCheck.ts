@@ -129,7 +129,7 @@ function givenVersion(text: string): ClusterVersion {
 
 function parseTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined && cluster.kind !== "known") {
-    const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.because;
+    const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.reason;
     throw new Error(
       `cannot determine the version of the cluster: ${why}; set it with --cluster-version, or the version to upgrade to with --to`,
     );

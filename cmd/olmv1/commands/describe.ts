@@ -128,11 +128,11 @@ function installerText({ extension: { spec, status }, account }: ExtensionDescri
   const who = `ServiceAccount ${spec.namespace}/${name}`;
   if (account === "missing") return `${who}, which does not exist`;
   if (typeof account === "object") return `${who} (${account.unknown})`;
-  const made = account === "made" ? ", created by olmv1 install" : "";
+  const creator = account === "made" ? ", created by olmv1 install" : "";
   const progressing = status?.conditions?.find(({ type }) => type === ConditionType.Progressing);
-  if (!progressing) return `${who}${made}; its permissions have not been checked yet`;
-  if (findProblem(status, "MissingPermissions")) return `${who}${made}; it lacks permissions, see Problems`;
-  return `${who}${made}; ${status?.install ? "it has the permissions that the installed bundle needs" : "no missing permissions are known"}`;
+  if (!progressing) return `${who}${creator}; its permissions have not been checked yet`;
+  if (findProblem(status, "MissingPermissions")) return `${who}${creator}; it lacks permissions, see Problems`;
+  return `${who}${creator}; ${status?.install ? "it has the permissions that the installed bundle needs" : "no missing permissions are known"}`;
 }
 
 function sourceText(extension: ClusterExtension): string {

@@ -49,7 +49,7 @@ export async function runDev(terminal: Terminal, options: DevOptions): Promise<n
     return 0;
   } catch (err) {
     if (stop.signal.aborted && !options.once) return 0;
-    narrator.say("error", getErrorMessage(err));
+    narrator.print("error", getErrorMessage(err));
     return 1;
   } finally {
     unwatch();

@@ -196,7 +196,7 @@ describe("doctor in a broken installation", () => {
     {
       name: "different images",
       parts: { image: "registry.example.com/olmv1:0.2.0" },
-      want: ["warning", "the programs run different images"],
+      want: ["warning", "the servers run different images"],
     },
     {
       name: "plain HTTP",

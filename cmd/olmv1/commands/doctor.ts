@@ -37,8 +37,8 @@ function summary(findings: readonly DoctorFinding[]): string {
   const count = (status: FindingStatus): number => findings.filter((finding) => finding.status === status).length;
   const parts = (["problem", "warning"] as const).map((status) => formatCount(count(status), status));
   const unknown = count("unknown");
-  const made = formatCount(findings.length - unknown, "check");
-  return unknown === 0 ? `${parts.join(", ")}; ${made}` : `${parts.join(", ")}; ${made} made, ${unknown} could not be made`;
+  const checkCount = formatCount(findings.length - unknown, "check");
+  return unknown === 0 ? `${parts.join(", ")}; ${checkCount}` : `${parts.join(", ")}; ${checkCount} made, ${unknown} could not be made`;
 }
 
 /** How `olmv1 doctor` can be asked. */
@@ -49,10 +49,10 @@ export interface DoctorOptions extends ClusterOptions {
 
 /** What every check finds, in the order in which one thing needs the other. @param version of this olmv1. */
 export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
-  const wanted = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
+  const desired = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
   return [
     ...checkApiServer(facts),
-    ...checkDefinitions(facts, wanted),
+    ...checkDefinitions(facts, desired),
     ...checkDeployments(facts, version),
     ...checkLeases(facts),
     ...checkCertificates(facts),

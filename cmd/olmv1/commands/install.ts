@@ -182,8 +182,8 @@ async function rejectConflicts(client: Client, name: string, packageName: string
 }
 
 /** @throws Error with the fields that the command would change: it never changes an existing extension. */
-function rejectChanges(existing: ClusterExtension, wanted: ClusterExtension): void {
-  const changed = findChangedPaths(existing.spec, wanted.spec).map((path) => `spec.${path}`);
+function rejectChanges(existing: ClusterExtension, desired: ClusterExtension): void {
+  const changed = findChangedPaths(existing.spec, desired.spec).map((path) => `spec.${path}`);
   if (changed.length === 0) return;
   const { name } = existing.metadata;
   throw new Error(
@@ -198,8 +198,8 @@ function findServiceAccount(
   existing: ClusterExtension | undefined,
 ): string | null {
   if (serviceAccount === false) return null;
-  const made = !existing || createServiceAccount ? `${name}-installer` : null;
-  return serviceAccount ?? existing?.spec.serviceAccount?.name ?? made;
+  const suggested = !existing || createServiceAccount ? `${name}-installer` : null;
+  return serviceAccount ?? existing?.spec.serviceAccount?.name ?? suggested;
 }
 
 /**

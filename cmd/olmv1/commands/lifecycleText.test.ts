@@ -83,7 +83,7 @@ const CREATED: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metad
 
 test("formatUninstall lists deleted and kept objects for each crdPolicy", async () => {
   const staying = ["Namespace kafka stays; --delete-namespace deletes it with all that is in it."];
-  const summary = { extension: STRIMZI, customResources: USED, blocked: [], made: CREATED, staying };
+  const summary = { extension: STRIMZI, customResources: USED, blocked: [], created: CREATED, staying };
   const text = formatAtWidths((screen) =>
     (["DeleteIfUnused", "Delete", "Retain"] as const)
       .map((crdPolicy) => `-- ${crdPolicy}\n${formatUninstall(screen, { ...summary, crdPolicy })}`)
@@ -96,7 +96,7 @@ test("formatUninstall lists what blocks the uninstall, and alternatives", async 
   const blocked = [
     "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
   ];
-  const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, made: [], staying: [] };
+  const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, created: [], staying: [] };
   await expect(formatAtWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(getGoldenPath("uninstall-blocked"));
 });
 

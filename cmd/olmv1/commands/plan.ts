@@ -201,16 +201,16 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
   const { catalog: sources, systemNamespace, asServiceAccount: isServiceAccount = false } = options;
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const proxySettings = parseProxySettings(options);
-  const wanted = await previewExtension(client, given);
-  const { extension } = wanted;
+  const desired = await previewExtension(client, given);
+  const { extension } = desired;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // selects ClusterCatalogs, which these sources replace
   const catalogs = sources ? createClusterCatalogs(sources) : await listClusterCatalogs(client, signal);
   const scoped = isServiceAccount ? await asServiceAccount(extension, client) : client;
   const log = createLogger({ component: "olmv1", level: "error", destination: process.stderr });
   const providers = new CertificateProviders(client, options.webhookCertProvider);
   const clusterProxy = await readClusterProxy(client, proxySettings);
-  const asked = {
-    wanted,
+  const requested = {
+    desired,
     catalogs,
     client,
     scoped,
@@ -221,7 +221,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     log,
     signal,
   };
-  const plan = await createPlan({ ...asked, providers, clusterProxy });
+  const plan = await createPlan({ ...requested, providers, clusterProxy });
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, {
     data: plan,

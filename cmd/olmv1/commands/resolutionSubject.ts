@@ -73,13 +73,13 @@ async function question(named: Named, options: ResolutionOptions, sources: Reque
     cluster: await readCluster(options, sources.client),
   };
   const whole = new WholeCatalogs(sources.reader);
-  const asked = extensionAsked(source, extension, options);
-  const among = { extension: asked, installed: request.installed, catalogs, whole, signal: sources.signal };
+  const requested = buildExtension(source, extension, options);
+  const among = { extension: requested, installed: request.installed, catalogs, whole, signal: sources.signal };
   return {
     request,
     ...(invalidSelector ? { invalidSelector } : {}),
     subject: extension ? `ClusterExtension ${extension.metadata.name}` : `package ${packageName}`,
-    extension: asked,
+    extension: requested,
     catalogs,
     whole,
     readContext: (constraints) => readInstallContext({ ...among, constraints, client: sources.client, options }),
@@ -87,7 +87,7 @@ async function question(named: Named, options: ResolutionOptions, sources: Reque
   };
 }
 
-function extensionAsked(
+function buildExtension(
   source: CatalogSource,
   extension: ClusterExtension | undefined,
   { dependencyPolicy }: ResolutionOptions,
@@ -161,6 +161,6 @@ async function readCluster({ clusterVersion }: ResolutionOptions, client: Client
   try {
     return await readClusterVersion(client);
   } catch (err) {
-    return { kind: "unknown", because: getErrorMessage(err) };
+    return { kind: "unknown", reason: getErrorMessage(err) };
   }
 }

@@ -31,8 +31,10 @@ export async function printCommandResult(terminal: Terminal, find: () => Promise
 
 /** Formats a resolution: the chosen bundle, or why there is none; with `explain` also what each filter left and removed in each catalog. */
 export function formatResolution(record: ResolutionRecord, subject: string, explain: boolean, width: number): string {
-  const { asked, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
-  const funnel = explain ? [askedLines(subject, asked), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)] : [];
+  const { asked: requested, catalogs, moreCatalogs, outcome, unjudged = [] } = record;
+  const funnel = explain
+    ? [formatRequestLines(subject, requested), funnelLines(catalogs, moreCatalogs, width), removedLines(catalogs)]
+    : [];
   const last = [...outcomeLines(outcome, explain), ...unjudged.map((text) => toOneLine(`not checked: ${text}`))];
   const parts = [...funnel, last].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.map(escapeControlCharacters).join("\n")).join("\n\n")}\n`;
@@ -43,9 +45,9 @@ export function formatBundle({ bundle, version, catalog, deprecated }: RecordedB
   return `${bundle} (version ${version ?? "unknown"}${deprecated ? ", deprecated" : ""}) of catalog ${catalog}`;
 }
 
-function askedLines(subject: string, asked: RequestRecord | undefined): string[] {
-  if (!asked) return [subject];
-  const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = asked;
+function formatRequestLines(subject: string, requested: RequestRecord | undefined): string[] {
+  if (!requested) return [subject];
+  const { installed, channels = [], version, upgradeConstraintPolicy, clusterVersionPolicy, clusterVersion } = requested;
   return [
     subject,
     `  installed: ${installed ? `${installed.bundle} (version ${installed.version})` : "none"}`,

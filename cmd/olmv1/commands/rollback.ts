@@ -70,12 +70,12 @@ export interface RollbackOptions extends ReleaseOptions, RegistryOptions, WaitOp
 /** Runs `olmv1 rollback`. */
 export async function rollback(terminal: Terminal, name: string, revision: string | undefined, options: RollbackOptions): Promise<void> {
   if (options.cancel && revision !== undefined) throw new Error("use either --cancel or a revision");
-  const wanted = revision === undefined ? undefined : parseRevision(revision);
+  const desired = revision === undefined ? undefined : parseRevision(revision);
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
     const awaited = options.cancel
       ? await cancel(terminal, client, extension)
-      : await rollBack(terminal, client, extension, wanted, options);
+      : await rollBack(terminal, client, extension, desired, options);
     if (!awaited) return;
     if (options.wait) reportRollout(terminal, name, await awaitRollout(terminal, client, name, awaited, options.timeout));
     else terminal.out(`follow the rollback: olmv1 describe ${name}\n`);
@@ -86,7 +86,7 @@ async function rollBack(
   terminal: Terminal,
   client: Client,
   extension: ClusterExtension,
-  wanted: number | undefined,
+  desired: number | undefined,
   options: RollbackOptions,
 ): Promise<Awaited> {
   const { name, uid = "" } = extension.metadata;
@@ -95,7 +95,7 @@ async function rollBack(
   requireReadable(history, "cannot roll back: ");
   const { current, older } = history;
   const releases = [...current, ...older];
-  const revision = wanted ?? findPreviousRevision(releases);
+  const revision = desired ?? findPreviousRevision(releases);
   requireRevision(releases, revision);
   const record = current.find(({ version }) => version === revision) ?? getRecord(await store.read(name, revision));
   const { [LABEL_BUNDLE_NAME]: bundle, [LABEL_BUNDLE_REFERENCE]: image } = record?.labels ?? {};

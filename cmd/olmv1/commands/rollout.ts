@@ -120,8 +120,8 @@ class RolloutPrinter {
   async update(client: Client, extension: ClusterExtension, progress: Progress): Promise<void> {
     const { metadata, status } = extension;
     const bundle = status?.install?.bundle;
-    const isWanted = this.#bundle === undefined || bundle?.name === this.#bundle;
-    if (bundle && isWanted) this.#print(`bundle ${bundle.name} is installed`);
+    const isExpected = this.#bundle === undefined || bundle?.name === this.#bundle;
+    if (bundle && isExpected) this.#print(`bundle ${bundle.name} is installed`);
     const condition = findMostRelevantCondition(status?.conditions);
     const [line = ""] = (condition?.message ?? "").split("\n");
     if (condition && condition.status !== "True" && condition.reason !== Reason.AwaitingApproval && line !== "")
@@ -129,7 +129,7 @@ class RolloutPrinter {
     // Read after the condition, so printed after it.
     const objects = await readInventoryHealth(client, extension, Date.now()).catch(() => []);
     const ready = objects.filter(({ state }) => state === "healthy");
-    if (isWanted) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);
+    if (isExpected) for (const { ref } of ready) this.#print(`${describeObject(ref)} is ready`);
     const count = objects.length === 0 ? "" : `, ${ready.length} of ${formatCount(objects.length, "object")} ready`;
     progress.now(`ClusterExtension ${metadata.name}: ${condition ? `${condition.reason}: ${line}` : "not reconciled yet"}${count}`);
   }

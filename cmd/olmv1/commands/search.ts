@@ -47,10 +47,10 @@ export async function search(terminal: Terminal, text: readonly string[], option
     const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
     const judged = isJudged ? await judgedHere(all, client, signal) : all;
-    const wanted = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
+    const desired = rankResults(options.installable ? judged.filter(({ found }) => found.installable) : judged).map(({ found }) => found);
     const installed = await listInstalledExtensions(client, signal);
-    const items = wanted.slice(0, options.limit);
-    const answer: SearchOutput = { items, total: wanted.length, leftOut };
+    const items = desired.slice(0, options.limit);
+    const answer: SearchOutput = { items, total: desired.length, leftOut };
     const count = looked.reduce((sum, { packages }) => sum + packages.length, 0);
     const isWide = catalogs.length > 1;
     await print(terminal, options.output, {
@@ -59,9 +59,9 @@ export async function search(terminal: Terminal, text: readonly string[], option
       wide: () => wideTable(terminal, items, installed),
       names: () => [...new Set(items.map((one) => one.package))],
     });
-    if (items.length < wanted.length && (options.output === "text" || options.output === "wide"))
-      terminal.err(`olmv1: ${items.length} of ${wanted.length} packages; --limit 0 shows all\n`);
-    if (wanted.length > 0) return;
+    if (items.length < desired.length && (options.output === "text" || options.output === "wide"))
+      terminal.err(`olmv1: ${items.length} of ${desired.length} packages; --limit 0 shows all\n`);
+    if (desired.length > 0) return;
     terminal.err(
       `olmv1: no match among ${formatCount(count, "package")} in ${formatCount(catalogs.length, "catalog")}${hint(words, options, all.length)}\n`,
     );

@@ -145,8 +145,8 @@ function kindTexts(apis: readonly string[], described: ReadonlyMap<string, strin
     .sort(([a], [b]) => compareText(a, b))
     .map(([key, all]) => {
       const text = described.get(key);
-      const isSaid = text === undefined || text.replaceAll(" ", "").toLowerCase() === key.split(".")[0]?.toLowerCase();
-      return `${key} ${all.join(", ")}${isSaid ? "" : `: ${text}`}`;
+      const isRepeated = text === undefined || text.replaceAll(" ", "").toLowerCase() === key.split(".")[0]?.toLowerCase();
+      return `${key} ${all.join(", ")}${isRepeated ? "" : `: ${text}`}`;
     });
 }
 
@@ -182,7 +182,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
   const { name, version } = packageAndVersion(text);
   if (version !== undefined && options.channel !== undefined) throw new Error("use either a version or --channel");
   await withPackage(terminal, name, options, async (all, { client, signal }) => {
-    const { found, asked: bundle } = findFirst(all, (one) => findRequestedBundle(one, { version, channel: options.channel }));
+    const { found, requested: bundle } = findFirst(all, (one) => findRequestedBundle(one, { version, channel: options.channel }));
     if (options.examples !== undefined) {
       const examples = findExamples(found, bundle.name, options.examples === true ? undefined : options.examples);
       await print(terminal, options.output, { data: examples, text: () => examples.map((one) => `---\n${toYaml(one)}`).join("") });
@@ -217,8 +217,8 @@ function findExamples({ metas, name, catalog }: PackageInCatalog, bundle: string
   const examples = meta && readBundleDetails(meta, { examples: true }).examples;
   if (examples === undefined)
     throw new Error(`catalog ${catalog} has no examples of ${bundle}; its image may contain them: olmv1 show ${name} prints the image`);
-  const wanted = kind === undefined ? examples : examples.filter((one) => readExampleKind(one).toLowerCase() === kind.toLowerCase());
-  if (wanted.length > 0) return wanted;
+  const desired = kind === undefined ? examples : examples.filter((one) => readExampleKind(one).toLowerCase() === kind.toLowerCase());
+  if (desired.length > 0) return desired;
   const kinds = [...new Set(examples.map(readExampleKind))].join(", ");
   throw new Error(
     kind === undefined || kinds === ""

@@ -10,7 +10,7 @@ import {
   type CustomResources,
   countCustomResources,
   findBlockingDefinitions,
-  getFate,
+  getDefinitionOutcome,
 } from "../../../pkg/installer/removal.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
@@ -37,7 +37,7 @@ export interface UninstallSummary {
   /** CustomResourceDefinitions that block the uninstall in operator-controller, a sentence each. */
   readonly blocked: readonly string[];
   /** Objects to delete after the extension. */
-  readonly made: readonly KubeObject[];
+  readonly created: readonly KubeObject[];
   /** Sentences about objects that stay, and why. */
   readonly staying: readonly string[];
 }
@@ -46,9 +46,9 @@ const NAMES_SHOWN = 5;
 
 /** Formats the effects of an uninstall for the user who must confirm it: lost data first. */
 export function formatUninstall(screen: Pick<Terminal, "width">, summary: UninstallSummary): string {
-  const { extension, customResources, crdPolicy, blocked, made, staying } = summary;
-  const lost = customResources.filter((one) => getFate(one, crdPolicy) === "deleted");
-  const kept = customResources.filter((one) => getFate(one, crdPolicy) === "kept");
+  const { extension, customResources, crdPolicy, blocked, created: made, staying } = summary;
+  const lost = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "deleted");
+  const kept = customResources.filter((one) => getDefinitionOutcome(one, crdPolicy) === "kept");
   const data = lost.filter(({ names, unknown }) => names.length > 0 || unknown !== undefined);
   const bundle = extension?.status?.install?.bundle;
   const lines = [
@@ -118,7 +118,7 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
     const crds = customResources.map(({ crd }) => crd);
     const blocked = extension ? await findBlockingDefinitions(client, extension, crdPolicy, crds, terminal.signal) : [];
     const { going, staying } = await divideObjects(client, name, made, options);
-    terminal.err(formatUninstall(terminal, { extension, crdPolicy, customResources, blocked, made: going, staying }));
+    terminal.err(formatUninstall(terminal, { extension, crdPolicy, customResources, blocked, created: going, staying }));
     if (!(await confirm(terminal, `Uninstall ${name}?`, options.yes))) {
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
@@ -127,7 +127,7 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
       const isGone = await remove(terminal, client, extension, customResources, options);
       if (!isGone) return undefined;
     }
-    await removeMade(terminal, client, await stillMade(client, name, going), options);
+    await removeCreated(terminal, client, await findRemaining(client, name, going), options);
     await printKept(terminal, client, customResources);
     suggestNext(terminal, "olmv1 list shows the remaining extensions");
     return undefined;
@@ -138,14 +138,14 @@ export async function uninstall(terminal: Terminal, name: string, options: Unins
 async function divideObjects(
   client: Client,
   name: string,
-  made: readonly KubeObject[],
+  created: readonly KubeObject[],
   { deleteNamespace = false, keepServiceAccount = false }: UninstallOptions,
 ): Promise<{ going: KubeObject[]; staying: string[] }> {
-  const namespaces = made.filter(({ kind }) => kind === "Namespace");
+  const namespaces = created.filter(({ kind }) => kind === "Namespace");
   const others = deleteNamespace ? (await listClusterExtensions(client)).filter(({ metadata }) => metadata.name !== name) : [];
   const staying =
-    keepServiceAccount && made.length > namespaces.length ? ["The ServiceAccount and its roles stay (--keep-service-account)."] : [];
-  const going = keepServiceAccount ? [] : made.filter(({ kind }) => kind !== "Namespace");
+    keepServiceAccount && created.length > namespaces.length ? ["The ServiceAccount and its roles stay (--keep-service-account)."] : [];
+  const going = keepServiceAccount ? [] : created.filter(({ kind }) => kind !== "Namespace");
   for (const namespace of namespaces) {
     const user = others.find(({ spec }) => spec.namespace === namespace.metadata.name);
     if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} stays; --delete-namespace deletes it with its content.`);
@@ -161,7 +161,7 @@ async function divideObjects(
  * Deletes the objects that `olmv1 install` created, and prints each one when it is gone. Without `--wait`, or after the timeout, prints what
  * blocks the deletion of the others.
  */
-async function removeMade(
+async function removeCreated(
   terminal: Terminal,
   client: Client,
   made: readonly KubeObject[],
@@ -203,7 +203,7 @@ function holdersText({ metadata, status }: KubeObject & { status?: { conditions?
 }
 
 /** Returns the objects of an earlier read that still have the label. */
-async function stillMade(client: Client, name: string, going: readonly KubeObject[]): Promise<KubeObject[]> {
+async function findRemaining(client: Client, name: string, going: readonly KubeObject[]): Promise<KubeObject[]> {
   const chosen = new Set(going.map(({ metadata }) => metadata.uid));
   const isAccountGoing = going.some(({ kind }) => kind === "ServiceAccount" || kind === "Role");
   const now = await listInstallObjects(client, name);

@@ -55,14 +55,14 @@ const ANSWERS: ReadonlySet<UnresolvedReason> = new Set(["NoMatchingBundle", "Amb
 export async function upgrade(terminal: Terminal, name: string, options: UpgradeOptions): Promise<void> {
   await withCluster(options, async (client) => {
     const extension = await readExtension(client, name);
-    const wanted = buildUpgradedExtension(extension, options);
-    const planned = await planUpgrade(terminal, client, wanted, options);
+    const desired = buildUpgradedExtension(extension, options);
+    const planned = await planUpgrade(terminal, client, desired, options);
     if (!planned) return terminal.exit(EXIT.no);
     const { plan, account } = planned;
     const isLacking = "lacking" in account && account.lacking?.uncertain === false;
     const isSame = plan.installed?.bundle === plan.bundle.name;
     printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
-    if (isSame && !isLacking && isUnchanged(extension, wanted)) return terminal.out(formatUpToDate(extension));
+    if (isSame && !isLacking && isUnchanged(extension, desired)) return terminal.out(formatUpToDate(extension));
     const screen = { width: terminal.width, colour: hasColourIn(terminal, options.color), all: options.all ?? false };
     terminal.err(`${formatPlan(plan, screen)}\n`);
     if (plan.findings.length > 0) {
@@ -76,7 +76,7 @@ export async function upgrade(terminal: Terminal, name: string, options: Upgrade
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
-    return applyUpgrade(terminal, client, { extension, wanted, plan, permissions, isSame }, options);
+    return applyUpgrade(terminal, client, { extension, wanted: desired, plan, permissions, isSame }, options);
   });
 }
 
@@ -118,10 +118,15 @@ async function applyUpgrade(
 }
 
 /** Changes version and channels. Confirming the plan also approves it. */
-async function change(client: Client, extension: ClusterExtension, wanted: ClusterExtension, plan: InstallPlan): Promise<ClusterExtension> {
+async function change(
+  client: Client,
+  extension: ClusterExtension,
+  desired: ClusterExtension,
+  plan: InstallPlan,
+): Promise<ClusterExtension> {
   const { name, uid } = extension.metadata;
   const before = extension.spec.source.catalog;
-  const after = wanted.spec.source.catalog;
+  const after = desired.spec.source.catalog;
   const catalog = {
     ...(after?.version === before?.version ? {} : { version: after?.version ?? null }),
     ...(after?.channels === before?.channels ? {} : { channels: after?.channels ?? null }),
@@ -134,9 +139,9 @@ async function change(client: Client, extension: ClusterExtension, wanted: Clust
 
 /** Deletes roles that olmv1 install created for earlier bundles and that neither bundle needs. */
 async function withdraw(terminal: Terminal, client: Client, name: string, own: readonly KubeObject[]): Promise<void> {
-  const wanted = new Set(own.map(getObjectKey));
-  const made = await listInstallObjects(client, name);
-  const left = made.filter((object) => object.kind !== "Namespace" && !wanted.has(getObjectKey(object)));
+  const desired = new Set(own.map(getObjectKey));
+  const created = await listInstallObjects(client, name);
+  const left = created.filter((object) => object.kind !== "Namespace" && !desired.has(getObjectKey(object)));
   await removeObjects(client, left, (object) =>
     terminal.out(`${escapeControlCharacters(`${object.kind.toLowerCase()}/${toObjectRef(object).name}`)} deleted\n`),
   );
@@ -146,18 +151,18 @@ async function withdraw(terminal: Terminal, client: Client, name: string, own: r
 async function planUpgrade(
   terminal: Terminal,
   client: Client,
-  wanted: ClusterExtension,
+  desired: ClusterExtension,
   options: UpgradeOptions,
 ): Promise<{ plan: InstallPlan; account: AccountPermissions } | undefined> {
   const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(PLAN_TIMEOUT_MS)]);
-  const identity = await createInstallerClient(wanted, client).catch((err: unknown) => ({ unknown: getErrorMessage(err) }));
+  const identity = await createInstallerClient(desired, client).catch((err: unknown) => ({ unknown: getErrorMessage(err) }));
   let account: AccountPermissions = "unknown" in identity ? identity : { lacking: undefined };
   const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
-    const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${wanted.metadata.name}`, () =>
+    const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${desired.metadata.name}`, () =>
       withReader(options, async (reader) =>
         createPlan({
-          wanted: await previewExtension(client, wanted),
+          desired: await previewExtension(client, desired),
           catalogs: await listClusterCatalogs(client, signal),
           client,
           scoped: client,
@@ -177,16 +182,16 @@ async function planUpgrade(
   } catch (err) {
     if (!(err instanceof UnresolvedError && ANSWERS.has(err.details.reason))) throw err;
     terminal.err(
-      `${escapeControlCharacters(getErrorMessage(err))}\nno changes were made; olmv1 resolve ${wanted.metadata.name} --explain shows the reasons\n`,
+      `${escapeControlCharacters(getErrorMessage(err))}\nno changes were made; olmv1 resolve ${desired.metadata.name} --explain shows the reasons\n`,
     );
     return undefined;
   }
 }
 
-function isUnchanged(extension: ClusterExtension, wanted: ClusterExtension): boolean {
+function isUnchanged(extension: ClusterExtension, desired: ClusterExtension): boolean {
   return (
-    JSON.stringify(extension.spec.source.catalog?.channels) === JSON.stringify(wanted.spec.source.catalog?.channels) &&
-    extension.spec.source.catalog?.version === wanted.spec.source.catalog?.version
+    JSON.stringify(extension.spec.source.catalog?.channels) === JSON.stringify(desired.spec.source.catalog?.channels) &&
+    extension.spec.source.catalog?.version === desired.spec.source.catalog?.version
   );
 }
 

@@ -52,9 +52,9 @@ function selectRows(rows: readonly VersionRow[]): VersionRow[] {
   return rows.filter(({ installedBy }, at) => at < MAX_ROWS || installedBy.length > 0);
 }
 
-function checkChannels(name: string, all: readonly PackageInCatalog[], wanted: readonly string[]): void {
+function checkChannels(name: string, all: readonly PackageInCatalog[], requested: readonly string[]): void {
   const names = [...new Set(all.flatMap(({ facts }) => facts.channels.map((one) => one.name)))];
-  const unknown = wanted.find((one) => !names.includes(one));
+  const unknown = requested.find((one) => !names.includes(one));
   if (unknown !== undefined) throw new Error(formatMissingChannel(name, unknown, names));
 }
 
@@ -68,7 +68,7 @@ async function findStarts(name: string, reading: ReturnType<typeof listInstalled
 
 /** @throws Error if no catalog contains it. */
 function startNamed(all: readonly [PackageInCatalog, ...PackageInCatalog[]], text: string): InstalledStart {
-  const { name, version = "", release } = findFirst(all, (one) => findBundleByText(one, text)).asked;
+  const { name, version = "", release } = findFirst(all, (one) => findBundleByText(one, text)).requested;
   return { bundle: { name, version, ...(release === undefined ? {} : { release }) } };
 }
 

@@ -1,5 +1,5 @@
 import { resolveWithDependencies } from "../../../pkg/preview/resolveWithDependencies.ts";
-import { type ExplainedBundle, explainWhyNot, parseAskedVersion, type WhyNot } from "../../../pkg/resolve/whyNot.ts";
+import { type ExplainedBundle, explainWhyNot, parseRequestedVersion, type WhyNot } from "../../../pkg/resolve/whyNot.ts";
 import { toOneLine } from "../../../pkg/text/escape.ts";
 import type { ResolutionOptions } from "../cli/catalogOptions.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -92,5 +92,5 @@ export function parseWords(words: readonly string[], { extension, filename }: Wh
 }
 
 function isVersion(word: string): boolean {
-  return parseAskedVersion(word) !== undefined;
+  return parseRequestedVersion(word) !== undefined;
 }

@@ -15,7 +15,7 @@ import { addBundleBuild, addBundlePush } from "./images.ts";
 export const BUNDLE_SOURCE = "bundle folder (manifests/ and metadata/), bundle image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
 
 const CONFIG_SCHEMA_HELP = `
-Prints the schema in draft-07, for editors and other validators.
+Prints the schema in draft-07.
 
 Examples:
   olmv1 bundle config-schema ./bundle > schema.json
@@ -28,7 +28,7 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
     .command("config-schema")
     .description("Print the JSON Schema of spec.config.inline for a bundle")
     .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension; the schema then shows whether the operator may watch it");
+    .option("--namespace <name>", "spec.namespace of the ClusterExtension; shows whether the operator may watch it");
   addRegistryOptions(command)
     .addHelpText("after", CONFIG_SCHEMA_HELP)
     .action(async (source: string, options: SchemaOptions) => {
@@ -38,10 +38,8 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
 }
 
 const RENDER_HELP = `
-Prints the objects that operator-controller applies, in its order, without its labels and owner
-references. Secrets with certificates of provider self-signed are missing, because
-operator-controller issues these on the cluster. Values from --values-from appear in the objects
-only, not in messages.
+Prints the objects in order, without labels and owner references of operator-controller, and without
+Secrets with self-signed certificates, which it issues on the cluster.
 
 Examples:
   olmv1 bundle render ./bundle --namespace operators
@@ -59,7 +57,7 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
     .option("--config <file>", "YAML or JSON file with the value of spec.config.inline, or - for standard input")
     .option(
       "--values-from <[key=]file>",
-      "file with ConfigMaps and Secrets for spec.config.valuesFrom; --config overrides them; repeatable (default key: values.yaml)",
+      "file with ConfigMaps and Secrets for spec.config.valuesFrom; repeatable (default key: values.yaml)",
       collect,
       [],
     )
@@ -81,7 +79,7 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
 
 const VALIDATE_HELP = `
 Reports errors (operator-controller or the API server rejects the bundle), warnings (probable
-mistakes) and notes (severity info). docs/reference/bundle-rules.md describes each rule.
+mistakes) and notes (severity info); see docs/reference/bundle-rules.md.
 
 Examples:
   olmv1 bundle validate ./bundle
@@ -89,8 +87,8 @@ Examples:
   olmv1 bundle validate ./bundle -o sarif > bundle.sarif
 
 Exit codes:
-  0  no finding has the severity of --fail-on or higher
-  1  such findings exist, or a bundle cannot be read
+  0  success
+  1  findings with the severity of --fail-on or higher, or an unreadable bundle
   2  the command failed
 `;
 
@@ -117,8 +115,7 @@ function parseSourceName(text: string, before: readonly SourceName[] = []): Sour
 }
 
 const RBAC_HELP = `
-Prints a ServiceAccount with roles and bindings that can install any of the bundles as a
-ClusterExtension, with only the permissions that they need.
+Prints a ServiceAccount with the minimal roles and bindings to install any of the bundles.
 
 Examples:
   olmv1 rbac ./bundle --namespace argocd | kubectl apply -f -
@@ -127,7 +124,7 @@ Examples:
   olmv1 rbac --token-only --namespace argocd --service-account argocd-installer
 
 Exit codes:
-  0  success; with --diff, no permission is added
+  0  success
   1  --diff reports added permissions
   2  the command failed
 `;
@@ -154,7 +151,7 @@ export function addRbac(program: Command, terminal: Terminal): void {
     .option("--catalog <source>", "folder, file or image of the file-based catalog with the packages")
     .option("--catalog-url <url>", "URL of a served catalog with the packages, such as http://localhost:8080/catalogs/NAME")
     .option("--channel <names...>", "channels of the packages (default: all channels)")
-    .option("--version <range>", "version range of the packages; covers all matching versions (default: the version of a new installation)")
+    .option("--version <range>", "version range of the packages, for all matching versions (default: the version of a new installation)")
     .addOption(
       new Option("--strategy <name>", "how the installer grants roles: verbs escalate and bind, or all permissions of the roles")
         .choices(["escalate", "union"])

@@ -37,9 +37,9 @@ import { addCatalogBuild, addCatalogPush } from "./images.ts";
 import { addCatalogSearch } from "./packages.ts";
 
 const ADD_HELP = `
-Creates a ClusterCatalog, which catalogd pulls and serves to the whole cluster. With --wait, the
-command ends when the catalog is served, or when catalogd reports an error that retries cannot fix:
-the image does not exist (404), cannot be pulled (401, 403) or is not a catalog.
+Creates a ClusterCatalog. With --wait, the command ends when the catalog is served, or when catalogd
+reports an error that retries cannot fix: the image does not exist (404), cannot be pulled (401, 403)
+or is not a catalog.
 
 Examples:
   olmv1 catalog add community quay.io/operatorhubio/catalog:latest --poll-interval 10m --wait
@@ -47,7 +47,7 @@ Examples:
   olmv1 catalog add internal registry.example.com/catalogs/internal:v1 --dry-run=client -o yaml
 
 Exit codes:
-  0  the catalog is created and, with --wait, served
+  0  success
   1  the catalog is created but not served
   2  the command failed
 `;
@@ -130,9 +130,8 @@ function addCatalogGet(catalog: Command, terminal: Terminal): void {
 }
 
 const REMOVE_HELP = `
-Lists the ClusterExtensions whose installed bundle is from the catalog. They keep running, but get
-upgrades only if another catalog contains their packages. To find them, the command reads the
-image of the catalog, from the cache if possible.
+The listed extensions keep running, but get upgrades only from another catalog with their packages.
+To find them, the command reads the image of the catalog.
 
 Examples:
   olmv1 catalog remove community

@@ -15,8 +15,7 @@ import type { CatalogValidateOptions } from "../commands/catalog/validate.ts";
 
 const RENDER_HELP = `
 Prints the same objects as opm render, in the same order. A folder with manifests/ and metadata/ is a
-bundle, any other folder is a catalog. Everything else is an image; its labels determine whether it
-is a catalog or bundle. To check the result, use olmv1 catalog validate.
+bundle, any other folder a catalog; anything else is an image, and its labels decide.
 
 Examples:
   olmv1 catalog render quay.io/example/operator-bundle:v1.2.0 -o yaml >> catalog/operator/catalog.yaml
@@ -69,15 +68,14 @@ Each entry of the references file becomes a folder of the catalog:
     path: ../catalogs/own      # folder, relative to this file
     packages: [gadget]         # optional; default: all packages
 
-The command writes nothing unless the whole catalog is valid. A package in two references is an
-error that names both.
+Writes nothing unless the whole catalog is valid. A package in two references is an error.
 
 Examples:
   olmv1 catalog compose -f catalog.yaml
   olmv1 catalog compose -f catalog.yaml --output-dir build/catalog --force -o json
 
 Exit codes:
-  0  the catalog is written
+  0  success
   1  the catalogs cannot be combined
   2  the command failed
 `;
@@ -103,17 +101,16 @@ export function addCompose(catalog: Command, terminal: Terminal): void {
 export const CATALOG_SOURCE = "catalog folder, catalog image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
 
 const DIFF_HELP = `
-Compares packages, channels, upgrade edges, bundles, deprecations and default channels. Breaking
-changes are: a removed package, channel or bundle; another default channel; another image or version
-of a bundle; and a removed upgrade of an existing bundle.
+Breaking changes are a removed package, channel or bundle, another default channel, another image or
+version of a bundle, and a removed upgrade of an existing bundle.
 
 Examples:
   olmv1 catalog diff quay.io/example/catalog:latest ./catalog
   olmv1 catalog diff ./old ./new --fail-on any -o json
 
 Exit codes:
-  0  no changes of the kind in --fail-on
-  1  such changes exist
+  0  success
+  1  changes of the kind in --fail-on
   2  the command failed
 `;
 
@@ -136,8 +133,8 @@ export function addDiff(catalog: Command, terminal: Terminal): void {
 const OPM = "quay.io/operator-framework/opm:latest";
 
 const DOCKERFILE_HELP = `
-Writes the same file as opm generate dockerfile, next to the folder and named after it. With base
-image scratch, the image contains only the catalog and its cache, which is all that OLM v1 needs.
+Writes the same file as opm generate dockerfile, next to the folder and named after it. Base image
+scratch is enough for OLM v1.
 
 Examples:
   olmv1 catalog dockerfile ./catalog
@@ -193,18 +190,16 @@ export function addImages(catalog: Command, terminal: Terminal): void {
 }
 
 const MIGRATE_HELP = `
-Converts package manifests (a folder with a file such as etcd.package.yaml and a folder per version,
-or several such folders) or rewrites a catalog with one file per package. Channels derive from
-currentCSV, and from replaces, skips and olm.skipRange of the ClusterServiceVersions. If the input
-is invalid, the command lists all errors and writes nothing. OLM v1 installs only bundle images: use
---bundles-dir to write bundles that you can build and push.
+Converts package manifests (one or several folders with a file such as etcd.package.yaml and a
+folder per version), or rewrites a catalog with one file per package. Writes nothing if the input is
+invalid. OLM v1 needs bundle images: --bundles-dir writes bundles that you can build and push.
 
 Examples:
   olmv1 catalog migrate ./etcd ./catalog --bundle-image-template 'quay.io/example/{{.Package}}-bundle:v{{.Version}}' --bundles-dir ./bundles
   olmv1 catalog migrate quay.io/operatorhubio/catalog:latest ./catalog --migrate
 
 Exit codes:
-  0  the catalog is written
+  0  success
   1  the package manifests or the resulting catalog are invalid
   2  the command failed
 `;
@@ -231,10 +226,9 @@ export function addCatalogMigrate(catalog: Command, terminal: Terminal): void {
 }
 
 const MIRROR_HELP = `
-Copies bundle images, related images, their signatures and, last, the catalog. Digests and platforms
-stay the same; with a selection, the catalog is rebuilt with that part only. Run the command again
-to continue: it skips existing content and resumes partial blobs in OCI layouts.
-Without access to both registries, mirror to oci:FOLDER, move the folder, and mirror it from there.
+Copies bundle images, related images, their signatures and, last, the catalog, or a rebuilt catalog
+with the selected part. Run the command again to continue. Without access to both registries, mirror
+to oci:FOLDER, move the folder, and mirror it from there.
 Repository a/b becomes REGISTRY/PATH/a-b. --to-dir gets mapping.txt (source=destination, for oc image
 mirror), images.txt, registries.conf for catalogd, operator-controller and podman,
 ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet and ClusterCatalog.
@@ -246,8 +240,8 @@ Examples:
   olmv1 catalog mirror oci:/media/disk/olm mirror.internal:5000/olm --block-sources
 
 Exit codes:
-  0  all images are in the mirror
-  1  with --continue-on-error, some images could not be copied
+  0  success
+  1  some images could not be copied, with --continue-on-error
   2  the command failed
 `;
 
@@ -283,8 +277,8 @@ function parseParallel(text: string): number {
 }
 
 const SERVE_HELP = `
-Serves the catalog like catalogd until Ctrl-C, and prints its URL. Reloads the folder after changes;
-if the new content is invalid, it reports the errors and continues to serve the previous content.
+Serves the catalog until Ctrl-C, and prints its URL. Reloads the folder after changes; invalid
+content is reported, and the previous content stays.
 
 Examples:
   olmv1 catalog serve ./catalog
@@ -293,7 +287,7 @@ Examples:
 
 Exit codes:
   0  you stopped the command with Ctrl-C
-  2  the catalog cannot be read, or the address is in use
+  2  the command failed
 `;
 
 /** Adds `olmv1 catalog serve`. */
@@ -322,9 +316,8 @@ function parsePort(text: string): number {
 
 const TEMPLATE_HELP = `
 Templates of schema olm.semver list bundle images as candidate, fast or stable; channels such as
-stable-v1.2 and their upgrade edges derive from the versions. Templates of olm.template.basic are
-catalogs that refer to bundles by image. Templates of olm.template.substitutes are catalogs with
-bundles that replace others. Without a type, the schema decides.
+stable-v1.2 and their upgrade edges derive from the versions. Those of olm.template.basic are catalogs
+that refer to bundles by image, those of olm.template.substitutes also replace bundles.
 
 Examples:
   olmv1 catalog template semver template.yaml -o yaml > catalog/operator/catalog.yaml
@@ -381,11 +374,8 @@ function addConvert(template: Command, terminal: Terminal): void {
 }
 
 const VALIDATE_HELP = `
-Reports all errors (opm validate would reject the catalog) with file and line, warnings (probable
-mistakes in upgrade graph, dependencies or field names) and notes (severity info).
-docs/reference/catalog-rules.md describes each rule. catalogd serves catalogs with errors and reports
-them in condition Valid, unless it runs with --catalog-validation=Strict. It never serves catalogs
-that it cannot read.
+Reports errors (opm validate would reject the catalog), warnings (probable mistakes) and notes
+(severity info); see docs/reference/catalog-rules.md.
 
 Examples:
   olmv1 catalog validate ./catalog
@@ -394,8 +384,8 @@ Examples:
   olmv1 catalog validate quay.io/example/catalog:latest -o json
 
 Exit codes:
-  0  no finding has the severity of --fail-on or higher
-  1  such findings exist
+  0  success
+  1  findings with the severity of --fail-on or higher
   2  the command failed
 `;
 

@@ -13,8 +13,8 @@ const EDITED_FOLDER = "catalog folder";
 
 /** Describes what all edit commands have in common, for their help. */
 export const EDIT_NOTES = `
-Changes only the affected lines; comments, order and formatting stay. The command writes nothing if
-opm would reject the result for a new reason. Repeating a command changes nothing.
+Changes only the affected lines, and nothing if opm would reject the result for a new reason or the
+change exists already.
 `;
 
 /** Adds the options of `EditOptions`. */
@@ -33,9 +33,8 @@ function addEdgeOptions(command: Command): Command {
 }
 
 const ADD_BUNDLE_HELP = `
-Adds the bundle to the file of its package, or to a new file if the package has one file per bundle.
-Creates the package and channels if missing. A bundle with the same name and other content is an
-error: published bundles do not change.
+Creates the package and channels if missing. Rejects a bundle with the name of an existing one and
+other content.
 ${EDIT_NOTES}
 Examples:
   olmv1 catalog add-bundle ./catalog quay.io/example/etcd-bundle@sha256:5891b5b5… --channels stable --migrate
@@ -185,8 +184,8 @@ export function addSetDefaultChannel(catalog: Command, terminal: Terminal): void
 }
 
 const SKIP_HELP = `
-The newer bundle skips the bad bundle. If it replaced the bad bundle, it replaces the predecessor of
-that instead. Clusters with the bad bundle upgrade, and no cluster upgrades to it.
+The newer bundle skips the bad bundle and, if it replaced it, replaces its predecessor. Clusters with
+the bad bundle can upgrade.
 ${EDIT_NOTES}
 Examples:
   olmv1 catalog skip ./catalog etcd etcd.v0.9.1
@@ -213,8 +212,7 @@ export function addSkip(catalog: Command, terminal: Terminal): void {
 
 const ZSTREAM_HELP = `
 Each patch release upgrades to the newest patch of its minor version, and that to the newest patch of
-the next minor version. Every bundle gets a single replacement, including bundles that only appear
-in the old graph. skipRange is removed, because it would add a second replacement.
+the next one. Every bundle gets a single replacement, and skipRange is removed.
 ${EDIT_NOTES}
 Examples:
   olmv1 catalog zstream ./catalog etcd --dry-run
@@ -238,9 +236,8 @@ export function addZstream(catalog: Command, terminal: Terminal): void {
 }
 
 const EXTRACT_HELP = `
-Keeps file names and comments. Upgrade graphs stay valid: an entry that replaced an excluded version
-replaces the version before it and skips the versions between, so each installed bundle keeps its
-upgrade.
+Keeps file names, comments and upgrades: an entry that replaced an excluded version replaces the
+version before it and skips those between.
 
 Examples:
   olmv1 catalog extract ./catalog ./small --packages etcd,argocd-operator --heads-only

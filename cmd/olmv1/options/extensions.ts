@@ -20,12 +20,10 @@ import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
 
 const INSTALL_HELP = `
-Resolves the package like olmv1 resolve, creates the missing objects, and waits until the
-extension is ready. The objects are the namespace, the ClusterExtension and, with
---create-service-account, a ServiceAccount with only the permissions that the bundle needs.
-Created objects have label olm.operatorframework.io/created-for; olmv1 uninstall removes them.
-The command does not change an existing extension; use olmv1 upgrade for that.
-Upgrades within --version are automatic, unless they need more permissions.
+Creates the missing objects: namespace, ClusterExtension and, with --create-service-account, a
+ServiceAccount with only the permissions that the bundle needs. They have label
+olm.operatorframework.io/created-for; olmv1 uninstall removes them. To change an existing extension,
+use olmv1 upgrade. Upgrades within --version are automatic, unless they need more permissions.
 
 Examples:
   olmv1 install argocd-operator --create-service-account
@@ -74,7 +72,7 @@ export function addInstall(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--no-service-account",
-        "install with the permissions of operator-controller; requires its flag --service-account-fallback=controller",
+        "use the permissions of operator-controller; requires its flag --service-account-fallback=controller",
       ).conflicts("createServiceAccount"),
     )
     .option("-y, --yes", "grant the permissions without prompting")
@@ -94,11 +92,9 @@ export function addInstall(program: Command, terminal: Terminal): void {
 }
 
 const UPGRADE_HELP = `
-Shows the plan like olmv1 plan, and the permissions that the new bundle needs in addition.
-After you confirm, it changes the extension and waits until that is ready.
-A ServiceAccount that olmv1 install created gets the permissions; for another one, the command
-lists missing permissions. With spec.approval Manual, your confirmation approves the plan.
-Without --version and --channel, the extension keeps its version range and channels.
+Your confirmation also approves a plan of spec.approval Manual. A ServiceAccount that olmv1 install
+created gets the new permissions; for another one, the command lists them. Without --version and
+--channel, the extension keeps its version range and channels.
 
 Examples:
   olmv1 upgrade argocd
@@ -121,7 +117,7 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
     .option("--dry-run", "show the plan and its permissions, and change nothing")
-    .option("--all", "show labels and annotations without an effect, and errors that follow from missing permissions")
+    .option("--all", "also show labels and annotations without an effect, and consequences of missing permissions")
     .addOption(createColorOption())
     .option("-y, --yes", "accept the plan and its permissions without prompting");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
@@ -133,11 +129,10 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
 }
 
 const UNINSTALL_HELP = `
-Shows which custom resources would be deleted and which CustomResourceDefinitions stay, asks you
-to confirm, and deletes the extension. Then it deletes the objects that olmv1 install created for
-it: those with label olm.operatorframework.io/created-for and the name of the extension.
-The namespace stays unless you use --delete-namespace. The command waits until the objects are
-gone, and prints what blocks the deletion, such as finalizers. Run it again to continue.
+Shows which custom resources would be deleted and which CustomResourceDefinitions stay before you
+confirm. Deletes the extension, then objects with label olm.operatorframework.io/created-for and its
+name, except the namespace. Prints what blocks the deletion, such as finalizers; run it again to
+continue.
 
 Examples:
   olmv1 uninstall argocd
@@ -145,7 +140,7 @@ Examples:
   olmv1 uninstall argocd --crd-policy Delete --delete-namespace   # with all custom resources
 
 Exit codes:
-  0  the extension is gone
+  0  success
   1  you declined, or objects are not gone in time
   2  the command failed
 `;
@@ -163,7 +158,7 @@ export function addUninstall(program: Command, terminal: Terminal): void {
         "Retain",
       ]),
     )
-    .option("--delete-namespace", "delete the namespace and its content if olmv1 install created it and no other extension uses it")
+    .option("--delete-namespace", "also delete the namespace, if olmv1 install created it and no other extension uses it")
     .option("--keep-service-account", "keep the ServiceAccount and its roles")
     .option("-y, --yes", "delete custom resources without prompting");
   addClusterOptions(addWaitOptions(command))
@@ -175,15 +170,15 @@ export function addUninstall(program: Command, terminal: Terminal): void {
 }
 
 const APPROVE_HELP = `
-Shows the plan of an extension with spec.approval Manual, and writes its digest into annotation
-olm.operatorframework.io/approve. Use olmv1 plan to see each changed field of each object.
+Shows the plan and writes its digest into annotation olm.operatorframework.io/approve. olmv1 plan
+shows each changed field.
 
 Examples:
   olmv1 approve argocd
   olmv1 approve argocd --digest sha256:4f0c… --no-wait   # in a pipeline, after a review
 
 Exit codes:
-  0  the plan is approved, and the rollout is complete
+  0  success
   1  no plan waits for approval, or the rollout failed
   2  the command failed
 `;
@@ -205,11 +200,9 @@ export function addApprove(program: Command, terminal: Terminal): void {
 }
 
 const ROLLBACK_HELP = `
-Restores the objects of an earlier revision, except CustomResourceDefinitions, and pins the
-extension to that revision until you run it with --cancel. The command waits until the objects
-are ready; Ctrl-C only stops the waiting.
-A ServiceAccount that olmv1 install created gets the permissions that the revision needs; for
-another one, the status of the extension lists missing permissions.
+Restores all objects except CustomResourceDefinitions. The pin stays until you use --cancel.
+A ServiceAccount that olmv1 install created gets the required permissions; for another one, the
+status lists them. Ctrl-C only stops the waiting.
 Required permissions: get and patch the ClusterExtension; get and list Secrets in the system namespace.
 
 Examples:
@@ -242,8 +235,7 @@ export function addRollback(program: Command, terminal: Terminal): void {
 
 const LIST_HELP = `
 STATUS is Ready, or the reason of condition Ready. UPDATE is the next available version, in
-brackets if a rule blocks it. With --apis, the command asks the API server which operations you
-may perform on each API, in all namespaces or in one.
+brackets if a rule blocks it.
 
 Examples:
   olmv1 list
@@ -288,10 +280,9 @@ export function addGet(program: Command, terminal: Terminal): void {
 }
 
 const DESCRIBE_HELP = `
-Shows conditions, the available update, objects, releases and Events, and suggests a command for
-each unhealthy condition. It uses your permissions to read the ClusterExtension, its objects, its
-ServiceAccount, Events, and the release Secrets in the system namespace. Where a permission is
-missing, the output says so.
+Shows conditions, the available update, objects, releases and Events. Reads the ClusterExtension,
+its objects, ServiceAccount and Events, and the release Secrets with your permissions, and names
+missing ones.
 
 Examples:
   olmv1 describe argocd
@@ -313,8 +304,8 @@ export function addDescribe(program: Command, terminal: Terminal): void {
 }
 
 const EVENTS_HELP = `
-docs/reference/events.md lists the reasons. Events of a removed extension are available until the
-API server deletes them.
+docs/reference/events.md lists the reasons. Works for removed extensions too, while the API server
+keeps their Events.
 
 Examples:
   olmv1 events argocd
@@ -359,8 +350,8 @@ export function addHistory(program: Command, terminal: Terminal): void {
 }
 
 const TREE_HELP = `
-Uses your permissions to read the ClusterExtension, the objects in its status, and the ReplicaSets
-and Pods of its workloads. Where a permission is missing, the line of the object says so.
+Reads the ClusterExtension, the objects in its status, and the ReplicaSets and Pods of its
+workloads with your permissions, and marks objects that you may not read.
 
 Examples:
   olmv1 tree argocd

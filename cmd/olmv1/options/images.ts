@@ -38,15 +38,14 @@ function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedL
 
 const BUILD_BUNDLE_HELP = `
 Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
-manifests and metadata, and the labels of metadata/annotations.yaml. Builds are reproducible: the
-same bundle has the same digest.
+manifests and metadata, and the labels of metadata/annotations.yaml. Builds are reproducible.
 
 Examples:
   olmv1 bundle build ./bundle -t quay.io/team/operator-bundle:v1.2.0
   olmv1 bundle build ./bundle -t oci-archive:bundle.tar:v1.2.0
 
 Exit codes:
-  0  the image is built
+  0  success
   1  the bundle is invalid
   2  the command failed
 `;
@@ -76,8 +75,7 @@ export function addBundlePush(bundle: Command, terminal: Terminal): void {
 const BUILD_CATALOG_HELP = `
 Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
 the files of the catalog in /configs, except those that .indexignore excludes, and the label that
-catalogd requires. Builds are reproducible: the same catalog has the same digest. ClusterCatalogs
-can use the image; a CatalogSource of OLM v0 cannot, because it needs an image with opm.
+catalogd requires. Builds are reproducible. CatalogSources of OLM v0 need an image with opm instead.
 
 Examples:
   olmv1 catalog build ./catalog -t quay.io/team/catalog:v1
@@ -85,7 +83,7 @@ Examples:
   olmv1 catalog build ./catalog -t localhost:5000/catalog:latest --insecure -o json
 
 Exit codes:
-  0  the image is built
+  0  success
   1  the catalog is invalid
   2  the command failed
 `;

@@ -21,8 +21,8 @@ import type {
 
 const CHECK_HELP = `
 Reports each Subscription as Eligible, Ineligible (with all reasons), Conflict (with an extension or
-another Subscription) or AlreadyMigrated. It changes nothing. Without --catalog-dir, the command
-pulls the images of the ClusterCatalogs to find the installed bundles.
+another Subscription) or AlreadyMigrated. Without --catalog-dir, it pulls the images of the
+ClusterCatalogs.
 Required permissions: list Subscriptions, ClusterServiceVersions, OperatorGroups, CatalogSources,
 ClusterExtensions and ClusterCatalogs; get InstallPlans and OperatorConditions.
 
@@ -33,17 +33,14 @@ Examples:
   olmv1 migrate check --catalog-dir community=./catalog
 
 Exit codes:
-  0  all Subscriptions are eligible or already migrated
+  0  success
   1  a Subscription cannot be converted
   2  the command failed
 `;
 const CONVERT_HELP = `
-Prints the steps, or runs them with --yes. Deployments, CustomResourceDefinitions and other objects
-of the bundle keep running and become objects of the extension. If the command is interrupted, run
-it again to continue, or olmv1 migrate rollback to revert. The installed version stays pinned unless
-you use --unpin and the Subscription has automatic approval.
---all converts all Subscriptions that are eligible or partly converted, one by one. It stops at the
-first failure, unless you use --keep-going.
+Prints the steps, or runs them with --yes. The objects of the bundle keep running and become objects
+of the extension. After an interruption, run it again to continue, or olmv1 migrate rollback to
+revert. --all converts all Subscriptions that are eligible or partly converted.
 
 Examples:
   olmv1 migrate convert argocd -n operators                                    # print the steps
@@ -52,15 +49,14 @@ Examples:
   olmv1 migrate convert --all -n operators --create-service-account --backup operators.yaml --yes
 
 Exit codes:
-  0  converted, or without --yes: can be converted
+  0  success
   1  a Subscription is not eligible, or a step failed
   2  the command failed
 `;
 const ROLLBACK_HELP = `
-Prints the steps, or runs them with --yes. Restores the OperatorGroup, ClusterServiceVersion and
-Subscription from the backups of olmv1 migrate convert, returns the objects of the bundle unchanged,
-and deletes the extension. Works until olmv1 migrate cleanup, and only while the converted version
-is installed.
+Prints the steps, or runs them with --yes. Restores the objects of OLM v0 from the backups of olmv1
+migrate convert, and deletes the extension without its objects. Works until olmv1 migrate cleanup,
+and only while the converted version is installed.
 
 Examples:
   olmv1 migrate rollback argocd
@@ -78,10 +74,9 @@ Examples:
   olmv1 migrate cleanup --all
 `;
 const CATALOGS_HELP = `
-Prints the ClusterCatalogs, or creates them with --yes and waits until they are served. It copies
-image, poll interval and priority, pulls the images, and lists installed bundles that are missing.
-CatalogSources with a ConfigMap or an address cannot be converted; the output suggests an
-alternative. Pull secrets are not copied, because catalogd uses its own credentials.
+Prints the ClusterCatalogs, or creates them with --yes and waits until they are served. Copies image,
+poll interval and priority, but not pull secrets, and lists installed bundles that are missing.
+CatalogSources with a ConfigMap or an address cannot be converted.
 
 Examples:
   olmv1 migrate catalogs
@@ -89,7 +84,7 @@ Examples:
   olmv1 migrate catalogs internal -n team-a --name internal-team-a --yes
 
 Exit codes:
-  0  all CatalogSources can be converted or, with --yes, their catalogs are served
+  0  success
   1  a CatalogSource cannot be converted, or its catalog is not served
   2  the command failed
 `;
@@ -218,7 +213,7 @@ function addCatalogDir(command: Command): Command {
   return command.addOption(
     createRepeatableOption(
       "--catalog-dir <[name=]path>",
-      "folder or file with a file-based catalog, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], for the ClusterCatalog of this name, instead of the cluster's; repeatable",
+      "folder, file, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] in place of the ClusterCatalog of this name; repeatable",
     ),
   );
 }

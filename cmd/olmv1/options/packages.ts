@@ -31,12 +31,10 @@ function parseLimit(value: string): number | undefined {
 }
 
 const SEARCH_HELP = `
-Searches name, display name, description, keywords, provider and provided kinds for all words, in
-any order. A match in the name ranks before a keyword, and a keyword before the description.
-One version must match all filters. The output shows the default version to install if it matches,
-else the highest version that does. Without words and filters, the command lists all packages.
---installable asks the API server whether you may create ClusterExtensions, and compares the
-versions of Kubernetes and OpenShift and the architectures of the nodes.
+All words must occur in name, display name, description, keywords, provider or provided kinds, and
+one version must match all filters. Matches in the name come first, then keywords. Shows the default
+version if it matches, else the highest one. --installable checks your permission to create
+ClusterExtensions, the versions of Kubernetes and OpenShift, and the architectures of the nodes.
 ${SOURCES_HELP}
 Examples:
   olmv1 search gitops
@@ -45,7 +43,7 @@ Examples:
   olmv1 search kafka --catalog-image quay.io/operatorhubio/catalog:latest -o name
 
 Exit codes:
-  0  packages match
+  0  success
   1  no package matches
   2  the command failed
 `;
@@ -71,7 +69,7 @@ Examples:
   olmv1 catalog search quay.io/operatorhubio/catalog:latest -o name
 
 Exit codes:
-  0  packages match
+  0  success
   1  no package matches
   2  the command failed
 `;
@@ -96,10 +94,8 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
 }
 
 const SHOW_HELP = `
-Shows the version that olmv1 resolve selects for a new installation, unless you name a version, a
-bundle or a channel. If several catalogs contain it, shows that of the highest priority.
--o wide prints all APIs, all images and the whole description. --examples prints example custom
-resources (annotation alm-examples) as YAML documents for kubectl.
+Shows the version of a new installation, unless you name another one or a channel, from the catalog of
+the highest priority. -o wide prints all APIs, all images and the whole description.
 ${SOURCES_HELP}
 Examples:
   olmv1 show argocd-operator
@@ -115,7 +111,7 @@ export function addShow(program: Command, terminal: Terminal): void {
     .description("Show a package: channels, versions, provided and required APIs, platforms")
     .argument("<package[@version]>", "name of the package, with an optional version or bundle")
     .option("--channel <name>", "show the head of this channel")
-    .addOption(new Option("--examples [kind]", "print example custom resources, all or of one kind"));
+    .addOption(new Option("--examples [kind]", "print example custom resources (annotation alm-examples) as YAML, all or of one kind"));
   addSourceOptions(addOutputOption(command, ["text", "wide", "name", "json", "yaml"]))
     .addHelpText("after", SHOW_HELP)
     .action(async (text: string, options: ShowOptions) => {
@@ -125,10 +121,8 @@ export function addShow(program: Command, terminal: Terminal): void {
 }
 
 const VERSIONS_HELP = `
-Lists the newest version first, with its channels (a star marks the head of a channel) and the date
-on which its author built it. If the package is installed, or with --installed, column UPGRADE
-shows how the upgrade edges reach a version: in one upgrade (direct) or through other versions.
-Use olmv1 why-not for other rules that exclude a version.
+Lists the newest version first, with its channels (a star marks a head) and its build date. Column
+UPGRADE shows how an installed package reaches a version: in one upgrade (direct) or through others.
 ${SOURCES_HELP}
 Examples:
   olmv1 versions argocd-operator
@@ -156,10 +150,8 @@ export function addVersions(program: Command, terminal: Terminal): void {
 const FORMS: readonly GraphForm[] = ["tree", "mermaid", "dot", "svg", "json"];
 
 const GRAPH_HELP = `
-A tree shows each channel from its head down: the bundle that an entry replaces is under it, the
-bundles that it skips are next to it. svg is a complete image, mermaid and dot are input of other
-tools, and json lists nodes and edges. The graph marks heads, deprecated, skipped and installed
-bundles.
+A tree shows each channel from its head down: replaced bundles are below an entry, skipped ones next
+to it. The graph marks heads, deprecated, skipped and installed bundles.
 ${SOURCES_HELP}
 Examples:
   olmv1 graph argocd-operator

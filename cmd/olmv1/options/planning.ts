@@ -10,11 +10,9 @@ import type { ResolveOptions } from "../commands/resolve.ts";
 import type { WhyNotOptions } from "../commands/whyNot.ts";
 
 const PLAN_HELP = `
-Plans a file or, by NAME, an extension of the cluster: then --version, --any-version and --channel
-change it as olmv1 upgrade does.
-Applies the objects as server-side dry runs and changes nothing. It acts as you or, with
---as-service-account, as the ServiceAccount of the extension, and then checks its permissions.
-Without --catalog, the command pulls the images of the ClusterCatalogs.
+Plans a file or an extension of the cluster by server-side dry runs; it changes nothing. It acts as
+you or, with --as-service-account, as the ServiceAccount, and then checks its permissions.
+Without --catalog, it pulls the images of the ClusterCatalogs.
 Required permissions: apply the ClusterExtension; get and list Secrets in the system namespace;
 list ClusterExtensions and ClusterCatalogs; get Proxy "cluster" on OpenShift; get and patch the
 objects of the bundle or, with --as-service-account, create serviceaccounts/token.
@@ -25,7 +23,7 @@ Examples:
   olmv1 plan argocd --any-version
 
 Exit codes:
-  0  the plan has no errors, with or without changes
+  0  success
   1  operator-controller would reject the plan
   2  the command failed
 `;
@@ -40,11 +38,11 @@ export function addPlan(program: Command, terminal: Terminal): void {
     .option("--version <range>", "new version range")
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
-    .option("--all", "show labels and annotations without an effect, and errors that follow from missing permissions")
+    .option("--all", "also show labels and annotations without an effect, and consequences of missing permissions")
     .addOption(createColorOption())
     .option(
       "--catalog <sources...>",
-      "folders, files or images (also oci:FOLDER[:TAG] and oci-archive:FILE[:TAG]) of file-based catalogs, with equal priority (default: the selected ClusterCatalogs)",
+      "folders, files, images, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] of catalogs, with equal priority (default: the selected ClusterCatalogs)",
     )
     .option("--as-service-account", "impersonate spec.serviceAccount for reads and dry runs");
   addRegistryOptions(addProxyOptions(addReleaseOptions(command))).addOption(
@@ -61,9 +59,8 @@ export function addPlan(program: Command, terminal: Terminal): void {
 }
 
 const RESOLVE_HELP = `
-NAME is a ClusterExtension if one exists, else a package, resolved as for a new installation.
-Options override fields of the extension. The command changes nothing. JSON and YAML contain the
-whole record, like /debug/resolution/NAME of operator-controller.
+NAME is a ClusterExtension if one exists, else a package, resolved as for a new installation. JSON
+and YAML contain the whole record, like /debug/resolution/NAME of operator-controller.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 resolve argocd --explain
@@ -71,7 +68,7 @@ Examples:
   olmv1 resolve -f extension.yaml -o json
 
 Exit codes:
-  0  a bundle is selected
+  0  success
   1  no bundle is selected
   2  the command failed
 `;
@@ -94,11 +91,10 @@ export function addResolve(program: Command, terminal: Terminal): void {
 }
 
 const WHY_NOT_HELP = `
-For each catalog, lists the rules that exclude the version and how to allow it. If no rule excludes
-it, shows the preferred bundle. If no catalog contains it, shows the nearest versions.
-NAME is a ClusterExtension if one exists, else a package: then the command explains a new
-installation or, with --installed, an upgrade. With --extension or --filename, NAME is optional.
-VERSION is a version such as 1.2.3 or the name of a bundle. A version may also come first.
+For each catalog, lists the rules that exclude the version, or the preferred bundle, or the nearest
+versions if the version does not exist. NAME is a ClusterExtension if one exists, else a package, for
+a new installation or, with --installed, an upgrade; --extension or --filename replace it. VERSION is
+a version such as 1.2.3 or a bundle. The order does not matter.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 why-not argocd-operator 0.14.0
@@ -106,7 +102,7 @@ Examples:
   olmv1 why-not argocd-operator 0.14.0 --installed 0.12.0 --catalog-dir ./catalog
 
 Exit codes:
-  0  the version is selected
+  0  success
   1  the version is not selected; the output explains why
   2  the command failed
 `;
@@ -128,8 +124,7 @@ export function addWhyNot(program: Command, terminal: Terminal): void {
 }
 
 const CLUSTER_UPGRADE_CHECK_HELP = `
-Checks that every installed bundle supports the version of OpenShift that you upgrade to. The
-command changes nothing.
+Checks that every installed bundle supports the version of OpenShift that you upgrade to.
 Required permissions: list ClusterExtensions; get ClusterVersion "version"; get and list Secrets in
 the system namespace.
 

@@ -8,8 +8,7 @@ import type { DoctorOptions } from "../commands/doctor.ts";
 import type { VersionOptions } from "../commands/version.ts";
 
 const DEV_HELP = `
-Starts an embedded control plane (or uses --kubeconfig), catalogd and operator-controller, and
-installs a sample operator.
+Starts an embedded control plane, unless you use --kubeconfig, and both servers.
 
 Examples:
   olmv1 dev                                # until Ctrl-C
@@ -37,9 +36,8 @@ export function addDev(program: Command, terminal: Terminal): void {
 
 const DOCTOR_HELP = `
 Checks the API server, CustomResourceDefinitions, both servers with leader and certificates,
-catalogs, admission policies and metrics. It changes nothing. A check for which you lack a
-permission is reported as "unknown".
-Required permissions: get these objects and the Secrets with the certificates.
+catalogs, admission policies and metrics. Without permission to get these objects and the Secrets
+with the certificates, the status of a check is "unknown".
 
 Examples:
   olmv1 doctor
@@ -64,8 +62,6 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 }
 
 const VERSION_HELP = `
-The leader of each server writes its version to its Lease in the system namespace.
-
 Examples:
   olmv1 version
   olmv1 version --client
@@ -87,9 +83,8 @@ export function addVersion(program: Command, terminal: Terminal): void {
 }
 
 const COMPLETION_HELP = `
-The script completes commands, options, and names of extensions, catalogs, namespaces and contexts.
-Names come from your cluster, if it responds within two seconds. For the plug-in kubectl olmv1,
-kubectl needs kubectl_complete-olmv1 on the PATH; npm install --global provides it.
+Completes commands, options, and names from your cluster, if it responds within two seconds. The
+plug-in kubectl olmv1 needs kubectl_complete-olmv1 on the PATH; npm install --global provides it.
 
 Examples:
   source <(olmv1 completion bash)                                             # bash 4 and later; add it to ~/.bashrc

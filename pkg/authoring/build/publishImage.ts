@@ -34,7 +34,7 @@ export async function publishImage(stores: ImageStores, place: ImagePlace, parts
   const scratch = await stores.scratch();
   const { manifest } = await buildImage(scratch, "", parts, signal);
   const tag = getTag(place);
-  const { fate } = await stores.writing(place, signal, (writer) => copyImage(scratch, manifest, writer, { tag, signal }));
+  const { outcome: fate } = await stores.writing(place, signal, (writer) => copyImage(scratch, manifest, writer, { tag, signal }));
   return reportImage(place, manifest, fate === "present");
 }
 
@@ -67,7 +67,7 @@ export async function pushInto(
       `${formatImagePlace(from)} is not a ${expected.what}: it has no label ${expected.label}. To push it anyway, use --force.`,
     );
   const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: getTag(to), signal }));
-  return reportImage(to, copied, copied.fate === "present");
+  return reportImage(to, copied, copied.outcome === "present");
 }
 
 /** Parses texts of the form `KEY=VALUE`. @throws Error if the key is missing. */

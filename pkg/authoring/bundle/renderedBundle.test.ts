@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { brokenFiles } from "../../../test/support/brokenBundles.ts";
-import { bundleOf, crdOf } from "../../../test/support/bundleFixture.ts";
+import { bundleOf, createCrd } from "../../../test/support/bundleFixture.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { parseYamlDocuments } from "../../golang/yaml.ts";
 import { formatObjects, type RenderRequest, renderForInstall } from "./renderedBundle.ts";
@@ -51,7 +51,7 @@ describe("renderForInstall", () => {
   });
 
   test("renderForInstall adds a note when a CRD uses a removed API version", () => {
-    const legacy = { ...crdOf("as.example.com", { group: "example.com" }), apiVersion: "apiextensions.k8s.io/v1beta1" };
+    const legacy = { ...createCrd("as.example.com", { group: "example.com" }), apiVersion: "apiextensions.k8s.io/v1beta1" };
     const { objects, notes } = renderForInstall(bundleOf({ crds: [legacy] }), REQUEST);
     expect(objects.map(({ kind }) => kind)).toEqual(["CustomResourceDefinition"]);
     expect(notes).toEqual([expect.stringContaining('CustomResourceDefinition "as.example.com" uses apiextensions.k8s.io/v1beta1')]);
@@ -66,7 +66,7 @@ test("formatObjects prints the same objects as YAML documents and as a JSON List
 
 test("formatObjects prints integers above 2^53 exactly", () => {
   const crd = {
-    ...crdOf("as.example.com"),
+    ...createCrd("as.example.com"),
     spec: { versions: [{ name: "v1", schema: { openAPIV3Schema: { default: 9007199254740993n } } }] },
   };
   for (const format of ["yaml", "json"] as const) expect(formatObjects([crd as never], format)).toContain("9007199254740993");

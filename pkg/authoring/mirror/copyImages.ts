@@ -93,7 +93,7 @@ async function mirrorImage(ends: MirrorEnds, image: MirroredImage, blobs: BlobLo
       try {
         const copied = await copyImage(reader, manifest, writer, { tag: image.tag, signal, book: blobs });
         const attached = await copyAttached(reader, copied, writer, { signal, book: blobs });
-        const { fate: status, digest, bytes } = copied;
+        const { outcome: status, digest, bytes } = copied;
         return { outcome: { source: image.source, destination, status, digest, bytes, attached } };
       } catch (err) {
         if (isFetchFailure(err)) throw err;

@@ -125,7 +125,7 @@ class QueryThread {
       if (reply.kind === "done") done.resolve(reply.answer);
       else if (reply.kind === "failed") done.reject(new Error(reply.message));
       else if (reply.kind === "refused") done.reject(new GraphRefusedError(reply.code, reply.message));
-      else if (reply.kind === "find") this.#say({ kind: "found", find: reply.find, lines: find(reply.query) });
+      else if (reply.kind === "find") this.#send({ kind: "found", find: reply.find, lines: find(reply.query) });
       else {
         clearTimeout(timer);
         timer = setTimeout(end, this.#limits.run);
@@ -134,7 +134,7 @@ class QueryThread {
     this.#worker.on("message", listen);
     void this.#ended.then(() => this.#settleEnded(late, failed, done));
     try {
-      this.#say(message, transfer);
+      this.#send(message, transfer);
       return await done.promise;
     } finally {
       clearTimeout(timer);
@@ -147,7 +147,7 @@ class QueryThread {
     await this.#worker.terminate();
   }
 
-  #say(message: ToQueryThread, transfer: readonly ArrayBuffer[] = []): void {
+  #send(message: ToQueryThread, transfer: readonly ArrayBuffer[] = []): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     this.#worker.postMessage(message, [...transfer]);
   }

@@ -176,8 +176,8 @@ export function findMatchingVersions(one: SearchedPackage, query: SearchQuery): 
   if (query.packages && !query.packages.has(one.name)) return [];
   const descriptions = one.descriptions.map((words) => isDescribed(one.text, words, query));
   const supports = one.supports.map((support) => isSupported(support, query));
-  const wanted = query.apis.map((pattern) => new Set(one.apis.flatMap((api, index) => (isApi(api, pattern) ? [index] : []))));
-  const provided = one.provided.map((list) => wanted.every((indexes) => list.some((index) => indexes.has(index))));
+  const desired = query.apis.map((pattern) => new Set(one.apis.flatMap((api, index) => (isApi(api, pattern) ? [index] : []))));
+  const provided = one.provided.map((list) => desired.every((indexes) => list.some((index) => indexes.has(index))));
   return one.versions.filter(
     (version) =>
       descriptions[version[3]] === true &&
@@ -216,6 +216,6 @@ function isApi(api: string, { group, version, kind }: ApiPattern): boolean {
 }
 
 function isInChannel({ channels }: SearchedPackage, version: SearchedVersion, query: SearchQuery): boolean {
-  const wanted = query.channels;
-  return !wanted || version[7].some((index) => wanted.has(channels[index]?.name ?? ""));
+  const desired = query.channels;
+  return !desired || version[7].some((index) => desired.has(channels[index]?.name ?? ""));
 }

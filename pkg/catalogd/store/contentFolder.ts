@@ -45,17 +45,17 @@ class CompressedForm {
   async #read(): Promise<OpenForm | undefined> {
     const sealed = await readSealed(this.#description).catch(ignoreMissingFile);
     if (!sealed) return undefined;
-    const said = Description.safeParse(sealed.value);
-    if (!said.success || said.data.maker !== MAKER[this.#encoding] || said.data.tag !== this.#index.tag) return undefined;
+    const stated = Description.safeParse(sealed.value);
+    if (!stated.success || stated.data.maker !== MAKER[this.#encoding] || stated.data.tag !== this.#index.tag) return undefined;
     const handle = await open(this.#target);
     try {
-      await checkFile(handle, said.data);
+      await checkFile(handle, stated.data);
     } catch (err) {
       await handle.close();
       throw err;
     }
     const [segments] = sealed.columns;
-    return { handle, bytes: said.data.bytes, segments: segments && viewAsWords(segments) };
+    return { handle, bytes: stated.data.bytes, segments: segments && viewAsWords(segments) };
   }
 
   /**
@@ -67,8 +67,8 @@ class CompressedForm {
     try {
       const task = { encoding: this.#encoding, from: this.#file, index: this.#index, to: target };
       const { segments, ...made } = await compressor.make(task, signal);
-      const said: z.input<typeof Description> = { maker: MAKER[this.#encoding], tag: this.#index.tag, ...made };
-      await writeSealed(description, said, segments ? [segments] : []);
+      const stated: z.input<typeof Description> = { maker: MAKER[this.#encoding], tag: this.#index.tag, ...made };
+      await writeSealed(description, stated, segments ? [segments] : []);
       await rename(target, this.#target);
       await rename(description, this.#description);
       return { handle: await open(this.#target), bytes: made.bytes, segments };

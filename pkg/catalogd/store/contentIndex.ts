@@ -191,11 +191,11 @@ function formatTag(digest: Buffer): string {
   return digest.toString("base64url").slice(0, 22);
 }
 
-function linesWith(ids: Uint32Array, wanted: number): Uint32Array {
+function linesWith(ids: Uint32Array, searched: number): Uint32Array {
   let count = 0;
-  for (const id of ids) if (id === wanted) count++;
+  for (const id of ids) if (id === searched) count++;
   const lines = new Uint32Array(count);
-  for (let line = 0, at = 0; line < ids.length; line++) if (ids[line] === wanted) lines[at++] = line;
+  for (let line = 0, at = 0; line < ids.length; line++) if (ids[line] === searched) lines[at++] = line;
   return lines;
 }
 

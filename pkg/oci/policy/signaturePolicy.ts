@@ -56,7 +56,7 @@ export class SignaturePolicy {
   readonly #place: () => PolicyPlace;
   readonly #log: Logger;
   /** The last logged policy. */
-  #told: string | undefined;
+  #reported: string | undefined;
 
   /** @param place called for each image */
   constructor(place: () => PolicyPlace, log: Logger) {
@@ -109,14 +109,14 @@ export class SignaturePolicy {
         return INSECURE_POLICY;
       }
       const policy = prefixErrors(`invalid policy in ${goQuote(place.file)}`, () => parsePolicy(text));
-      if (this.#isNew(`${place.file}\n${createHash("sha256").update(text).digest("hex")}`)) this.#tell(place, policy);
+      if (this.#isNew(`${place.file}\n${createHash("sha256").update(text).digest("hex")}`)) this.#report(place, policy);
       return policy;
     } catch (err) {
       throw new Error(`error loading policy context: error loading signature policy: ${getErrorMessage(err)}`, { cause: err });
     }
   }
 
-  #tell({ file }: PolicyPlace, policy: Policy): void {
+  #report({ file }: PolicyPlace, policy: Policy): void {
     const byDefault = policy.default.map(({ type }) => type);
     this.#log.info({ file, default: byDefault, scopes: policy.docker.size }, "signature policy in force");
     const unsupported = listUnsupportedScopes(policy);
@@ -125,8 +125,8 @@ export class SignaturePolicy {
   }
 
   #isNew(fingerprint: string): boolean {
-    const isNew = fingerprint !== this.#told;
-    this.#told = fingerprint;
+    const isNew = fingerprint !== this.#reported;
+    this.#reported = fingerprint;
     return isNew;
   }
 }

@@ -75,18 +75,18 @@ export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: 
   return isRepositoryOrExactly(rule.type === "remapIdentity" ? remap(rule, image) : image, stated);
 }
 
-function isExactly(wanted: Reference, stated: Reference): boolean {
-  return !isNameOnly(wanted) && !isNameOnly(stated) && formatReference(wanted) === formatReference(stated);
+function isExactly(required: Reference, stated: Reference): boolean {
+  return !isNameOnly(required) && !isNameOnly(stated) && formatReference(required) === formatReference(stated);
 }
 
 /**
  * For an image with a digest, the digest is compared elsewhere, so the tag in the signature is
  * ignored.
  */
-function isRepositoryOrExactly(wanted: Reference | undefined, stated: Reference): boolean {
-  if (!wanted || isNameOnly(stated)) return false;
-  if (wanted.tag !== undefined) return formatReference(wanted) === formatReference(stated);
-  return wanted.digest !== undefined && formatRepository(wanted) === formatRepository(stated);
+function isRepositoryOrExactly(required: Reference | undefined, stated: Reference): boolean {
+  if (!required || isNameOnly(stated)) return false;
+  if (required.tag !== undefined) return formatReference(required) === formatReference(stated);
+  return required.digest !== undefined && formatRepository(required) === formatRepository(stated);
 }
 
 /**

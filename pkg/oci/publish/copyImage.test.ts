@@ -44,11 +44,11 @@ describe("a copy", () => {
     const { store, manifest } = await built(NAMED);
     const to = await repository(`${registry.host}/app`);
     const copied = await copyImage(store, manifest, to, { tag: "v1", signal });
-    expect(copied).toMatchObject({ digest: manifest.digest, fate: "copied", manifests: [manifest.digest] });
+    expect(copied).toMatchObject({ digest: manifest.digest, outcome: "copied", manifests: [manifest.digest] });
     expect(registry.has("app", manifest.digest)).toBe(true);
     expect(await to.has("v1", signal)).toBe(manifest.digest);
     const before = registry.requests.length;
-    expect(await copyImage(store, manifest, to, { tag: "v1", signal })).toMatchObject({ fate: "present", bytes: 0 });
+    expect(await copyImage(store, manifest, to, { tag: "v1", signal })).toMatchObject({ outcome: "present", bytes: 0 });
     expect(registry.requests.slice(before).map(({ method }) => method)).toEqual(["HEAD", "HEAD"]);
   });
 

@@ -48,7 +48,7 @@ export interface CopiedImage {
   readonly digest: string;
   readonly mediaType: string;
   /** Whether the image already existed. */
-  readonly fate: "present" | "copied";
+  readonly outcome: "present" | "copied";
   /** digests of all its manifests, that of the image last */
   readonly manifests: readonly string[];
   /** size of the sent blobs, without manifests */
@@ -76,8 +76,8 @@ export async function copyImage(from: ImageReader, top: FetchedManifest, to: Ima
   const isTagged = isThere && (tag === undefined || (await to.has(tag, signal)) === digest);
   await copy.add(top, isThere && to.isWhole, 0);
   if (!isTagged) await to.putManifest(top, tag, signal);
-  const fate = isTagged && !copy.isMended ? "present" : "copied";
-  return { digest, mediaType, fate, manifests: copy.manifests, bytes: copy.bytes };
+  const outcome = isTagged && !copy.isMended ? "present" : "copied";
+  return { digest, mediaType, outcome: outcome, manifests: copy.manifests, bytes: copy.bytes };
 }
 
 class ImageCopy {
@@ -128,9 +128,9 @@ class ImageCopy {
     await forEachAbortOnError(each, PARALLEL_BLOBS, signal, async (blob, either) => {
       const put = (mountFrom: readonly string[]): Promise<BlobOutcome> =>
         this.#to.putBlob(blob, this.#from.blob(blob, either), { mountFrom, signal: either });
-      const fate = await book.placing(blob.digest, this.#to.name, either, put);
-      if (fate === "sent") this.bytes += blob.size;
-      if (fate !== "present") this.isMended = true;
+      const outcome = await book.placing(blob.digest, this.#to.name, either, put);
+      if (outcome === "sent") this.bytes += blob.size;
+      if (outcome !== "present") this.isMended = true;
     });
   }
 }

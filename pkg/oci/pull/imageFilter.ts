@@ -54,7 +54,7 @@ export interface RequestedImageRef {
 }
 
 /** Returns the directory of an image to unpack. May throw to reject the image. */
-export type ImageFilter = (config: ImageConfig, asked: RequestedImageRef) => { readonly root: string };
+export type ImageFilter = (config: ImageConfig, requested: RequestedImageRef) => { readonly root: string };
 
 /** Parameters of one pull. */
 export interface PullJob {

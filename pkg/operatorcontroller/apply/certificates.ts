@@ -75,9 +75,9 @@ export class CertificateKeeper {
    * @returns the time of the next action, in milliseconds since the epoch.
    * @throws RetryableError with the name of the Secret.
    */
-  async keep(wanted: readonly DesiredCertificate[]): Promise<number> {
+  async keep(desired: readonly DesiredCertificate[]): Promise<number> {
     let at = Number.POSITIVE_INFINITY;
-    for (const one of wanted) {
+    for (const one of desired) {
       try {
         at = Math.min(at, await this.#maintain(one));
       } catch (err) {
@@ -88,18 +88,18 @@ export class CertificateKeeper {
     return at;
   }
 
-  async #maintain(wanted: DesiredCertificate): Promise<number> {
+  async #maintain(desired: DesiredCertificate): Promise<number> {
     const { now, times, trustedSince } = this.#options;
-    const key = getObjectKey(wanted.secret);
-    const maintenance = new CertificateMaintenance(this.#options, wanted, await this.#ownSecret(wanted.secret));
+    const key = getObjectKey(desired.secret);
+    const maintenance = new CertificateMaintenance(this.#options, desired, await this.#ownSecret(desired.secret));
     await maintenance.readTargets();
     for (let i = 0; i < ACTIONS_MAX; i++) {
       if (await maintenance.spread()) trustedSince.set(key, now());
-      const state = assessCertificates(maintenance.stored, wanted.dnsNames);
+      const state = assessCertificates(maintenance.stored, desired.dnsNames);
       const action = chooseNextAction(state, { now: now(), trustedSince: trustedSince.get(key) ?? 0, times });
       if (action.kind === "rest") return action.at;
-      if (action.kind === "issue") await maintenance.issue(action.because);
-      if (action.kind === "prepare") await maintenance.prepare(action.because);
+      if (action.kind === "issue") await maintenance.issue(action.reason);
+      if (action.kind === "prepare") await maintenance.prepare(action.reason);
       if (action.kind === "promote") await maintenance.promote();
       if (action.kind === "trim") await maintenance.trim();
     }
@@ -120,13 +120,13 @@ export class CertificateKeeper {
 class CertificateMaintenance {
   stored: StoredCertificates | undefined;
   readonly #options: KeeperOptions;
-  readonly #wanted: DesiredCertificate;
+  readonly #desired: DesiredCertificate;
   #secret: KubeObject | undefined;
   #targets: { target: CaTarget; live: KubeObject }[] = [];
 
-  constructor(options: KeeperOptions, wanted: DesiredCertificate, secret: KubeObject | undefined) {
+  constructor(options: KeeperOptions, desired: DesiredCertificate, secret: KubeObject | undefined) {
     this.#options = options;
-    this.#wanted = wanted;
+    this.#desired = desired;
     this.#secret = secret;
     this.stored = secret && readStoredCertificates(secret);
   }
@@ -134,7 +134,7 @@ class CertificateMaintenance {
   async readTargets(): Promise<void> {
     const { client, signal } = this.#options;
     const results = await Promise.all(
-      this.#wanted.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
+      this.#desired.targets.map(async (target) => ({ target, live: await client.get(target.ref, { signal }) })),
     );
     this.#targets = results.flatMap(({ target, live }) => (live && canTrust(live) ? [{ target, live }] : []));
   }
@@ -172,7 +172,7 @@ class CertificateMaintenance {
 
   async #issuePair(): Promise<NewCertificate> {
     const { issuer, times, now, signal } = this.#options;
-    const { host, dnsNames } = this.#wanted;
+    const { host, dnsNames } = this.#desired;
     const task = { host, dnsNames, startsAt: now() - times.skewMs, endsAt: now() + times.validityMs };
     const { authority, certificate, key } = await issuer.issue(task, signal);
     return { authority: authority.trim(), pair: { certificate, key } };
@@ -197,7 +197,7 @@ class CertificateMaintenance {
   /** Writes the Secret, only if it has not changed since it was read. */
   async #store(stored: StoredCertificates): Promise<void> {
     const { client, owner, signal } = this.#options;
-    const marked = withOwner(toServingSecret(this.#wanted.secret, stored), owner);
+    const marked = withOwner(toServingSecret(this.#desired.secret, stored), owner);
     const { resourceVersion } = this.#secret?.metadata ?? {};
     const secret = resourceVersion === undefined ? marked : { ...marked, metadata: { ...marked.metadata, resourceVersion } };
     this.#secret = await client.apply(secret, { fieldManager: CERTIFICATES_FIELD_MANAGER, force: true, signal });
@@ -205,7 +205,7 @@ class CertificateMaintenance {
   }
 
   #record(reason: CertificateEvent, what: string, because?: string): void {
-    const secret = describeObject(this.#wanted.secret);
+    const secret = describeObject(this.#desired.secret);
     this.#options.log.info({ secret, reason, because }, "serving certificate changed");
     this.#options.record(reason, `serving certificate in ${secret}: ${what}${because === undefined ? "" : `; ${because}`}`);
   }
@@ -263,8 +263,8 @@ export class ExtensionCertificates {
    */
   async keep(objects: readonly KubeObject[]): Promise<boolean> {
     const { certificates: own, memory, now, driftIntervalMs, extensionExists, events } = this.#deps;
-    const wanted = listDesiredCertificates(objects);
-    if (!own || wanted.length === 0) return false;
+    const desired = listDesiredCertificates(objects);
+    if (!own || desired.length === 0) return false;
     const { extension, releases, client } = this.#phase;
     const { name, uid = "" } = extension.metadata;
     const known = memory.of(extension).certificates;
@@ -282,7 +282,7 @@ export class ExtensionCertificates {
       signal: this.#context.signal,
       log: this.#context.log,
     });
-    const at = await keeper.keep(wanted);
+    const at = await keeper.keep(desired);
     known.checkAt = Math.min(at, now() + driftIntervalMs);
     own.enqueueAfter(name, Math.max(known.checkAt - now(), 0));
     return true;

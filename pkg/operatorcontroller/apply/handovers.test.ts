@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { Handovers } from "./handovers.ts";
@@ -11,7 +11,7 @@ const object = (name: string, namespace?: string): KubeObject => ({
   metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
 });
 const extension = (name: string, uid = name): ClusterExtension => {
-  const { metadata, ...rest } = extensionNamed(name, { packageName: "p" });
+  const { metadata, ...rest } = createExtension(name, { packageName: "p" });
   return { ...rest, metadata: { ...metadata, uid } };
 };
 

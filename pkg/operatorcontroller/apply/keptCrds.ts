@@ -26,7 +26,7 @@ export function filterOwned(objects: readonly KubeObject[], live: LiveObjects, o
 /** A CustomResourceDefinition that stays on the cluster. */
 export interface KeptCrd {
   crd: KubeObject;
-  because: string;
+  reason: string;
   /** The definition and the reason, for Events. */
   text: string;
   /** Set when the next try may find the definition unused. */
@@ -78,8 +78,8 @@ export async function removeCrds(
   return removal;
 }
 
-function newKeptCrd(crd: KubeObject, because: string): KeptCrd {
-  return { crd, because, text: `${describeObject(crd)}: ${because}` };
+function newKeptCrd(crd: KubeObject, reason: string): KeptCrd {
+  return { crd, reason, text: `${describeObject(crd)}: ${reason}` };
 }
 
 /** Deletes a definition if it is unused. @returns its use; "unused" means that it is deleted. */
@@ -121,7 +121,7 @@ export function isKept({ kept }: LeftObject): boolean {
 }
 
 /** Converts a kept definition to the entry in the record of a release. */
-export function toLeftObject({ crd, because }: KeptCrd): LeftObject {
+export function toLeftObject({ crd, reason: because }: KeptCrd): LeftObject {
   return { ...toObjectRef(crd), kept: because };
 }
 
@@ -148,7 +148,7 @@ export async function recheckKept(
   const still: KeptCrdResult[] = [];
   for (const one of definitions) {
     const { kept: _before, ...ref } = one;
-    const stays = (because: string): void => void still.push({ left: { ...ref, kept: because } });
+    const stays = (reason: string): void => void still.push({ left: { ...ref, kept: reason } });
     const { objects, failures } = await applier.readEach([ref]);
     const [failure] = failures;
     if (failure && (policy === "Delete" || !isForbidden(failure.err))) throwFailures("could not get object: ", failures);

@@ -52,7 +52,7 @@ export function watchLeft({ left = [] }: ReleaseRecord, context: ApplyContext): 
   if (left.length === 0) return;
   const { report } = context.phase;
   const isOver = (): Promise<boolean> =>
-    Promise.resolve(left.some((one) => (!isKept(one) && !isWanted(toKubeObject(one), context)) || isTaken(one, context)));
+    Promise.resolve(left.some((one) => (!isKept(one) && !isDesired(toKubeObject(one), context)) || isTaken(one, context)));
   report.awaits = combineUnblockChecks(report.awaits, isOver);
 }
 
@@ -61,12 +61,12 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
   if (given.length === 0) return [];
   const { applier, scoped, phase, owner, step, deps } = context;
   const ours = filterOwned(given.map(toKubeObject), await applier.read(given), owner);
-  const toDelete = ours.filter((object) => !isWanted(object, context));
+  const toDelete = ours.filter((object) => !isDesired(object, context));
   await applier.remove(toDelete.filter((object) => !isCrd(object)));
   const { kept } = await removeCrds(applier, scoped, toDelete.filter(isCrd), getCrdPolicy(phase.extension.spec), step.signal);
   for (const { text } of kept) deps.events.record(phase.extension, "Normal", "Kept", text);
-  const wanted = new Set(ours.filter((object) => !toDelete.includes(object)).map(getObjectKey));
-  return [...given.filter((one) => wanted.has(getObjectKey(one))), ...kept.map(toLeftObject)];
+  const desired = new Set(ours.filter((object) => !toDelete.includes(object)).map(getObjectKey));
+  return [...given.filter((one) => desired.has(getObjectKey(one))), ...kept.map(toLeftObject)];
 }
 
 /**
@@ -77,7 +77,7 @@ async function pruneGiven(given: readonly LeftObject[], context: ApplyContext): 
 async function recheckKeptCrds(kept: readonly LeftObject[], context: ApplyContext): Promise<LeftObject[]> {
   const { applier, scoped, phase, owner, step, deps } = context;
   const policy = getCrdPolicy(phase.extension.spec) === "Retain" ? "Retain" : "DeleteIfUnused";
-  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isWanted(crd, context) } as const;
+  const request = { policy, owner, isWanted: (crd: KubeObject): boolean => isDesired(crd, context) } as const;
   const still = await recheckKept(applier, scoped, kept, request, step.signal);
   deps.memory.of(phase.extension).keptCheckedAt = deps.now();
   // This extension may no longer be allowed to read a definition of another extension.
@@ -103,7 +103,7 @@ function areSame(before: readonly LeftObject[], after: readonly LeftObject[]): b
   return keys.size === after.length && after.every((one) => keys.has(getLeftKey(one)));
 }
 
-function isWanted(object: KubeObject, { deps, owner }: ApplyContext): boolean {
+function isDesired(object: KubeObject, { deps, owner }: ApplyContext): boolean {
   return deps.handovers.isWanted(owner.name, object);
 }
 

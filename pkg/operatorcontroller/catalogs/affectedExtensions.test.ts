@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { catalogNamed } from "../../../test/support/catalogs.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createCatalog } from "../../../test/support/catalogs.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findAffectedExtensions } from "./catalogPackages.ts";
 
-const EDITION = { catalog: catalogNamed("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
+const EDITION = { catalog: createCatalog("c", { digest: "quay.io/c@sha256:2" }), before: "quay.io/c@sha256:1" };
 
 /** An extension whose last reconcile, at generation 1, succeeded or ended with this reason; `generation` is the current one. */
 function extension(name: string, packageName: string, { reason = "Succeeded", generation = 1, installed = true } = {}): ClusterExtension {
-  const { metadata, ...rest } = extensionNamed(name, { packageName });
+  const { metadata, ...rest } = createExtension(name, { packageName });
   const lastTransitionTime = "2026-01-01T00:00:00Z";
   const progressing = { type: "Progressing", status: "True" as const, reason, message: "", lastTransitionTime, observedGeneration: 1 };
   const install = installed ? { install: { bundle: { name: `${packageName}.v1`, version: "1.0.0" } } } : {};

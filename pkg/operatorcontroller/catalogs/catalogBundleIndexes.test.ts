@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
+import { type CatalogState, createCatalog } from "../../../test/support/catalogs.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { BundleIndex } from "../../resolve/dependencies/bundleIndex.ts";
@@ -8,7 +8,7 @@ import { type BundleIndexReader, CatalogBundleIndexes, type KnownBundleIndex } f
 const IDLE_MS = 1_000;
 const signal = new AbortController().signal;
 const newCatalog = (number: number, state: CatalogState = {}): ClusterCatalog =>
-  catalogNamed("c", { digest: `quay.io/c@sha256:${number}`, priority: 5, ...state });
+  createCatalog("c", { digest: `quay.io/c@sha256:${number}`, priority: 5, ...state });
 
 class CountingReader implements BundleIndexReader {
   readonly calls: string[] = [];

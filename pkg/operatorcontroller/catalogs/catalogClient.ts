@@ -198,10 +198,10 @@ export class CatalogClient {
     const name = encodeURIComponent(packageName);
     const ofPackageUrl = `${base}/api/v1/metas?package=${name}`;
     const packagesUrl = `${base}/api/v1/metas?schema=olm.package&name=${name}`;
-    const wanted = { kind: "package", name: packageName } as const;
+    const requested = { kind: "package", name: packageName } as const;
     const { answerBytes } = this.#limits;
     const read = async (url: string, tags = reading.tags, maxBytes = answerBytes): Promise<Meta[] | undefined> => {
-      const metas = await this.#open(new URL(url), wanted, { ...reading, tags }, maxBytes);
+      const metas = await this.#open(new URL(url), requested, { ...reading, tags }, maxBytes);
       return metas && (await Array.fromAsync(metas));
     };
     // If only one of the two has changed, both are needed. The tag of the unchanged one stays valid.
@@ -245,7 +245,7 @@ export class CatalogClient {
    */
   async #open(
     at: URL,
-    wanted: ReadTask["wanted"],
+    requested: ReadTask["requested"],
     { ref, signal, tags }: CatalogRead,
     maxBytes: number,
   ): Promise<AsyncIterable<Meta> | undefined> {
@@ -269,7 +269,7 @@ export class CatalogClient {
     const { etag } = response.headers;
     if (typeof etag === "string") tags.set(path, etag);
     else tags.delete(path);
-    return this.#thread.read({ path: at.pathname, wanted, limits: this.#limits }, limitBytes(maxBytes, response.body));
+    return this.#thread.read({ path: at.pathname, requested, limits: this.#limits }, limitBytes(maxBytes, response.body));
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { catalogNamed } from "../../../test/support/catalogs.ts";
+import { createCatalog } from "../../../test/support/catalogs.ts";
 import type { PackageContent } from "../../fbc/types.ts";
 import { CatalogPackages, getServedContent, type KnownPackage, type PackageReader, UnexpectedStatus } from "./catalogPackages.ts";
 
@@ -21,15 +21,15 @@ const signal = new AbortController().signal;
 test("CatalogPackages reads a package once for a hundred extensions until the catalog's digest changes", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
-  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
+  const catalog = createCatalog("c", { digest: "quay.io/c@sha256:1" });
   await Promise.all(Array.from({ length: 100 }, () => contents.read([catalog], "p", signal)));
   expect(reader.calls).toEqual(["https://catalogd/catalogs/c quay.io/c@sha256:1 p"]);
-  await contents.read([catalogNamed("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
+  await contents.read([createCatalog("c", { digest: "quay.io/c@sha256:2" })], "p", signal);
   expect(reader.calls).toHaveLength(2);
 });
 
-const newCatalog = (number: number, state: Parameters<typeof catalogNamed>[1] = {}) =>
-  catalogNamed("c", { digest: `quay.io/c@sha256:${number}`, ...state });
+const newCatalog = (number: number, state: Parameters<typeof createCatalog>[1] = {}) =>
+  createCatalog("c", { digest: `quay.io/c@sha256:${number}`, ...state });
 const REF = "quay.io/c@sha256:1";
 
 test("CatalogPackages compares new content with the cached previous content", async () => {
@@ -78,7 +78,7 @@ test.for<[string, (contents: CatalogPackages, reader: CountingReader) => Promise
 test("CatalogPackages returns the reason of a failed read, and does not cache it", async () => {
   const reader = new CountingReader();
   const contents = new CatalogPackages(reader);
-  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1" });
+  const catalog = createCatalog("c", { digest: "quay.io/c@sha256:1" });
   reader.answer = () => Promise.reject(new Error("error performing request: connection refused"));
   const [failed] = await contents.read([catalog], "p", signal);
   expect(failed?.unavailable).toBe('error retrieving cache for catalog "c": error performing request: connection refused');
@@ -92,16 +92,16 @@ test("CatalogPackages returns the reason of a failed read, and does not cache it
 
 test("CatalogPackages does not read a catalog when it is set to Unavailable", async () => {
   const reader = new CountingReader();
-  const catalog = catalogNamed("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
+  const catalog = createCatalog("c", { digest: "quay.io/c@sha256:1", availabilityMode: "Unavailable" });
   expect(await new CatalogPackages(reader).read([catalog], "p", signal)).toEqual([]);
   expect(reader.calls).toEqual([]);
 });
 
-test.for<[string, ReturnType<typeof catalogNamed>, string]>([
-  ["no Serving condition", catalogNamed("c", { digest: "d", serving: false }), 'catalog "c" is not being served'],
-  ["no resolved source", catalogNamed("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
-  ["no image in the resolved source", catalogNamed("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
-  ["no URL", catalogNamed("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
+test.for<[string, ReturnType<typeof createCatalog>, string]>([
+  ["no Serving condition", createCatalog("c", { digest: "d", serving: false }), 'catalog "c" is not being served'],
+  ["no resolved source", createCatalog("c", {}), 'error: catalog "c" has a nil status.resolvedSource value'],
+  ["no image in the resolved source", createCatalog("c", { digest: "" }), 'error: catalog "c" has a nil status.resolvedSource.image value'],
+  ["no URL", createCatalog("c", { digest: "d", base: "" }), 'error: catalog "c" has a nil status.urls value'],
 ])("getServedContent returns upstream's error for a catalog with %s", ([, catalog, want]) => {
   expect(getServedContent(catalog)).toBe(want);
 });
@@ -131,7 +131,7 @@ test("CatalogPackages returns the last known package of the same catalog when a 
   reader.answer = () => Promise.reject(new Error("connection refused"));
   for (const attempt of [2, 2, 3])
     expect((await contents.read([newCatalog(attempt)], "p", signal))[0]?.lastKnown).toEqual({ content: CONTENT });
-  expect((await contents.read([catalogNamed("d", { digest: REF })], "p", signal))[0]?.lastKnown).toBeUndefined();
+  expect((await contents.read([createCatalog("d", { digest: REF })], "p", signal))[0]?.lastKnown).toBeUndefined();
   contents.forget("c");
   expect((await contents.read([newCatalog(3)], "p", signal))[0]?.lastKnown).toBeUndefined();
 });

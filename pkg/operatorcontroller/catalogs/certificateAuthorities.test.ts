@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../../test/support/watchedKind.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { SecretAuthorities } from "./certificateAuthorities.ts";
 
@@ -16,7 +16,7 @@ test("SecretAuthorities returns the authorities of the current Secret, and keeps
   expect(first.certificates).toEqual([]);
   const put = async (data?: Record<string, string>): Promise<void> => {
     secrets.put({ metadata: { name: "cert", namespace: "ns" }, ...(data ? { data } : {}) });
-    await settled();
+    await flushPromises();
   };
   await put({ "ca.crt": base64(`${pem("AAAA")}\n`), "tls.key": base64("secret") });
   const second = await authorities.current();
@@ -27,7 +27,7 @@ test("SecretAuthorities returns the authorities of the current Secret, and keeps
   await put({ "ca.crt": base64("nonsense") });
   await put();
   secrets.remove("cert");
-  await settled();
+  await flushPromises();
   expect(await authorities.current()).toBe(third);
   stop.abort();
   await running;

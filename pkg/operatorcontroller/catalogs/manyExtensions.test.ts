@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { contentFrom } from "../../../test/support/catalogFixture.ts";
-import { catalogNamed } from "../../../test/support/catalogs.ts";
+import { createCatalog } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated, runStep } from "../../../test/support/phases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
@@ -34,7 +34,7 @@ class ManyExtensions {
   });
 
   catalog(name: string): ClusterCatalog {
-    return catalogNamed(name, { digest: `quay.io/${name}@sha256:${this.editions.get(name)}`, priority: CATALOGS.indexOf(name) });
+    return createCatalog(name, { digest: `quay.io/${name}@sha256:${this.editions.get(name)}`, priority: CATALOGS.indexOf(name) });
   }
 
   async resolve(extension: ClusterExtension): Promise<string | undefined> {
@@ -44,7 +44,7 @@ class ManyExtensions {
 }
 
 function newExtension(name: string, packageName: string): ClusterExtension {
-  const extensions = extensionNamed(name, { packageName });
+  const extensions = createExtension(name, { packageName });
   const condition = { type: "Progressing", status: "True" as const, reason: "Succeeded", message: "", observedGeneration: 1 };
   const status = {
     conditions: [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }],

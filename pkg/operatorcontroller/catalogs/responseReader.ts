@@ -81,20 +81,20 @@ export interface ReadTask {
   /** Path of the request; errors name it. */
   readonly path: string;
   /** Objects of one package for resolution, or bundles of all packages for the dependency solver. */
-  readonly wanted: { readonly kind: "package"; readonly name: string } | { readonly kind: "bundleIndex" };
+  readonly requested: { readonly kind: "package"; readonly name: string } | { readonly kind: "bundleIndex" };
   readonly limits: ReadLimits;
 }
 
 /** Reads the objects of one response piece by piece, and returns only the members that resolution reads. */
 export class ResponseReader {
-  readonly #wanted: ReadTask["wanted"];
+  readonly #requested: ReadTask["requested"];
   readonly #limits: ReadLimits;
   readonly #decoder: MetaDecoder;
   #bytes = 0;
   #values = 0;
 
-  constructor({ path, wanted, limits }: ReadTask) {
-    this.#wanted = wanted;
+  constructor({ path, requested: wanted, limits }: ReadTask) {
+    this.#requested = wanted;
     this.#limits = limits;
     this.#decoder = new MetaDecoder(path, { maxDocumentBytes: limits.objectBytes, maxValues: limits.objectValues });
   }
@@ -114,8 +114,8 @@ export class ResponseReader {
 
   *#kept(metas: Iterable<Meta>): Generator<Meta> {
     for (const meta of metas) {
-      if (this.#wanted.kind === "bundleIndex") yield trimIndexMeta(meta);
-      else if (getPackageName(meta) === this.#wanted.name) yield this.#count(trimMeta(meta));
+      if (this.#requested.kind === "bundleIndex") yield trimIndexMeta(meta);
+      else if (getPackageName(meta) === this.#requested.name) yield this.#count(trimMeta(meta));
     }
   }
 

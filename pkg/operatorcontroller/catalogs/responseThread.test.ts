@@ -8,7 +8,7 @@ import { ResponseThread } from "./responseThread.ts";
 const MIB = 1024 * 1024;
 const TASK: ReadTask = {
   path: "/catalogs/c/api/v1/metas",
-  wanted: { kind: "package", name: "p" },
+  requested: { kind: "package", name: "p" },
   limits: { objectBytes: 4 * MIB, objectValues: 200_000, keptBytes: 8 * MIB, keptValues: 250_000 },
 };
 const THREAD = { heapMib: 128, deadlineMs: 60_000, idleMs: 3_000 };

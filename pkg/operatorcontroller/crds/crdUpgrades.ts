@@ -181,7 +181,7 @@ function isEmpty(objects: ObjectsFound): boolean {
 
 function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, refused: boolean): void {
   if (objects.kind === "unseen") {
-    notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not checked: ${objects.because}`);
+    notes.push(`existingObjects: the custom resources of CRD ${goQuote(name)} were not checked: ${objects.reason}`);
     return;
   }
   const { count, cut, invalid, named, someUnknown } = objects;
@@ -194,7 +194,7 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
   }
   if (cut) {
     const checked = cut.total === undefined ? `the first ${count}` : `${count} of ${cut.total}`;
-    notes.push(`existingObjects: checked ${checked} custom resources of CRD ${goQuote(name)}: ${cut.because}`);
+    notes.push(`existingObjects: checked ${checked} custom resources of CRD ${goQuote(name)}: ${cut.reason}`);
   }
   if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
 }
@@ -202,9 +202,7 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
 function reportRemoved({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFound, removed: readonly string[]): void {
   const versions = `served versions removed : [${removed.join(" ")}]`;
   if (objects.kind === "unseen") {
-    notes.push(
-      `servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: cannot check whether custom resources exist: ${objects.because}`,
-    );
+    notes.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)}: cannot check whether custom resources exist: ${objects.reason}`);
   } else if (!isEmpty(objects)) {
     const advice = "first upgrade to a bundle that no longer serves the version, and then to one that removes it";
     refusals.push(`servedVersionRemoval: ${versions} of CRD ${goQuote(name)} while custom resources exist: ${advice}`);

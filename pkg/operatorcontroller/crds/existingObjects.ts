@@ -57,13 +57,13 @@ const EMPTY_BYTES = 1_024;
 /** The result of checking the custom resources of one CRD. */
 export type ObjectsFound =
   /** They cannot be read; `because` is the error of the API server. */
-  | { kind: "unseen"; because: string }
+  | { kind: "unseen"; reason: string }
   | {
       kind: "seen";
       /** Number of checked custom resources; without a check, one if any exists. */
       count: number;
       /** Set if not all of them were checked: their total, if known, and the limit that was reached. */
-      cut: { total: number | undefined; because: string } | undefined;
+      cut: { total: number | undefined; reason: string } | undefined;
       /** Number of objects that are invalid under the new schema; `named` has the first ones with their errors. */
       invalid: number;
       named: string[];
@@ -75,7 +75,7 @@ export type ObjectsFound =
 const MAIN_THREAD_BYTES = 128 * 1024;
 
 type SeenObjects = ObjectsFound & { kind: "seen" };
-type PageResult = PageFindings | { kind: "exceeded"; because: string };
+type PageResult = PageFindings | { kind: "exceeded"; reason: string };
 
 /** Checks custom resources against schemas, one page at a time. Uses a worker thread, because they are untrusted input of namespace users. */
 export class ObjectChecker {
@@ -106,7 +106,7 @@ export class ObjectChecker {
     const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
     try {
       if (checks.length === 0) {
-        if (!listAs) return { kind: "unseen", because: "no version of it is served" };
+        if (!listAs) return { kind: "unseen", reason: "no version of it is served" };
         const { items } = await client.list(listAs, { limit: 1, maxItems: 1, metadataOnly: true, signal });
         return { ...found, count: items.length };
       }
@@ -119,7 +119,7 @@ export class ObjectChecker {
       }
       return found;
     } catch (err) {
-      if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", because: getErrorMessage(err) };
+      if (err instanceof KindNotServed || isForbidden(err)) return { kind: "unseen", reason: getErrorMessage(err) };
       throw err;
     }
   }
@@ -151,7 +151,7 @@ export class ObjectChecker {
     let [bytes, steps, patternsTook, limit] = [0, 0, 0, FIRST_PAGE];
     let token: string | undefined;
     let total: number | undefined;
-    const cut = (because: string): SeenObjects => ({ ...found, cut: { total, because } });
+    const cut = (reason: string): SeenObjects => ({ ...found, cut: { total, reason } });
     for (;;) {
       if (found.count >= mostObjects) return cut(`the limit is ${mostObjects} custom resources`);
       limit = Math.min(limit, mostObjects - found.count);
@@ -168,7 +168,7 @@ export class ObjectChecker {
       const budget = { maxValues, maxSteps: mostSteps - steps, patternMs: Math.max(patternMs - patternsTook, 1) };
       const result: PageResult = page
         ? await this.#checkPage({ schema, version: check.version, page, ...budget })
-        : { kind: "exceeded", because: `a custom resource has more than ${pageBytes} bytes` };
+        : { kind: "exceeded", reason: `a custom resource has more than ${pageBytes} bytes` };
       signal.throwIfAborted();
       if (result.kind === "checked") {
         token = result.continue;
@@ -185,7 +185,7 @@ export class ObjectChecker {
       } else if (limit === 1) {
         return cut(
           result.kind === "exceeded"
-            ? result.because
+            ? result.reason
             : `a custom resource has ${result.values} list items and members, more than the ${maxValues} allowed`,
         );
       }
@@ -198,7 +198,7 @@ export class ObjectChecker {
     try {
       return (await this.#thread.run((ask) => ask(task, listMovable([task.page])))) as PageFindings;
     } catch (err) {
-      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", because: `checking a custom resource: ${getErrorMessage(err)}` };
+      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", reason: `checking a custom resource: ${getErrorMessage(err)}` };
       throw err;
     }
   }

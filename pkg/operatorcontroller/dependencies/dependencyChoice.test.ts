@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 
@@ -33,7 +33,7 @@ const rows = loadCases<Case>("dependencies").flatMap(({ rows: all, name, source:
 
 async function chosen({ extension, policy, catalog, ...fixture }: Omit<Row, "id" | "want"> & { extension: string }) {
   const { choice, contents, catalogs, reads } = dependencyWorld(fixture);
-  const base = extensionNamed(extension, { packageName: extension, ...catalog });
+  const base = createExtension(extension, { packageName: extension, ...catalog });
   const extensionWithPolicy: ClusterExtension = { ...base, spec: { ...base.spec, ...(policy ? { dependencies: { policy } } : {}) } };
   const signal = new AbortController().signal;
   const own = fixture.installed?.[extension]?.bundle;

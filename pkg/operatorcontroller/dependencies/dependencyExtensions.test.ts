@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { SolverBundle } from "../../resolve/solver/problem.ts";
 import { buildDependencyExtension, canBeNamed, listDependencyNames, parseDependents } from "./dependencyExtensions.ts";
@@ -18,7 +18,7 @@ const bundle = (packageName: string): SolverBundle => ({
   inDefaultChannel: false,
   deprecated: false,
 });
-const parent = { ...extensionNamed("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
+const parent = { ...createExtension("parent", { packageName: "p" }), metadata: { name: "parent", uid: "uid-of-parent" } };
 const label = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9])?$/);
 
 test("buildDependencyExtension returns a valid ClusterExtension for every package that can be named", () => {

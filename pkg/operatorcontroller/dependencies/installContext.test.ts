@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Property } from "../../fbc/types.ts";
 import { parseVersionRelease } from "../../version/version.ts";
@@ -25,7 +25,7 @@ const ANY: Property = {
 const CEL: Property = { type: "olm.constraint", value: { cel: { rule: 'properties.exists(p, p.type == "certified")' } } };
 
 function extension(name: string, { deleted = [], ignoring = [] }: Given): ClusterExtension {
-  const base = extensionNamed(name, { packageName: name });
+  const base = createExtension(name, { packageName: name });
   const metadata = deleted.includes(name) ? { ...base.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } : base.metadata;
   return { ...base, metadata, spec: ignoring.includes(name) ? { ...base.spec, dependencies: { policy: "Ignore" } } : base.spec };
 }

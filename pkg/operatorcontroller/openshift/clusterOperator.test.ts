@@ -8,7 +8,7 @@ const olm = (managementState: string): { kind: "present"; object: KubeObject } =
 });
 const ABSENT = { kind: "absent" } as const;
 const NOT_SERVED = { kind: "notServed" } as const;
-const UNREADABLE = { kind: "unreadable", because: "forbidden" } as const;
+const UNREADABLE = { kind: "unreadable", reason: "forbidden" } as const;
 const UNKNOWN = { kind: "unknown" } as const;
 
 // Source: G-01, G-04 and G-05.
@@ -34,6 +34,6 @@ test.for([
   ([flag, clusterOperator, configuration, expected]) => {
     const mode = chooseGateMode(flag, clusterOperator, configuration);
     expect(mode.kind + (mode.kind === "active" && mode.unmanaged ? ", unmanaged" : "")).toBe(expected);
-    expect(mode.because).not.toBe("");
+    expect(mode.reason).not.toBe("");
   },
 );

@@ -26,8 +26,8 @@ export const OLM = { apiVersion: "operator.openshift.io/v1", kind: "OLM", name: 
 
 /** Whether operator-controller writes the ClusterOperator now, and why; `unmanaged`: it only reports that OLM is unmanaged. */
 export type GateMode =
-  | { readonly kind: "undecided" | "inactive"; readonly because: string }
-  | { readonly kind: "active"; readonly unmanaged: boolean; readonly because: string };
+  | { readonly kind: "undecided" | "inactive"; readonly reason: string }
+  | { readonly kind: "active"; readonly unmanaged: boolean; readonly reason: string };
 
 /**
  * Decides whether operator-controller writes the ClusterOperator:
@@ -43,16 +43,16 @@ export type GateMode =
  * | on         | served          | otherwise   | active                                |
  */
 export function chooseGateMode(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
-  if (flag === "off") return { kind: "inactive", because: "--cluster-operator is off" };
-  if (clusterOperator.kind === "unknown") return newUndecidedMode("whether ClusterOperators are served", clusterOperator.because);
-  if (clusterOperator.kind === "notServed") return { kind: "inactive", because: "this cluster has no ClusterOperators" };
+  if (flag === "off") return { kind: "inactive", reason: "--cluster-operator is off" };
+  if (clusterOperator.kind === "unknown") return newUndecidedMode("whether ClusterOperators are served", clusterOperator.reason);
+  if (clusterOperator.kind === "notServed") return { kind: "inactive", reason: "this cluster has no ClusterOperators" };
   const whether = 'whether cluster-olm-operator writes ClusterOperator "olm"';
-  if (olm.kind === "unknown") return newUndecidedMode(whether, olm.because);
-  if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", because: `cannot determine ${whether}: ${olm.because}` };
-  if (flag === "on") return { kind: "active", unmanaged: getManagementState(olm) === "Unmanaged", because: "--cluster-operator is on" };
+  if (olm.kind === "unknown") return newUndecidedMode(whether, olm.reason);
+  if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", reason: `cannot determine ${whether}: ${olm.reason}` };
+  if (flag === "on") return { kind: "active", unmanaged: getManagementState(olm) === "Unmanaged", reason: "--cluster-operator is on" };
   if (olm.kind === "present")
-    return { kind: "inactive", because: `OLM "cluster" exists: cluster-olm-operator writes ClusterOperator "olm"` };
-  return { kind: "active", unmanaged: false, because: `no cluster-olm-operator writes ClusterOperator "olm"` };
+    return { kind: "inactive", reason: `OLM "cluster" exists: cluster-olm-operator writes ClusterOperator "olm"` };
+  return { kind: "active", unmanaged: false, reason: `no cluster-olm-operator writes ClusterOperator "olm"` };
 }
 
 function getManagementState(olm: ObjectState): unknown {
@@ -61,7 +61,7 @@ function getManagementState(olm: ObjectState): unknown {
 }
 
 function newUndecidedMode(what: string, because: string | undefined): GateMode {
-  return { kind: "undecided", because: `not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
+  return { kind: "undecided", reason: `not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
 }
 
 /** The options of a ClusterOperatorWriter. */

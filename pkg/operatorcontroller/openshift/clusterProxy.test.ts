@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
-import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ObjectState } from "../../controller/optionalObject.ts";
 import { createLogger } from "../../telemetry/log.ts";
@@ -25,8 +25,8 @@ test.for<[from: string, state: ObjectState, want: ClusterProxy]>([
     { kind: "present", object: proxyObject({ httpProxy: "http://a:1", httpsProxy: "http://b:2", noProxy: ".svc" }) },
     known({ HTTP_PROXY: "http://a:1", HTTPS_PROXY: "http://b:2", NO_PROXY: ".svc" }),
   ],
-  ["a denied request", { kind: "unreadable", because: "no" }, { kind: "unknown", because: 'Proxy "cluster" cannot be read: no' }],
-  ["no response yet", { kind: "unknown" }, { kind: "unknown", because: 'Proxy "cluster" has not been read yet' }],
+  ["a denied request", { kind: "unreadable", reason: "no" }, { kind: "unknown", reason: 'Proxy "cluster" cannot be read: no' }],
+  ["no response yet", { kind: "unknown" }, { kind: "unknown", reason: 'Proxy "cluster" has not been read yet' }],
 ])("toClusterProxy converts %s", ([, state, want]) => {
   expect(toClusterProxy(state)).toEqual(want);
 });
@@ -48,10 +48,10 @@ test("newClusterProxySource follows the cluster's proxy, and logs no passwords",
   const { kind, source, seen, lines, stop } = start({ mode: "auto", given: {} }, (fake) => fake.put(proxyObject(HTTP)));
   await source.synced;
   expect(source.current()).toEqual(known({ HTTP_PROXY: HTTP.httpProxy }));
-  await settled();
+  await flushPromises();
   kind.put(proxyObject({ ...HTTP, noProxy: ".svc" }));
   kind.put({ ...proxyObject({ ...HTTP, noProxy: ".svc" }), metadata: { name, uid: "u", labels: { a: "b" } } });
-  await settled();
+  await flushPromises();
   expect(seen).toEqual([known({ HTTP_PROXY: HTTP.httpProxy }), known({ HTTP_PROXY: HTTP.httpProxy, NO_PROXY: ".svc" })]);
   expect(lines.join("")).toContain("HTTP_PROXY, NO_PROXY");
   expect(lines.join("")).not.toContain("s3cr3t");
@@ -61,7 +61,7 @@ test("newClusterProxySource follows the cluster's proxy, and logs no passwords",
 test("newClusterProxySource returns unknown without delay when reading the proxy is denied", async () => {
   const { source, stop } = start({ mode: "auto", given: {} }, (fake) => (fake.refusal = refusal(403, "Forbidden", "no")));
   await source.synced;
-  expect(source.current()).toEqual({ kind: "unknown", because: 'Proxy "cluster" cannot be read: no' });
+  expect(source.current()).toEqual({ kind: "unknown", reason: 'Proxy "cluster" cannot be read: no' });
   await stop();
 });
 
@@ -75,7 +75,7 @@ test.for<[why: string, settings: Parameters<typeof newClusterProxySource>[0], wa
 ])("newClusterProxySource ignores the cluster's proxy when flags set %s", async ([, settings, want]) => {
   const { source, stop } = start(settings, (fake) => fake.put(proxyObject(HTTP)));
   await source.synced;
-  await settled();
+  await flushPromises();
   expect(source.current()).toEqual(want);
   await stop();
 });

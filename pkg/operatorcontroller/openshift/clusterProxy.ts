@@ -14,7 +14,7 @@ export async function readClusterProxy(client: Pick<Client, "get">, settings: Op
     const object = await client.get(CLUSTER_PROXY);
     return toClusterProxy(object ? { kind: "present", object } : { kind: "absent" });
   } catch (err) {
-    return toClusterProxy(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", because: getErrorMessage(err) });
+    return toClusterProxy(err instanceof KindNotServed ? { kind: "notServed" } : { kind: "unreadable", reason: getErrorMessage(err) });
   }
 }
 
@@ -33,7 +33,7 @@ export type ClusterProxy =
   | { readonly kind: "none" }
   /** `source` is the object, or the flags, with the variables. */
   | { readonly kind: "known"; readonly variables: ProxyVariables; readonly source: string }
-  | { readonly kind: "unknown"; readonly because: string };
+  | { readonly kind: "unknown"; readonly reason: string };
 
 /** Returns the current proxy for installed operators. */
 export type ClusterProxyReader = SettingReader<ClusterProxy>;
@@ -68,8 +68,8 @@ function getFixedProxy({ mode, given }: OperatorProxySettings): ClusterProxy | u
 export function toClusterProxy(state: ObjectState): ClusterProxy {
   if (state.kind === "present") return parseProxy(state.object);
   if (state.kind === "notServed" || state.kind === "absent") return { kind: "none" };
-  if (state.kind === "unreadable") return { kind: "unknown", because: `Proxy "cluster" cannot be read: ${state.because}` };
-  return { kind: "unknown", because: `Proxy "cluster" has not been read yet${state.because === undefined ? "" : `: ${state.because}`}` };
+  if (state.kind === "unreadable") return { kind: "unknown", reason: `Proxy "cluster" cannot be read: ${state.reason}` };
+  return { kind: "unknown", reason: `Proxy "cluster" has not been read yet${state.reason === undefined ? "" : `: ${state.reason}`}` };
 }
 
 /** Reads the status, not the spec: there the cluster has added exceptions such as its own networks. */
@@ -82,7 +82,7 @@ function parseProxy(object: KubeObject): ClusterProxy {
 /** Describes a proxy for logs, without values, which may contain passwords. */
 function describe(proxy: ClusterProxy): string {
   if (proxy.kind === "known") return PROXY_NAMES.filter((name) => proxy.variables[name]).join(", ");
-  return proxy.kind === "none" ? "none" : `unknown: ${proxy.because}`;
+  return proxy.kind === "none" ? "none" : `unknown: ${proxy.reason}`;
 }
 
 function newFixedSource(proxy: ClusterProxy): ClusterProxySource {

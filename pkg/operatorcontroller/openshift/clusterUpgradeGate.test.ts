@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { RecordedEvents, refusal } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { asRead, releaseRecord } from "../../../test/support/releases.ts";
-import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
@@ -125,7 +125,7 @@ class GateFixture {
 
   /** An extension with one deployed release that supports OpenShift up to `max`. */
   install(name: string, max: string): void {
-    this.cluster.of(CLUSTER_EXTENSION).put({ ...extensionNamed(name, { packageName: name }), metadata: { name, uid: `uid-${name}` } });
+    this.cluster.of(CLUSTER_EXTENSION).put({ ...createExtension(name, { packageName: name }), metadata: { name, uid: `uid-${name}` } });
     const labels = { "olm.operatorframework.io/bundle-name": `${name}.v1`, "olm.operatorframework.io/bundle-version": "1" };
     const annotations = { "olm.properties": `[{"type":"olm.maxOpenShiftVersion","value":"${max}"}]` };
     this.records.set(name, releaseRecord(1, "deployed", { name, labels, annotations }));
@@ -141,10 +141,10 @@ class GateFixture {
 
   async later(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 100) {
-      await settled();
+      await flushPromises();
       this.clock.advance(100);
     }
-    await settled();
+    await flushPromises();
   }
 }
 

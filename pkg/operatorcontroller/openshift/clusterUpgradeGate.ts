@@ -109,9 +109,9 @@ export class Remedies {
 
   /** Returns the known remedies by extension, starts the search for the others, and forgets all other extensions. */
   get(blocking: readonly BlockingBundle[], signal: AbortSignal): ReadonlyMap<string, string> {
-    const wanted = Map.groupBy(blocking, ({ extension }) => extension);
-    for (const extension of this.#known.keys()) if (!wanted.has(extension)) this.#known.delete(extension);
-    for (const [extension, ofExtension] of wanted) {
+    const desired = Map.groupBy(blocking, ({ extension }) => extension);
+    for (const extension of this.#known.keys()) if (!desired.has(extension)) this.#known.delete(extension);
+    for (const [extension, ofExtension] of desired) {
       const bundles = ofExtension.map(({ bundle }) => bundle).sort();
       if (this.#known.get(extension)?.bundles.join() !== bundles.join())
         this.#known.set(extension, { bundles, text: undefined, outdated: true });
@@ -312,10 +312,10 @@ export class ClusterUpgradeGate {
 
   /** Logs a new mode once. */
   #logMode(mode: GateMode, log: Logger): void {
-    const text = `${mode.kind}: ${mode.because}`;
+    const text = `${mode.kind}: ${mode.reason}`;
     if (text === this.#loggedMode) return;
     this.#loggedMode = text;
-    log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.because }, "cluster upgrade gate");
+    log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.reason }, "cluster upgrade gate");
   }
 }
 
@@ -331,7 +331,7 @@ function toReleasesQuery({ metadata, status }: ClusterExtension): ReleasesQuery 
 
 /** Returns the version of a cluster with ClusterOperators: an OpenShift cluster, so a missing version is unknown, not none. */
 function requireVersion(version: ClusterVersion): ClusterVersion {
-  return version.kind === "none" ? { kind: "unknown", because: "this cluster has ClusterOperators but no ClusterVersion" } : version;
+  return version.kind === "none" ? { kind: "unknown", reason: "this cluster has ClusterOperators but no ClusterVersion" } : version;
 }
 
 /** Settles when `signal` aborts. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
-import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CLUSTER_VERSION, ClusterVersionSource, parseClusterVersion, toClusterVersion } from "./clusterVersion.ts";
@@ -19,12 +19,12 @@ describe("clusterVersionFrom", () => {
     ["a cluster without ClusterVersions", { kind: "notServed" }, undefined, { kind: "none" }],
     ["a cluster without ClusterVersions, and a flag", { kind: "notServed" }, FLAG, { kind: "known", text: "4.16" }],
     ["no object, and a flag", { kind: "absent" }, FLAG, { kind: "known", text: "4.16" }],
-    ["no object", { kind: "absent" }, undefined, { kind: "unknown", because: 'ClusterVersion "version" does not exist' }],
+    ["no object", { kind: "absent" }, undefined, { kind: "unknown", reason: 'ClusterVersion "version" does not exist' }],
     ["an object", { kind: "present", object: newVersion("4.18.0-rc.3+x") }, FLAG, { kind: "known", minor: { major: 4, minor: 18 } }],
     ["an object without status", { kind: "present", object: versionObject(undefined) }, FLAG, { kind: "unknown" }],
     ["an invalid version", { kind: "present", object: newVersion("latest") }, FLAG, { kind: "unknown" }],
     ["a version of another type", { kind: "present", object: newVersion(4.18) }, FLAG, { kind: "unknown" }],
-    ["a denied request", { kind: "unreadable", because: "forbidden" }, FLAG, { kind: "unknown" }],
+    ["a denied request", { kind: "unreadable", reason: "forbidden" }, FLAG, { kind: "unknown" }],
     ["no response yet", { kind: "unknown" }, FLAG, { kind: "unknown" }],
   ] as const)("converts %s", ([, state, flag, expected]) => {
     expect(toClusterVersion(state, flag)).toMatchObject(expected);
@@ -59,12 +59,12 @@ function start(prepare: (kind: WatchedKind) => void) {
 test("ClusterVersionSource syncs after the first response, and follows changes", async () => {
   const { kind, seen, isAnswered } = start((fake) => fake.put(newVersion("4.18.3")));
   expect(isAnswered()).toBe(false);
-  await settled();
+  await flushPromises();
   expect(isAnswered()).toBe(true);
   kind.put(newVersion("4.18.4"));
   kind.put({ ...newVersion("4.18.4"), spec: { channel: "stable-4.18" } });
   kind.put(newVersion("4.19.0"));
-  await settled();
+  await flushPromises();
   expect(seen).toEqual(["4.18.3", "4.18.4", "4.19.0"]);
 });
 
@@ -73,25 +73,25 @@ test.for([
   ["an unavailable server", refusal(503, "ServiceUnavailable", "etcd is away")],
 ] as const)("ClusterVersionSource syncs after ten seconds with %s", async ([, failure]) => {
   const { kind, clock, source, isAnswered } = start((fake) => (fake.refusal = failure));
-  await settled();
+  await flushPromises();
   expect(isAnswered()).toBe(false);
   clock.advance(10_000);
-  await settled();
+  await flushPromises();
   expect(isAnswered()).toBe(true);
-  expect(source.current()).toEqual({ kind: "unknown", because: `ClusterVersion "version" has not been read yet: ${failure.message}` });
+  expect(source.current()).toEqual({ kind: "unknown", reason: `ClusterVersion "version" has not been read yet: ${failure.message}` });
   kind.refusal = undefined;
   kind.served = false;
   clock.advance(30_000);
-  await settled();
+  await flushPromises();
   expect(source.current()).toEqual({ kind: "none" });
 });
 
 test("ClusterVersionSource returns unknown at once when reading the version is denied", async () => {
   const { source, isAnswered } = start((fake) => (fake.refusal = refusal(403, "Forbidden", "clusterversions is forbidden")));
-  await settled();
+  await flushPromises();
   expect(isAnswered()).toBe(true);
   expect(source.current()).toEqual({
     kind: "unknown",
-    because: 'ClusterVersion "version" cannot be read: clusterversions is forbidden',
+    reason: 'ClusterVersion "version" cannot be read: clusterversions is forbidden',
   });
 });

@@ -43,29 +43,28 @@ export class ClusterVersionSource extends OptionalSetting<ClusterVersion> {
 
 function describe(version: ClusterVersion): string {
   if (version.kind === "known") return version.text;
-  return version.kind === "none" ? "none: not an OpenShift cluster" : `unknown: ${version.because}`;
+  return version.kind === "none" ? "none: not an OpenShift cluster" : `unknown: ${version.reason}`;
 }
 
 /** Converts the state of ClusterVersion `version`. If an OpenShift cluster's version cannot be determined, it is `unknown`, never `none`. */
 export function toClusterVersion(state: ObjectState, byFlag: ClusterVersion | undefined): ClusterVersion {
-  const unknown = (because: string): ClusterVersion => ({ kind: "unknown", because });
+  const unknown = (reason: string): ClusterVersion => ({ kind: "unknown", reason });
   if (state.kind === "present") return parseVersion(state.object);
   if (state.kind === "notServed") return byFlag ?? { kind: "none" };
   if (state.kind === "absent") return byFlag ?? unknown('ClusterVersion "version" does not exist');
-  if (state.kind === "unreadable") return unknown(`ClusterVersion "version" cannot be read: ${state.because}`);
-  return unknown(`ClusterVersion "version" has not been read yet${state.because === undefined ? "" : `: ${state.because}`}`);
+  if (state.kind === "unreadable") return unknown(`ClusterVersion "version" cannot be read: ${state.reason}`);
+  return unknown(`ClusterVersion "version" has not been read yet${state.reason === undefined ? "" : `: ${state.reason}`}`);
 }
 
 function parseVersion(object: KubeObject): ClusterVersion {
   const { desired } = (object["status"] ?? {}) as { desired?: { version?: unknown } };
   const text = desired?.version;
-  if (typeof text !== "string" || text === "")
-    return { kind: "unknown", because: 'ClusterVersion "version" has no status.desired.version' };
+  if (typeof text !== "string" || text === "") return { kind: "unknown", reason: 'ClusterVersion "version" has no status.desired.version' };
   try {
     return { kind: "known", text, minor: parseMinorVersion(text) };
   } catch (err) {
-    const because = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${getErrorMessage(err)}`;
-    return { kind: "unknown", because };
+    const reason = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${getErrorMessage(err)}`;
+    return { kind: "unknown", reason };
   }
 }
 

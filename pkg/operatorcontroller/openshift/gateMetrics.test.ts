@@ -5,7 +5,7 @@ import type { ClusterVersion } from "../../version/clusterVersion.ts";
 import { GateMetrics } from "./clusterUpgradeGate.ts";
 
 const KNOWN: ClusterVersion = { kind: "known", text: "4.18.1", minor: { major: 4, minor: 18 } };
-const UNKNOWN: ClusterVersion = { kind: "unknown", because: "forbidden" };
+const UNKNOWN: ClusterVersion = { kind: "unknown", reason: "forbidden" };
 const max = { major: 4, minor: 18 };
 const about = (extension: string) => ({ extension, bundle: `${extension}.v1`, version: "1" });
 
@@ -55,6 +55,6 @@ test.for([
   [UNKNOWN, 1],
 ] as const)("GateMetrics reports whether an undecided maximum blocks when the cluster's version is %o", async ([cluster, expected]) => {
   const { gate, lines } = newGate();
-  gate.report([{ ...about("a"), kind: "undecided", max, because: "" }], cluster, undefined);
+  gate.report([{ ...about("a"), kind: "undecided", max, reason: "" }], cluster, undefined);
   expect(await lines()).toEqual([`operator_controller_cluster_upgrade_blocked{extension="a",bundle="a.v1",max="4.18"} ${expected}`]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { settled } from "../../../test/support/watchedKind.ts";
+import { flushPromises } from "../../../test/support/watchedKind.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { Remedies, type RemedyFinder } from "./clusterUpgradeGate.ts";
 
@@ -22,14 +22,14 @@ test("Remedies searches for an unknown remedy once, and notifies when it is foun
     return Promise.resolve(`${extension} 2`);
   });
   expect(cache.get([A, B], signal)).toEqual(new Map());
-  await settled();
+  await flushPromises();
   expect(cache.get([A, B], signal)).toEqual(
     new Map([
       ["a", "a 2"],
       ["b", "b 2"],
     ]),
   );
-  await settled();
+  await flushPromises();
   expect([requested, changes()]).toEqual([["a", "b"], 2]);
 });
 
@@ -37,13 +37,13 @@ test("Remedies searches again for another bundle of the extension, and keeps an 
   let version = 1;
   const { cache } = newCache(() => Promise.resolve(`to ${version}`));
   cache.get([A], signal);
-  await settled();
+  await flushPromises();
   expect(cache.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map());
-  await settled();
+  await flushPromises();
   version = 2;
   cache.outdate();
   expect(cache.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 1"]]));
-  await settled();
+  await flushPromises();
   expect(cache.get([{ ...A, bundle: "a.v2" }], signal)).toEqual(new Map([["a", "to 2"]]));
 });
 
@@ -52,7 +52,7 @@ test("Remedies continues with the next extension when a search fails", async () 
     extension === "a" ? Promise.reject(new Error("no catalog answers")) : Promise.resolve("to 2"),
   );
   cache.get([A, B], signal);
-  await settled();
+  await flushPromises();
   expect(cache.get([A, B], signal)).toEqual(new Map([["b", "to 2"]]));
   expect(changes()).toBe(1);
 });
@@ -64,10 +64,10 @@ test("Remedies forgets an extension when it no longer blocks", async () => {
     return Promise.resolve("to 2");
   });
   cache.get([A], signal);
-  await settled();
+  await flushPromises();
   expect(cache.get([], signal)).toEqual(new Map());
   expect(cache.get([A], signal)).toEqual(new Map());
-  await settled();
+  await flushPromises();
   expect(requested).toEqual(["a", "a"]);
 });
 
@@ -78,8 +78,8 @@ test("Remedies searches once for all blocking bundles of an extension", async ()
     return Promise.resolve("to 2");
   });
   cache.get([{ ...A, bundle: "a.v2" }, A], signal);
-  await settled();
+  await flushPromises();
   cache.get([A, { ...A, bundle: "a.v2" }], signal);
-  await settled();
+  await flushPromises();
   expect(requested).toEqual([["a.v1", "a.v2"]]);
 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { getProblems } from "../../errors/errors.ts";
@@ -11,7 +11,7 @@ const TOKEN = "/api/v1/namespaces/x-system/serviceaccounts/x-installer/token";
 const NAMESPACE = "/api/v1/namespaces/x-system";
 const CORE = { resources: [{ name: "namespaces", kind: "Namespace", namespaced: false, verbs: ["get"] }] };
 const VALIDATION = "operation cannot proceed due to the following validation error(s): ";
-const X = extensionNamed("x", { packageName: "p" });
+const X = createExtension("x", { packageName: "p" });
 const signal = new AbortController().signal;
 
 const open: (() => Promise<void>)[] = [];

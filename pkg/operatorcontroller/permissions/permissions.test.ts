@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { Client } from "../../kube/client.ts";
@@ -36,7 +36,7 @@ async function findMissing(rules: (namespace: string) => Answer, allowed: (verb:
     () => client.close(),
     () => api[Symbol.asyncDispose](),
   );
-  const extension = extensionNamed("x", { packageName: "p" });
+  const extension = createExtension("x", { packageName: "p" });
   const desired = [configMap("a"), configMap("b")];
   const found = await findMissingPermissions(client, { extension, desired, pruned: [], images: [], resourceOf: findKnownResource }, signal);
   return { found, requested, api };

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtensionSpec } from "../../api/clusterExtension.ts";
 import { formatRbacCommand } from "./permissions.ts";
 
 test("formatRbacCommand contains the certificate provider of webhooks, which changes the rules", () => {
-  const { spec } = extensionNamed("x", { packageName: "p" });
+  const { spec } = createExtension("x", { packageName: "p" });
   const command = "olmv1 rbac quay.io/p:v1 --namespace x-system --service-account x-installer --webhook-cert-provider cert-manager";
   expect(formatRbacCommand({ spec }, ["quay.io/p:v1"], "cert-manager")).toBe(command);
 });
@@ -77,12 +77,12 @@ test.for<[why: string, spec: Partial<ClusterExtensionSpec>, images: string[], co
     String.raw`olmv1 rbac quay.io/p:v1 --namespace x-system --watch-namespace 'a; echo '\''b'\'' $(c)'`,
   ],
 ])("formatRbacCommand formats the command for %s", ([, spec, images, command]) => {
-  const x = extensionNamed("x", { packageName: "p" });
+  const x = createExtension("x", { packageName: "p" });
   expect(formatRbacCommand({ spec: { ...x.spec, ...spec } }, images)).toBe(command);
 });
 
 test("formatRbacCommand contains at most 100 namespaces and 100 ConfigMaps of a configuration", () => {
-  const { spec } = extensionNamed("x", { packageName: "p" });
+  const { spec } = createExtension("x", { packageName: "p" });
   const deploymentConfigs = Array.from({ length: 1_000 }, (_, i) => ({ trustedCA: { configMapName: `c${i}`, create: true } }));
   const command = formatRbacCommand({ spec }, [], undefined, {
     watchNamespaces: deploymentConfigs.map((_, i) => `n${i}`),

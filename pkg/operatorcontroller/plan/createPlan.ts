@@ -191,7 +191,10 @@ async function resolve(request: PlanRequest, phase: Authenticated): Promise<Reso
 }
 
 /** Reads the releases, and returns the phase with the client of the given identity. @throws Error if they cannot be read. */
-async function observe({ wanted, client, scoped, systemNamespace, signal }: PlanRequest, started: Started): Promise<Authenticated> {
+async function observe(
+  { desired: wanted, client, scoped, systemNamespace, signal }: PlanRequest,
+  started: Started,
+): Promise<Authenticated> {
   const { extension, hidden } = started;
   const { name, uid = NO_UID } = extension.metadata;
   const history = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { signal }).catch((err: unknown) => {
@@ -206,10 +209,10 @@ async function observe({ wanted, client, scoped, systemNamespace, signal }: Plan
     throw new Error(
       `bundle ${goQuote(before)} is installed, but namespace ${goQuote(systemNamespace)} contains no release of it; set --system-namespace to the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
     );
-  return { ...started, phase: "authenticated", releases, client: scoped.telling((text) => hidden.hide(text)), changes: {} };
+  return { ...started, phase: "authenticated", releases, client: scoped.withTextFilter((text) => hidden.hide(text)), changes: {} };
 }
 
-async function start({ wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
+async function start({ desired: wanted, client, clusterProxy }: PlanRequest): Promise<Started> {
   const { metadata, spec } = wanted.extension;
   const { uid = NO_UID } = metadata;
   return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await readVersion(client), clusterProxy);
@@ -243,7 +246,7 @@ async function readVersion(client: Client): Promise<ClusterVersion> {
   try {
     return await readClusterVersion(client);
   } catch (err) {
-    return { kind: "unknown", because: getErrorMessage(err) };
+    return { kind: "unknown", reason: getErrorMessage(err) };
   }
 }
 
@@ -263,7 +266,7 @@ export async function createPlan(request: PlanRequest): Promise<InstallPlan> {
 }
 
 async function buildPlan(request: PlanRequest, resolved: Resolved): Promise<InstallPlan> {
-  const { wanted, client, reader, providers } = request;
+  const { desired: wanted, client, reader, providers } = request;
   const { extension, releases, bundle, hidden, report } = resolved;
   const { installed, history } = releases;
   const loaded = await reader.bundle(getPullReference(bundle)).catch((err: unknown) => {
@@ -369,7 +372,7 @@ function toPlanObjects({ objects }: ChangePlan, refused: ReadonlySet<string>): I
 
 /** The input of a plan, and the identities for its requests. */
 export interface PlanRequest {
-  wanted: ExtensionPreview;
+  desired: ExtensionPreview;
   catalogs: readonly ClusterCatalog[];
   /** The user's client, for all requests that operator-controller sends with its own identity. */
   client: Client;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { loadBundle } from "../../bundle/load.ts";
@@ -41,7 +41,7 @@ class RequirementsFixture {
   readonly #memory = new ExtensionCache();
 
   async pass({ policy, installed, bundle, release, parts = {}, fails }: Given): Promise<{ phase: Phase; error: unknown }> {
-    const base = extensionNamed("x", { packageName: "p" });
+    const base = createExtension("x", { packageName: "p" });
     const extension = policy ? { ...base, spec: { ...base.spec, install: { requirements: policy } } } : base;
     let phase = unpacked(extension, BUNDLE, { releases: { installed }, ...parts });
     if (bundle) {

@@ -67,7 +67,7 @@ export function validate({ identities }: Pick<Services, "identities">): Reconcil
       try {
         const own = await identities.clientFor(extension, signal);
         const hides = extension.spec.config?.valuesFrom !== undefined || !hidden.isEmpty;
-        const client = hides ? own.telling((text) => hidden.hide(text)) : own;
+        const client = hides ? own.withTextFilter((text) => hidden.hide(text)) : own;
         return { ...phase, phase: "authenticated", client, changes: {} };
       } catch (err) {
         releases.unknownBecause = getErrorMessage(err);

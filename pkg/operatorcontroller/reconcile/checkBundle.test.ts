@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bundleOf } from "../../../test/support/bundleFixture.ts";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
@@ -18,7 +18,7 @@ const WARNING = `bundle "a.v1.0.0" has mistakes that its author must fix: ${FLAW
 class CheckFixture {
   readonly events = new RecordedEvents();
   readonly #memory = new ExtensionCache();
-  readonly #extension = extensionNamed("x", { packageName: "p" });
+  readonly #extension = createExtension("x", { packageName: "p" });
 
   async pass({ bundle = BUNDLE, ...parts }: PhaseParts<Unpacked>): Promise<Unpacked | undefined> {
     const { next } = await runStep(checkBundle({ events: this.events, memory: this.#memory }), unpacked(this.#extension, bundle, parts));

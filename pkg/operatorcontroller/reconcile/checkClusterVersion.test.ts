@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type ClusterFixture, clusterFrom } from "../../../test/support/catalogFixture.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
@@ -27,7 +27,7 @@ interface Given {
 const max = (value: string): string => `[{"type":"olm.maxOpenShiftVersion","value":${value}}]`;
 
 async function pass({ policy, cluster, installed, bundle, release }: Given): Promise<{ notes: string[]; error?: Error }> {
-  const extension = extensionNamed("x", { packageName: "p", ...(policy ? { clusterVersionPolicy: policy } : {}) });
+  const extension = createExtension("x", { packageName: "p", ...(policy ? { clusterVersionPolicy: policy } : {}) });
   let start = unpacked(extension, BUNDLE, { clusterVersion: clusterFrom(cluster), releases: { installed } });
   if (bundle !== undefined) {
     const [sample] = buildSampleBundles();

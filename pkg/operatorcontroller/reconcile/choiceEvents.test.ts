@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated, resolved } from "../../../test/support/phases.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
@@ -8,7 +8,7 @@ import { ExtensionCache } from "../state/extensionCache.ts";
 import type { Phase, PinnedRevision, ResolvedBundle } from "../state/phases.ts";
 import { createChoiceRecorder } from "./resolve.ts";
 
-const X = extensionNamed("x", { packageName: "p" });
+const X = createExtension("x", { packageName: "p" });
 const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });
 const chosen = (version: string, catalog = "c"): ResolvedBundle => ({ ...bundle(version), explanation: `why ${version}`, catalog });
 

@@ -36,7 +36,7 @@ export function computeUpgradeCondition(phase: Phase, active: ActiveReleases): U
   const { name } = extension.metadata;
   const releases = [
     ...active.map((release) => getActiveRelease(name, release)),
-    ...unreadable.map((because) => ({ extension: name, because })),
+    ...unreadable.map((reason) => ({ extension: name, reason })),
   ];
   const verdicts = releases.map((release) => assessRelease(release, clusterVersion));
   const stated = verdicts.filter((verdict): verdict is StatedVerdict => verdict.kind !== "unlimited");
@@ -79,7 +79,7 @@ function toSentence(verdict: StatedVerdict, cluster: ClusterVersion): string {
   const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;
   if (verdict.kind === "compatible") return `${states}: the cluster may be upgraded to ${max}`;
   if (verdict.kind === "undecided")
-    return `${states}, but the cluster's version is unknown (${verdict.because}): set --cluster-version of operator-controller`;
+    return `${states}, but the cluster's version is unknown (${verdict.reason}): set --cluster-version of operator-controller`;
   const next = cluster.kind === "known" ? formatMinorVersion(getNextMinor(cluster.minor)) : "its next minor version";
   return `${states}, which keeps the cluster from being upgraded to ${next}`;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, RecordedPatches, refusal } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
 import { observed, runStep, type StepOutcome, started } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
@@ -19,7 +19,7 @@ import { handleDeletion } from "./delete.ts";
 import { ensureFinalizer, removeCollectorFinalizers } from "./finalizers.ts";
 
 const DELETED = "2026-01-01T00:00:00Z";
-const made = extensionNamed("x", { packageName: "p" });
+const made = createExtension("x", { packageName: "p" });
 
 function extension(finalizers: readonly string[] | undefined, deletionTimestamp?: string): ClusterExtension {
   const metadata = { ...made.metadata, uid: "u", resourceVersion: "7", ...(finalizers ? { finalizers: [...finalizers] } : {}) };

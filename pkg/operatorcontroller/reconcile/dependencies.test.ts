@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
@@ -20,7 +20,7 @@ interface Given extends DependencyWorld {
 }
 
 async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ phase: Phase; error: unknown }> {
-  const made = extensionNamed("p", { packageName: "p" });
+  const made = createExtension("p", { packageName: "p" });
   const extension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
   const content = toRenderableBundle(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
   const installed = isInstalled ? RESOLVED : undefined;

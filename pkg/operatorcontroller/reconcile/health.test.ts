@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated, observed } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
@@ -17,7 +17,7 @@ import { checkHealth } from "./health.ts";
 
 const NS = "x-system";
 const START = Date.parse("2026-01-02T00:00:00Z");
-const made = extensionNamed("x", { packageName: "p" });
+const made = createExtension("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };
 const INSTALLED = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i" };
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { crdOf } from "../../../test/support/bundleFixture.ts";
+import { createCrd } from "../../../test/support/bundleFixture.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { Inventory, ProvidedApis } from "../../api/clusterExtensionStatus.ts";
 import type { JsonObject, KubeObject } from "../../api/k8s.ts";
 import { buildApiKindsAnnotation } from "../../bundle/apiServices.ts";
 import { buildInventory, collectProvidedApis } from "./status.ts";
 
-const crd = (name: string, spec: JsonObject): KubeObject => crdOf(name, spec) as KubeObject;
+const crd = (name: string, spec: JsonObject): KubeObject => createCrd(name, spec) as KubeObject;
 const served = (...names: string[]): JsonObject[] => names.map((name) => ({ name, served: true }));
 const apiService = (version: string, ...kinds: string[]): KubeObject => ({
   apiVersion: "apiregistration.k8s.io/v1",

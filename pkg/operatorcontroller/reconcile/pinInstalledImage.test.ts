@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { problemTexts, resolved as resolvedPhase, runStep } from "../../../test/support/phases.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
@@ -93,7 +93,7 @@ interface Given {
 }
 
 function choosing() {
-  const extension = extensionNamed("x", { packageName: "p" });
+  const extension = createExtension("x", { packageName: "p" });
   const events = new RecordedEvents();
   const step = pinInstalledImage({ events, memory: new ExtensionCache() });
   const pass = async ({ resolved, installed }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {

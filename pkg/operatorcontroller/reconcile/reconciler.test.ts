@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { observed, resolved, started } from "../../../test/support/phases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
@@ -14,7 +14,7 @@ import { requireSpec } from "./check.ts";
 import { Reconciler } from "./reconciler.ts";
 import { createExtensionStatusWriter } from "./statusEvents.ts";
 
-const made = extensionNamed("x", { packageName: "p" });
+const made = createExtension("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u" } };
 const RESOLVED: ResolvedBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" };
 const RESYNC = 1_234;

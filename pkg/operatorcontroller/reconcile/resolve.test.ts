@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { type ClusterFixture, clusterFrom, contentFrom } from "../../../test/support/catalogFixture.ts";
-import { type CatalogState, catalogNamed } from "../../../test/support/catalogs.ts";
+import { type CatalogState, createCatalog } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { CannedPackages, ListedCatalogs } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated, problemTexts, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
@@ -34,9 +34,9 @@ interface Given {
 }
 
 async function pass({ installed, source, catalog, content = CONTENT, policy, cluster }: Given): Promise<StepOutcome<Resolved>> {
-  const made = extensionNamed("x", { packageName: "p", ...source });
+  const made = createExtension("x", { packageName: "p", ...source });
   const extension: ClusterExtension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
-  const catalogs = catalog ? [catalogNamed("c", catalog)] : [];
+  const catalogs = catalog ? [createCatalog("c", catalog)] : [];
   const canned = new Map(
     content === "unreadable" ? [] : [["https://catalogd/catalogs/c", content === "absent" ? undefined : content] as const],
   );
@@ -219,7 +219,7 @@ test("resolveBundle reports the content of catalogs when it finds no bundle", as
 });
 
 test("resolveBundle fails with Blocked when spec.source.catalog is missing", async () => {
-  const extension = extensionNamed("x", { packageName: "p" });
+  const extension = createExtension("x", { packageName: "p" });
   const bare = { ...extension, spec: { ...extension.spec, source: { sourceType: "Catalog" as const } } };
   const step = resolveBundle({
     catalogs: new ListedCatalogs([]),
@@ -245,7 +245,7 @@ async function passAmong(
   { source, from }: { source?: Partial<CatalogSource>; from?: string } = {},
 ): Promise<StepOutcome<Resolved>> {
   const extension: ClusterExtension = {
-    ...extensionNamed("x", { packageName: "p", ...source }),
+    ...createExtension("x", { packageName: "p", ...source }),
     status: { conditions: [], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" }, ...(from ? { catalog: from } : {}) } },
   };
   const step = resolveBundle({
@@ -257,17 +257,17 @@ async function passAmong(
 }
 
 test("resolveBundle ignores a catalog that is being deleted", async () => {
-  const removed = catalogNamed("b", { serving: false });
+  const removed = createCatalog("b", { serving: false });
   removed.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
-  const { phase, next, error } = await passAmong([catalogNamed("c", SERVED), removed], packages);
+  const { phase, next, error } = await passAmong([createCatalog("c", SERVED), removed], packages);
   expect(error).toBeUndefined();
   expect([next?.bundle.name, problemTexts(phase)]).toEqual(["p.v1.1.0", []]);
 });
 
 test("resolveBundle upgrades from the catalog of the installed bundle when a new catalog is not served yet", async () => {
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
-  const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
+  const catalogs = [createCatalog("b", { serving: false, priority: 5 }), createCatalog("c", SERVED)];
   const { phase, next } = await passAmong(catalogs, packages, { from: "c" });
   expect(next?.bundle).toMatchObject({ name: "p.v1.1.0", catalog: "c" });
   expect(problemTexts(phase)).toEqual([
@@ -277,7 +277,7 @@ test("resolveBundle upgrades from the catalog of the installed bundle when a new
 
 test("resolveBundle reports an error when the requested channels do not contain the installed bundle", async () => {
   const packages = new CannedPackages(new Map([["https://catalogd/catalogs/c", CONTENT]]));
-  const catalogs = [catalogNamed("b", { serving: false, priority: 5 }), catalogNamed("c", SERVED)];
+  const catalogs = [createCatalog("b", { serving: false, priority: 5 }), createCatalog("c", SERVED)];
   expect((await passAmong(catalogs, packages, { source: { channels: ["stable"] } })).error).toBeUndefined();
   expect((await passAmong(catalogs, packages, { source: { channels: ["other"] } })).error).toMatchObject({
     details: { reason: "CatalogUnavailable" },
@@ -286,7 +286,7 @@ test("resolveBundle reports an error when the requested channels do not contain 
 
 test("resolveBundle returns a check that reports when an unavailable catalog is available", async () => {
   const answers = new Map<string, PackageContent>();
-  const { phase } = await passAmong([catalogNamed("c", SERVED)], new CannedPackages(answers));
+  const { phase } = await passAmong([createCatalog("c", SERVED)], new CannedPackages(answers));
   expect(await phase.report.awaits?.(AbortSignal.timeout(5_000))).toBe(false);
   answers.set("https://catalogd/catalogs/c", CONTENT);
   expect(await phase.report.awaits?.(AbortSignal.timeout(5_000))).toBe(true);
@@ -296,9 +296,9 @@ test.for([
   ["a newer bundle", CONTENT],
   ["no bundle", "absent" as const],
 ] as const)("resolveBundle keeps the pinned bundle when catalogs have %s", async ([, content]) => {
-  const extension = extensionNamed("x", { packageName: "p" });
+  const extension = createExtension("x", { packageName: "p" });
   const step = resolveBundle({
-    catalogs: new ListedCatalogs([catalogNamed("c", SERVED)]),
+    catalogs: new ListedCatalogs([createCatalog("c", SERVED)]),
     contents: new CatalogPackages(
       new CannedPackages(new Map([["https://catalogd/catalogs/c", content === "absent" ? undefined : content]])),
     ),

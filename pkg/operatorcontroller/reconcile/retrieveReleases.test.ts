@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryReleases } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { runStep, started } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { type InstalledBundle, readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
@@ -30,7 +30,7 @@ test("labelsFrom returns the labels of the Go operator-controller", () => {
   });
 });
 
-const X = extensionNamed("x", { packageName: "p" });
+const X = createExtension("x", { packageName: "p" });
 const labels = toReleaseLabels(BUNDLE);
 
 test("retrieveReleases returns the last deployed bundle, and records the objects of later attempts", async () => {
@@ -59,7 +59,7 @@ test("retrieveReleases reports an unknown installed bundle when the history cann
 
 test("retrieveReleases fails when a release cannot be read, and keeps the other releases", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }));
-  releases.unreadable.push({ kind: "unreadable", secret: "copy", because: "damaged" });
+  releases.unreadable.push({ kind: "unreadable", secret: "copy", reason: "damaged" });
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(7, "deployed", { objects: ["b"] })]);
   const { phase, error } = await runStep(retrieveReleases({ releases, memory }), started(X));

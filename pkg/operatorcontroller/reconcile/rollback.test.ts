@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated, problemTexts, resolved, runStep, unpacked } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
@@ -20,7 +20,7 @@ import { pinRevision, type RollbackServices, rollBackOverdue, skipRolledBackBund
 import { computeInputDigest } from "./unpack.ts";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
-const made = extensionNamed("x", { packageName: "p" });
+const made = createExtension("x", { packageName: "p" });
 const X: ClusterExtension = {
   ...made,
   metadata: { ...made.metadata, uid: "u" },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../../test/support/catalogFixture.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated, observed, resolved, started } from "../../../test/support/phases.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Condition } from "../../api/k8s.ts";
@@ -80,7 +80,7 @@ const NOW = "2026-01-01T00:00:00Z";
 
 test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached, error, want, install, ...rest }) => {
   const { cluster, active, catalogs, before, problems } = rest;
-  const made = extensionNamed("x", { packageName: "p", ...catalog, ...(channels ? { channels } : {}) });
+  const made = createExtension("x", { packageName: "p", ...catalog, ...(channels ? { channels } : {}) });
   const extension = before ? { ...made, status: { conditions: before } } : made;
   const phase = phaseFrom(extension, { ...reached, ...(active ? { active: active.map(releaseFrom) } : {}) });
   if (catalogs) phase.report.catalogs.packages = catalogsFrom(catalogs, "p");
@@ -99,7 +99,7 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached
 });
 
 test("statusFrom keeps the status of an equal reconcile, and updates the transition time of a changed condition", () => {
-  const extension = extensionNamed("x", { packageName: "p" });
+  const extension = createExtension("x", { packageName: "p" });
   const first = statusFrom(started(extension), undefined, NOW);
   const again = statusFrom(started({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
   expect(again).toEqual(first);
@@ -115,7 +115,7 @@ test.for<[name: string, annotation: string | undefined, before: string | undefin
   ["is removed when the request is removed", undefined, "2026-01-01", {}, undefined],
   ["does not change while the extension is suspended", "2026-01-02", "2026-01-01", { isSuspended: true }, "2026-01-01"],
 ])("lastHandledReconcileAt %s", ([, annotation, before, reached, want]) => {
-  const made = extensionNamed("x", { packageName: "p" });
+  const made = createExtension("x", { packageName: "p" });
   const annotations = annotation === undefined ? {} : { "olm.operatorframework.io/reconcile-requested-at": annotation };
   const status = before === undefined ? {} : { lastHandledReconcileAt: before };
   const extension = { ...made, metadata: { ...made.metadata, annotations }, status };
@@ -138,7 +138,7 @@ test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bu
   ],
 )("statusFrom names the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
   const installed = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p" };
-  const made = extensionNamed("x", { packageName: "p" });
+  const made = createExtension("x", { packageName: "p" });
   const install = before && { bundle: { name: before[0], version: before[0].slice(3) }, catalog: before[1] };
   const extension = install ? { ...made, status: { conditions: [], install } } : made;
   const reached = { installed, ...(chosen ? { resolved: { ...installed, explanation: "", ...chosen } } : {}) };

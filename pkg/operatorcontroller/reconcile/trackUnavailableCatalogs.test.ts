@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { resolved, runStep } from "../../../test/support/phases.ts";
 import type { CatalogPackage } from "../../resolve/resolution.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
@@ -12,7 +12,7 @@ test.for<[what: string, catalogs: CatalogPackage[] | undefined, want: boolean]>(
   ["false when all catalogs are available", [AVAILABLE], false],
   ["true when a catalog is unavailable", [AVAILABLE, { ...AVAILABLE, name: "b", unavailable: "connection refused" }], true],
 ])("trackUnavailableCatalogs records %s", async ([, catalogs, want]) => {
-  const extension = extensionNamed("x", { packageName: "p" });
+  const extension = createExtension("x", { packageName: "p" });
   const memory = new ExtensionCache();
   const phase = resolved(extension, { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" });
   if (catalogs) phase.report.catalogs.packages = catalogs;

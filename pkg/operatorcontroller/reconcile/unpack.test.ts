@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { problemTexts, resolved as resolvedPhase, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
@@ -23,7 +23,7 @@ const RESOLVED: ResolvedBundle = {
   image: "quay.io/p@sha256:1",
   explanation: "the only one",
 };
-const made = extensionNamed("x", { packageName: "p" });
+const made = createExtension("x", { packageName: "p" });
 const X: ClusterExtension = { ...made, metadata: { ...made.metadata, uid: "u1" } };
 
 /** Returns the same folder for every image, or fails. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalogFixture.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { authenticated } from "../../../test/support/phases.ts";
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
@@ -16,7 +16,7 @@ const CATALOG: CatalogFixture = {
   bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
 };
 const bundle = (version: string): InstalledBundle => ({ packageName: "p", name: `p.v${version}`, version, image: "i" });
-const EXTENSION = extensionNamed("x", { packageName: "p" });
+const EXTENSION = createExtension("x", { packageName: "p" });
 const LATER = { version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", edge: "replaces", channel: "stable", deprecated: false } as const;
 
 /** Returns a reconcile that resolved from `before`, with `installed` at its end. */

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { asRead, releaseRecord } from "../../../test/support/releases.ts";
-import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../../test/support/watchedKind.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { Informer } from "../../controller/informer.ts";
@@ -55,7 +55,7 @@ class InstalledFixture {
   }
 
   extension(name: string): void {
-    this.kinds.put({ ...extensionNamed(name, { packageName: name }), metadata: { name, uid: `uid-${name}` } });
+    this.kinds.put({ ...createExtension(name, { packageName: name }), metadata: { name, uid: `uid-${name}` } });
   }
 
   release(name: string, version: number, status: ReleaseStatus, record?: ReleaseRecord | Error): void {
@@ -73,10 +73,10 @@ class InstalledFixture {
 
   async listed(): Promise<string[]> {
     for (let i = 0; i < 5; i++) {
-      await settled();
+      await flushPromises();
       this.clock.advance(200);
     }
-    await settled();
+    await flushPromises();
     return this.bundles.list().map(({ extension, name }) => `${extension}: ${name}`);
   }
 }
@@ -118,7 +118,7 @@ test("InstalledBundles keeps the last known bundle when a newer version of its S
   world.release("a", 1, "deployed");
   await world.listed();
   world.release("a", 1, "deployed", new Error("broken"));
-  await settled();
+  await flushPromises();
   expect(world.bundles.list().map(({ name }) => name)).toEqual(["a.v1"]);
   expect(await world.listed()).toEqual(["a: a.v1"]);
   expect([...world.bundles.unreadable()]).toEqual([["a", "broken"]]);
@@ -127,7 +127,7 @@ test("InstalledBundles keeps the last known bundle when a newer version of its S
 test("InstalledBundles lists extensions as unread when their releases are being read, and notifies afterwards", async () => {
   const world = new InstalledFixture("a", "b");
   world.release("a", 1, "deployed");
-  await settled();
+  await flushPromises();
   expect([world.bundles.list(), world.bundles.unread()]).toEqual([[], ["a"]]);
   await world.listed();
   expect(world.bundles.unread()).toEqual([]);

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { refusal } from "../../../test/support/extensionFakes.ts";
 import { FakeClock } from "../../../test/support/fakeClock.ts";
 import { asRead, releaseRecord } from "../../../test/support/releases.ts";
-import { settled, WatchedKind } from "../../../test/support/watchedKind.ts";
+import { flushPromises, WatchedKind } from "../../../test/support/watchedKind.ts";
 import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import type { KubeObject } from "../../api/k8s.ts";
 import type { ReleaseRecord, ReleaseStatus } from "../../release/record.ts";
@@ -60,11 +60,11 @@ function start() {
   };
   /** The active releases, after everything readable has been read. */
   const listCounted = async (later = 1_000): Promise<string[] | undefined> => {
-    await settled();
+    await flushPromises();
     releases.listActive([X]);
     clock.advance(later);
-    await settled();
-    return releases.listActive([X])?.map((found) => ("because" in found ? found.because : found.bundle));
+    await flushPromises();
+    return releases.listActive([X])?.map((found) => ("reason" in found ? found.reason : found.bundle));
   };
   return { secrets, store, cache, clock, releases, release, counting: listCounted };
 }
@@ -87,7 +87,7 @@ test("InstalledReleases counts the last deployed release and later attempts, and
 test("InstalledReleases returns undefined while a release is being read", async () => {
   const { releases, release } = start();
   release(1, "deployed");
-  await settled();
+  await flushPromises();
   expect(releases.listActive([X])).toBeUndefined();
   expect(releases.listActive([{ name: "y", uid: "uid-y" }])).toEqual([]);
 });
@@ -95,7 +95,7 @@ test("InstalledReleases returns undefined while a release is being read", async 
 test("InstalledReleases does not read a release when this process wrote it", async () => {
   const { store, cache, release, counting: listCounted } = start();
   const secret = release(1, "deployed");
-  await settled();
+  await flushPromises();
   cache.note(secret.metadata, record(1));
   expect(await listCounted()).toEqual(["x.v1"]);
   expect(store.reads).toEqual([]);
@@ -104,17 +104,17 @@ test("InstalledReleases does not read a release when this process wrote it", asy
 test("InstalledReleases does not read a release that this process wrote when the cache learns of it before or after the watch", async () => {
   const { store, cache, clock, releases, release } = start();
   const first = release(1, "pending-install");
-  await settled();
+  await flushPromises();
   expect(releases.listActive([X])).toBeUndefined();
   cache.note(first.metadata, record(1));
   clock.advance(1_000);
-  await settled();
+  await flushPromises();
   cache.note({ uid: first.metadata.uid!, resourceVersion: "2" }, record(1));
   expect(releases.listActive([X])).toBeUndefined();
   release(1, "deployed");
-  await settled();
+  await flushPromises();
   clock.advance(1_000);
-  await settled();
+  await flushPromises();
   expect(releases.listActive([X])).toHaveLength(1);
   expect(store.reads).toEqual([]);
 });
@@ -126,7 +126,7 @@ test("InstalledReleases counts orphaned releases, and those of an earlier extens
   release(2, "deployed", undefined);
   expect(await listCounted()).toEqual(["x.v2", "x.v1"]);
   const bundles = (name: string, version: string) =>
-    releases.listActive([{ ...X, installed: { name, version } }])?.map((found) => ("because" in found ? found.because : found.bundle));
+    releases.listActive([{ ...X, installed: { name, version } }])?.map((found) => ("reason" in found ? found.reason : found.bundle));
   expect([bundles("x.v2", "2"), bundles("x.v1", "1")]).toEqual([["x.v2"], ["x.v2", "x.v1"]]);
   expect(releases.getInstalled(X)).toMatchObject({ kind: "installed" });
 });
@@ -134,18 +134,18 @@ test("InstalledReleases counts orphaned releases, and those of an earlier extens
 test("InstalledReleases blocks when the status names an installed bundle and no release exists, unless the extension is deleted", async () => {
   const { releases, release, counting: listCounted } = start();
   const installed = { name: "x.v1", version: "1" };
-  await settled();
+  await flushPromises();
   const because = 'its status names bundle "x.v1" as installed, but namespace "system" contains no release of it';
-  expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+  expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", reason: because }]);
   expect(releases.listActive([{ ...X, installed, isDeleted: true }])).toEqual([]);
   release(3, "deployed", "uid-of-another");
   await listCounted();
-  expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", because }]);
+  expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", reason: because }]);
 });
 
 test("InstalledReleases reports an unreadable older release when it is deployed too", async () => {
   const { store, release, counting: listCounted } = start();
-  store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), because: "damaged" });
+  store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), reason: "damaged" });
   release(1, "deployed");
   release(2, "deployed");
   expect(await listCounted()).toEqual(["x.v2", 'release secret "sh.helm.release.v1.x.v1" cannot be read: damaged']);
@@ -173,7 +173,7 @@ test("InstalledReleases does not count an attempt until its record is complete",
 test("InstalledReleases reports an unreadable release when it is being uninstalled", async () => {
   const { store, release, counting: listCounted } = start();
   release(1, "uninstalling");
-  store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), because: "a chunk is missing" });
+  store.records.set(1, { kind: "unreadable", secret: getReleaseKey("x", 1), reason: "a chunk is missing" });
   expect(await listCounted()).toEqual(['release secret "sh.helm.release.v1.x.v1" cannot be read: a chunk is missing']);
 });
 
@@ -201,7 +201,7 @@ test.for<[version: string, because: string]>([
     release(2, "deployed");
     const text = `release secret "sh.helm.release.v1.x.v1" cannot be read: ${because}`;
     expect((await listCounted())?.toSorted()).toEqual([text, "x.v2"]);
-    expect(releases.getInstalled(X)).toEqual({ kind: "unknown", because: text });
+    expect(releases.getInstalled(X)).toEqual({ kind: "unknown", reason: text });
     secrets.remove(getReleaseKey("x", 1));
     expect(await listCounted()).toEqual(["x.v2"]);
   },
@@ -222,7 +222,7 @@ test("InstalledReleases forgets releases when they are deleted", async () => {
   let changes = 0;
   releases.onChange(() => changes++);
   secrets.remove(getReleaseKey("x", 1));
-  await settled();
+  await flushPromises();
   expect([changes, await listCounted()]).toEqual([1, []]);
 });
 
@@ -233,10 +233,10 @@ test("InstalledReleases reports the reason for every extension when the permissi
   secrets.refusal = refusal(403, "Forbidden", "secrets is forbidden");
   secrets.endWatches(new Error("other side closed"));
   for (let i = 0; i < 5; i++) {
-    await settled();
+    await flushPromises();
     clock.advance(30_000);
   }
-  await settled();
+  await flushPromises();
   expect(await listCounted()).toEqual(["list release secrets: secrets is forbidden"]);
   secrets.refusal = undefined;
   expect(await listCounted(60_000)).toEqual(["x.v1"]);

@@ -40,7 +40,7 @@ export type InstalledState =
   | { readonly kind: "installed"; readonly bundle: ProvidedBundle }
   | { readonly kind: "absent" }
   /** `because` is absent while it is being read. */
-  | { readonly kind: "unknown"; readonly because?: string };
+  | { readonly kind: "unknown"; readonly reason?: string };
 
 const SECRET = { apiVersion: "v1", kind: "Secret" } as const;
 const BY_EXTENSION = "extension";
@@ -119,7 +119,7 @@ export class InstalledReleases {
    */
   listActive(extensions: readonly ReleasesQuery[]): Releases | undefined {
     const refusal = this.#refusal;
-    if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, because: refusal }));
+    if (refusal !== undefined) return extensions.map(({ name }) => ({ extension: name, reason: refusal }));
     const all = extensions.map((extension) => this.#listOne(extension));
     return all.some((releases) => releases === undefined) ? undefined : all.flatMap((releases) => releases ?? []);
   }
@@ -129,17 +129,17 @@ export class InstalledReleases {
    * @returns `absent` without such a release; `unknown` while it is being read, or with the reason if it cannot be read.
    */
   getInstalled({ name, uid }: ReleaseOwner): InstalledState {
-    if (this.#refusal !== undefined) return { kind: "unknown", because: this.#refusal };
+    if (this.#refusal !== undefined) return { kind: "unknown", reason: this.#refusal };
     if (!this.#isSynced) return { kind: "unknown" };
     const { own, unreadable } = this.#found({ name, uid });
     const [damaged] = unreadable;
-    if (damaged) return { kind: "unknown", because: formatUnreadable(damaged) };
+    if (damaged) return { kind: "unknown", reason: formatUnreadable(damaged) };
     const deployed = findLastDeployed(listActiveReleases(own));
     if (!deployed) return { kind: "absent" };
     const outcome = this.#reader.getOutcome(deployed.secret.metadata);
     if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.facts.provided };
     if (outcome?.kind === "unfinished") return { kind: "absent" };
-    return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", because: outcome.because };
+    return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", reason: outcome.reason };
   }
 
   #listOne(query: ReleasesQuery): Releases | undefined {
@@ -157,13 +157,13 @@ export class InstalledReleases {
     const counting = new Set([...active, ...listActiveReleases(foreign)]);
     const stillDeployed = [...own, ...foreign].filter((index) => index.status === "deployed" && !counting.has(index));
     const found = new Map<string, ActiveRelease | UnreadableReleases>();
-    const addUnreadable = (because: string): void => void found.set(because, { extension, because });
+    const addUnreadable = (reason: string): void => void found.set(reason, { extension, reason });
     for (const one of unreadable) addUnreadable(formatUnreadable(one));
     let isComplete = true;
     for (const index of [...counting, ...stillDeployed]) {
       const outcome = this.#reader.getOutcome(index.secret.metadata);
       if (outcome === undefined) isComplete = false;
-      else if (outcome.kind === "unreadable") addUnreadable(outcome.because);
+      else if (outcome.kind === "unreadable") addUnreadable(outcome.reason);
       else if (outcome.kind === "read" && counting.has(index)) {
         const { bundle, version, properties } = outcome.facts;
         if (!active.includes(index) && installed && !matchesInstalled(installed, outcome.facts)) continue;
@@ -341,7 +341,7 @@ export class InstalledBundles {
     if (state?.kind === "installed") provider = last && isSameBundle(last, state.bundle) ? last : { ...state.bundle, extension: name };
     else if (state?.kind === "unknown") {
       provider = last;
-      if (state.because !== undefined) this.#unreadable.set(name, state.because);
+      if (state.reason !== undefined) this.#unreadable.set(name, state.reason);
       else if (!last) this.#unread.add(name);
     }
     if (provider === known?.provider) return;

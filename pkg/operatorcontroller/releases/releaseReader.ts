@@ -112,7 +112,7 @@ export type ReadOutcome =
   | { readonly kind: "read"; readonly facts: InstalledSummary }
   /** Its record was not stored completely, so nothing was applied from it; or it no longer exists. */
   | { readonly kind: "unfinished" }
-  | { readonly kind: "unreadable"; readonly because: string };
+  | { readonly kind: "unreadable"; readonly reason: string };
 
 /** The options of a ReleaseReader. */
 export interface ReleaseReaderOptions {
@@ -174,7 +174,7 @@ export class ReleaseReader {
     const { uid, resourceVersion } = index;
     const facts = this.#options.cache.get(index);
     if (facts) return { kind: "read", facts };
-    if (uid === undefined) return { kind: "unreadable", because: `release secret "${index.name}" has no uid` };
+    if (uid === undefined) return { kind: "unreadable", reason: `release secret "${index.name}" has no uid` };
     const before = this.#readings.get(uid);
     if (before && before.resourceVersion === resourceVersion) return before.outcome;
     before?.cancel();
@@ -236,7 +236,7 @@ export class ReleaseReader {
       const retryAfterMs = reading.backoff.next();
       this.#schedule(reading, index, retryAfterMs);
       if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
-        this.#options.log.warn({ secret: index.name, reason: outcome.because, retryAfterMs }, "release cannot be read");
+        this.#options.log.warn({ secret: index.name, reason: outcome.reason, retryAfterMs }, "release cannot be read");
     }
     for (const handler of this.#handlers) handler(index.labels?.["name"] ?? "");
   }
@@ -247,13 +247,13 @@ export class ReleaseReader {
     if (facts) return { kind: "read", facts };
     try {
       const labelled = parseReleaseIndex(index);
-      if (labelled.kind === "unreadable") return { kind: "unreadable", because: formatUnreadable(labelled) };
+      if (labelled.kind === "unreadable") return { kind: "unreadable", reason: formatUnreadable(labelled) };
       using deadline = new Deadline(signal, READ_TIMEOUT_MS);
       const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
-      if (release?.kind === "unreadable") return { kind: "unreadable", because: formatUnreadable(release) };
+      if (release?.kind === "unreadable") return { kind: "unreadable", reason: formatUnreadable(release) };
       return release?.kind === "readable" ? { kind: "read", facts: summarizeRelease(release.record) } : { kind: "unfinished" };
     } catch (err) {
-      return { kind: "unreadable", because: getErrorMessage(err).slice(0, MAX_CAUSE).toWellFormed() };
+      return { kind: "unreadable", reason: getErrorMessage(err).slice(0, MAX_CAUSE).toWellFormed() };
     }
   }
 }

@@ -209,8 +209,8 @@ export class ReleaseStore {
     const { metadata } = withoutIncompleteMark(live);
     const stored = await this.#client.replace({ ...index, metadata: { ...metadata, labels, ownerReferences } }, options);
     this.#observer?.note(stored.metadata, record);
-    const wanted = new Set(chunks.map((chunk) => chunk.metadata.name));
-    for (const name of known) if (!wanted.has(name)) await this.#delete(name, options);
+    const desired = new Set(chunks.map((chunk) => chunk.metadata.name));
+    for (const name of known) if (!desired.has(name)) await this.#delete(name, options);
   }
 
   /** Reads one release completely; undefined if it does not exist. */
@@ -266,7 +266,7 @@ export class ReleaseStore {
     const names = parseExtraChunks(index);
     if (!Array.isArray(names) || names.length === 0) return this.#decoded(index, []);
     const chunks = await this.#chunksOf(name, options);
-    if (names.every((wanted) => chunks.some((chunk) => chunk.metadata.name === wanted))) return this.#decoded(index, chunks);
+    if (names.every((desired) => chunks.some((chunk) => chunk.metadata.name === desired))) return this.#decoded(index, chunks);
     const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
     if (now?.metadata.resourceVersion !== resourceVersion)
       throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ObjectLocks } from "../apply/handovers.ts";
 import { ExtensionCache } from "./extensionCache.ts";
 
-const made = extensionNamed("x", { packageName: "p" });
+const made = createExtension("x", { packageName: "p" });
 const withUid = (uid: string): ClusterExtension => ({ ...made, metadata: { ...made.metadata, uid } });
 const names = (memory: ExtensionCache, uid: string): string[] => memory.of(withUid(uid)).recorded.map(({ name }) => name);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import type { ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { parseVersionRelease } from "../../version/version.ts";
@@ -26,7 +26,7 @@ describe("ExtensionMetrics", () => {
 
   test("shows the installed bundle and the current status of all conditions", async () => {
     const { metrics, lines } = set();
-    const extension = extensionNamed("a", { packageName: "p" });
+    const extension = createExtension("a", { packageName: "p" });
     metrics.report(extension, status("1.0.0", "False"));
     metrics.report(extension, status("1.1.0", "True"));
     expect(await lines("extension_info")).toEqual([
@@ -40,7 +40,7 @@ describe("ExtensionMetrics", () => {
 
   test("shows a higher version until it is installed", async () => {
     const { metrics, lines } = set();
-    const extension = extensionNamed("a", { packageName: "p" });
+    const extension = createExtension("a", { packageName: "p" });
     const report = (version: string, newest?: string): Promise<string[]> => {
       metrics.report(extension, status(version, "False"), newest === undefined ? undefined : parseVersionRelease(newest, undefined));
       return lines("extension_update_available");
@@ -58,7 +58,7 @@ describe("ExtensionMetrics", () => {
 
   test("removes only the series of a deleted extension", async () => {
     const { metrics, lines } = set();
-    for (const name of ["a", "b"]) metrics.report(extensionNamed(name, { packageName: "p" }), status("1.0.0", "False"));
+    for (const name of ["a", "b"]) metrics.report(createExtension(name, { packageName: "p" }), status("1.0.0", "False"));
     for (const name of ["a", "b"]) metrics.countCorrections(name, 1);
     metrics.forget("a");
     expect(await lines("drift_corrections_total")).toEqual(['operator_controller_drift_corrections_total{extension="b"} 1']);
@@ -70,7 +70,7 @@ describe("ExtensionMetrics", () => {
 
   test("shows an extension without spec or status", async () => {
     const { metrics, lines } = set();
-    const { spec: _, ...bare } = extensionNamed("a", { packageName: "p" });
+    const { spec: _, ...bare } = createExtension("a", { packageName: "p" });
     metrics.report(bare as never, {});
     expect(await lines("extension_info")).toEqual(['operator_controller_extension_info{extension="a",package="",bundle="",version=""} 1']);
   });

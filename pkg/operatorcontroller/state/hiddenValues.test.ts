@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bundleOf } from "../../../test/support/bundleFixture.ts";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { observed } from "../../../test/support/phases.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
@@ -40,17 +40,17 @@ test("createHidingLog hides values in all fields, also of child loggers", () => 
 });
 
 test("createHidingEvents hides values of the extension in its Events", () => {
-  const x = extensionNamed("x", { packageName: "p" });
+  const x = createExtension("x", { packageName: "p" });
   const [events, memory] = [new RecordedEvents(), new ExtensionCache()];
   memory.of(x).hidden = hidden;
   const hiding = createHidingEvents(events, memory);
   hiding.record(x, "Normal", "Installed", "hunter2-hunter2");
-  hiding.record(extensionNamed("other", { packageName: "p" }), "Normal", "Installed", "hunter2-hunter2");
+  hiding.record(createExtension("other", { packageName: "p" }), "Normal", "Installed", "hunter2-hunter2");
   expect(events.seen).toEqual([`Normal Installed: ${HIDDEN}`, "Normal Installed: hunter2-hunter2"]);
 });
 
 test("findSourcedTexts returns values in objects, and hideSourced reveals names of the extension and its namespaces", () => {
-  const x = extensionNamed("the-extension", { packageName: "the-package" });
+  const x = createExtension("the-extension", { packageName: "the-package" });
   const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
   expect(findSourcedTexts(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);
   const phase = observed(x);

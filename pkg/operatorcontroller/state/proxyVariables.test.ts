@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { extensionNamed } from "../../../test/support/extensions.ts";
+import { createExtension } from "../../../test/support/extensions.ts";
 import { resolved } from "../../../test/support/phases.ts";
 import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
 import type { JsonObject } from "../../api/k8s.ts";
@@ -13,7 +13,7 @@ import { chooseProxyVariables, describeProxyChange, describeProxyMismatch } from
 
 const [OLD, NEW] = [{ HTTP_PROXY: "http://old:1" }, { HTTP_PROXY: "http://new:1", NO_PROXY: ".svc" }];
 const KNOWN: ClusterProxy = { kind: "known", variables: NEW, source: 'Proxy "cluster"' };
-const UNKNOWN: ClusterProxy = { kind: "unknown", because: "forbidden" };
+const UNKNOWN: ClusterProxy = { kind: "unknown", reason: "forbidden" };
 const OURS = { inputDigest: "d" };
 const OWN = { deploymentConfig: { env: [{ name: "NO_PROXY", value: "" }] } };
 
@@ -25,7 +25,7 @@ interface Given {
 }
 
 function phaseOf({ proxy, deployed, upgrade = false, config }: Given): Resolved {
-  const made = extensionNamed("x", { packageName: "p" });
+  const made = createExtension("x", { packageName: "p" });
   const extension = config ? { ...made, spec: { ...made.spec, config: { configType: "Inline" as const, inline: config } } } : made;
   const bundle: ResolvedBundle = { packageName: "p", name: "p.v1", version: "1.0.0", image: "i", explanation: "" };
   if (!deployed) return resolved(extension, bundle, { clusterProxy: proxy });

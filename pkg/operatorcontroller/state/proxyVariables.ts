@@ -30,7 +30,7 @@ export function describeProxyMismatch(inputs: ProxyInputs): string | undefined {
   if (clusterProxy.kind === "none" || overridesProxy(getConfiguration(inputs))) return undefined;
   if (clusterProxy.kind === "known")
     return isAdopted(inputs) ? "its adopted Deployments have no proxy variables; the next upgrade adds those of the cluster" : undefined;
-  return `the proxy of the cluster is unknown (${clusterProxy.because}): existing Deployments keep their proxy variables, new Deployments get none`;
+  return `the proxy of the cluster is unknown (${clusterProxy.reason}): existing Deployments keep their proxy variables, new Deployments get none`;
 }
 
 function isAdopted(inputs: ProxyInputs): boolean {

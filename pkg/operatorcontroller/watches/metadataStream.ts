@@ -246,7 +246,7 @@ export class MetadataStream {
     const first = this.#backoff.attempts === 1;
     if (refused || isExpired(err) || !first) this.#resourceVersion = undefined;
     if (refused) this.#wasOpen = false;
-    const suppressed = first || refused ? undefined : interruptions.tell("");
+    const suppressed = first || refused ? undefined : interruptions.report("");
     const level = suppressed === undefined ? "debug" : "warn";
     log[level](
       { reason: getErrorMessage(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, suppressed },

@@ -27,7 +27,7 @@ function formatPendingTermination(have: number, want: number): Health | undefine
 /** Deployment: all replicas are updated and available, and no old ones are left. */
 function computeDeploymentHealth(object: KubeObject): Health {
   const conditions = readConditions(object);
-  const find = (wanted: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === wanted);
+  const find = (desired: string): (typeof conditions)[number] | undefined => conditions.find(({ type }) => type === desired);
   const failure = find("ReplicaFailure");
   if (failure?.status === "True") return createHealth("failed", failure.reason || "ReplicaFailure", explainDeniedCreate(failure.message));
   const progressing = find("Progressing");
@@ -170,7 +170,7 @@ function computeServiceHealth(object: KubeObject): Health {
 
 /** Job: started and not failed; it need not have completed. */
 function computeJobHealth(object: KubeObject): Health {
-  const isTrue = (wanted: string): boolean => readConditions(object).some(({ type, status }) => type === wanted && status === "True");
+  const isTrue = (desired: string): boolean => readConditions(object).some(({ type, status }) => type === desired && status === "True");
   if (isTrue("Failed")) {
     const reason = readConditions(object).find(({ type }) => type === "Failed");
     const because = [reason?.reason, reason?.message].filter((text) => text).join(": ");

@@ -25,7 +25,7 @@ export interface UnreadableRelease {
   /** The Secret's name. */
   readonly secret: string;
   /** Why it cannot be decoded, at most 1,024 characters; contains no value of the release. */
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** The content of an index Secret and its chunks: a release, an incomplete one from which nothing was applied, or an unreadable one. */
@@ -146,12 +146,12 @@ export function parseExtraChunks(index: KubeObject): string[] | UnreadableReleas
 }
 
 /** Returns the result for an unreadable Secret. */
-export function markUnreadable(secret: string, because: string): UnreadableRelease {
-  return { kind: "unreadable", secret, because: because.slice(0, MAX_CAUSE).toWellFormed() };
+export function markUnreadable(secret: string, reason: string): UnreadableRelease {
+  return { kind: "unreadable", secret, reason: reason.slice(0, MAX_CAUSE).toWellFormed() };
 }
 
 /** Formats the message about an unreadable release. */
-export function formatUnreadable({ secret, because }: UnreadableRelease): string {
+export function formatUnreadable({ secret, reason: because }: UnreadableRelease): string {
   return `release secret ${goQuote(secret)} cannot be read: ${because}`;
 }
 

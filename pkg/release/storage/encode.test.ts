@@ -251,7 +251,7 @@ test.for<[name: string, change: (index: KubeObject) => KubeObject, text: RegExp]
   expect(decodeRelease(change(index), [])).toEqual({
     kind: "unreadable",
     secret: "sh.helm.release.v1.hello.v2",
-    because: expect.stringMatching(text) as unknown,
+    reason: expect.stringMatching(text) as unknown,
   });
 });
 

@@ -30,7 +30,7 @@ export type DependencyConflict =
   /** Its constraints cannot be parsed, which the catalog's author must correct. */
   | { readonly kind: "faulty"; readonly faults: readonly ConstraintFault[] }
   /** Its own constraints that are not met. */
-  | { readonly kind: "unmet"; readonly constraints: readonly BundleConstraint[]; readonly because: readonly string[] }
+  | { readonly kind: "unmet"; readonly constraints: readonly BundleConstraint[]; readonly reason: readonly string[] }
   /** Installed bundles whose constraints would no longer be met. */
   | { readonly kind: "breaks"; readonly dependents: readonly BrokenDependent[] };
 
@@ -58,7 +58,7 @@ export function findDependencyConflict({ provider, declared }: CheckedBundle, co
   const others = context.peers.map((peer) => peer.provider);
   const after = [...others, provider];
   const missing = declared.constraints.filter((constraint) => !isSatisfied(constraint, after, served));
-  if (missing.length > 0) return { kind: "unmet", constraints: missing, because: formatUnmetConstraints(missing, after, served) };
+  if (missing.length > 0) return { kind: "unmet", constraints: missing, reason: formatUnmetConstraints(missing, after, served) };
   const own = context.own?.provider;
   const before = own ? [...others, own] : others;
   const dependents = context.peers.flatMap((peer) => {
@@ -96,7 +96,7 @@ function formatUnmetConstraints(
  */
 export function formatDependencyConflict(conflict: DependencyConflict): string {
   if (conflict.kind === "faulty") return formatEnumeration(conflict.faults.map(formatError));
-  if (conflict.kind === "unmet") return `it requires ${formatEnumeration(conflict.because)}`;
+  if (conflict.kind === "unmet") return `it requires ${formatEnumeration(conflict.reason)}`;
   return formatEnumeration(conflict.dependents.map(dependentText));
 }
 

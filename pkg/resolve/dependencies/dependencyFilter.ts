@@ -61,11 +61,11 @@ export interface Rejection {
 /** Also removes these candidates, even if the filter did not check them. */
 export function rejectCandidates(result: FilterResult, rejections: ReadonlyMap<Candidate, Rejection>): FilterResult {
   const ours = new Set(result.all);
-  const told = [...rejections].filter(([candidate]) => ours.has(candidate));
-  if (told.length === 0) return result;
+  const reported = [...rejections].filter(([candidate]) => ours.has(candidate));
+  if (reported.length === 0) return result;
   const before = result.extraFilters.find(({ name }) => name === DEPENDENCIES);
-  const removed = new Map([...(before?.removed ?? []), ...told.map(([candidate, { text }]) => [candidate, text] as const)]);
-  const remedies = new Map(told.map(([candidate, { remedy }]) => [candidate, remedy]));
+  const removed = new Map([...(before?.removed ?? []), ...reported.map(([candidate, { text }]) => [candidate, text] as const)]);
+  const remedies = new Map(reported.map(([candidate, { remedy }]) => [candidate, remedy]));
   const others = { ...result, extraFilters: result.extraFilters.filter((filter) => filter !== before) };
   return applyFilter(others, { name: DEPENDENCIES, asks: ASKS, near: before?.near ?? [], removed, remedies });
 }

@@ -29,8 +29,8 @@ const MAX_RANGE = 64;
  */
 export function computeDependencyRange(request: DependencyRequest): string {
   const { bundle, constraints } = request;
-  const asked = constraints.flatMap((constraint) => listRanges(constraint, bundle));
-  const converted = [...new Set(asked)].map(toMastermindsRange);
+  const requested = constraints.flatMap((constraint) => listRanges(constraint, bundle));
+  const converted = [...new Set(requested)].map(toMastermindsRange);
   const isPlain = converted.every((range) => range !== undefined && (converted.length === 1 || !range.includes("||")));
   const text = isPlain ? converted.join(", ") : undefined;
   if (text !== undefined && text.length <= MAX_RANGE && satisfiesDependents(text, request)) return text;

@@ -15,7 +15,7 @@ export type ResolutionHint =
   /** No bundles of the catalogs are sufficient; one sentence for each reason. */
   | { readonly kind: "none"; readonly sentences: readonly string[] }
   /** The search did not finish. */
-  | { readonly kind: "undecided"; readonly because: string };
+  | { readonly kind: "undecided"; readonly reason: string };
 
 /** A different bundle for an installed extension. */
 interface Move {
@@ -46,7 +46,7 @@ export function formatHint(
   if (hint?.kind === "offered") return [why, offered(hint.bundles)];
   if (hint?.kind === "moves") return [why, moves(hint)];
   if (!hint || conflict.kind !== "unmet") return [why];
-  if (hint.kind === "undecided") return [why, `could not determine which bundles provide it: ${hint.because}`, ...unasked];
+  if (hint.kind === "undecided") return [why, `could not determine which bundles provide it: ${hint.reason}`, ...unasked];
   return [...hint.sentences.slice(0, MAX_SENTENCES), ...unasked];
 }
 
@@ -79,8 +79,8 @@ export function findHint(
   packages: ReadonlySet<string>,
   index: CatalogIndex,
 ): ResolutionHint {
-  const wanted = { packageName: bundle.packageName, candidates: [bundle] };
-  const problem = buildProblem(wanted, context, packages, index);
+  const desired = { packageName: bundle.packageName, candidates: [bundle] };
+  const problem = buildProblem(desired, context, packages, index);
   const solution = solve(problem, { maxSteps: MAX_STEPS });
   if (solution.kind === "solved") return { kind: "offered", bundles: listAddedBundles(problem, solution.chosen) };
   return movesFor(bundle, context, packages, index) ?? failed(solution);
@@ -96,7 +96,7 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
 
 function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint {
   if (solution.kind === "unsolvable") return { kind: "none", sentences: solution.sentences };
-  return { kind: "undecided", because: `the search took more than ${solution.steps} steps` };
+  return { kind: "undecided", reason: `the search took more than ${solution.steps} steps` };
 }
 
 /** Returns the other extensions that must be at other versions; undefined if that would not help. */
@@ -109,8 +109,8 @@ function movesFor(
   const { peers, own, served } = context;
   const movable = new Set(peers.map(({ provider }) => provider.packageName).filter((name) => packages.has(name)));
   if (movable.size === 0) return undefined;
-  const wanted = { packageName: bundle.packageName, candidates: [bundle] };
-  const solution = solve(buildProblem(wanted, context, packages, index, movable), { maxSteps: MAX_STEPS });
+  const desired = { packageName: bundle.packageName, candidates: [bundle] };
+  const solution = solve(buildProblem(desired, context, packages, index, movable), { maxSteps: MAX_STEPS });
   if (solution.kind !== "solved") return undefined;
   const moves: Move[] = [];
   const first: Move[] = [];

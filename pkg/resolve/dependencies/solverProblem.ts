@@ -30,7 +30,7 @@ export interface RequestedPackage {
  * same package, the first by name represents it, and the others own their APIs. Constraints that are already unmet may stay unmet.
  */
 export function buildProblem(
-  wanted: RequestedPackage,
+  desired: RequestedPackage,
   context: InstallContext,
   packages: Iterable<string>,
   index: CatalogIndex,
@@ -38,8 +38,8 @@ export function buildProblem(
 ): SolverProblem {
   const claimed = new Set<string>();
   const served: ServedApi[] = [...context.served];
-  const units: Unit[] = [{ kind: "wanted", ...wanted }];
-  const taken = new Set([wanted.packageName]);
+  const units: Unit[] = [{ kind: "wanted", ...desired }];
+  const taken = new Set([desired.packageName]);
   for (const peer of context.peers) {
     const { packageName } = peer.provider;
     const apis = claimApis(peer.provider.apis, claimed);

@@ -1,9 +1,9 @@
 import { assert, integer, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
 import { loadCases } from "../../../test/support/caseFiles.ts";
-import { problemOf, type SolverCase, statedChoice } from "../../../test/support/solverCases.ts";
+import { buildSolverProblem, type SolverCase, statedChoice } from "../../../test/support/solverCases.ts";
 import { api, smallProblems } from "../../../test/support/solverProblems.ts";
-import { bestOf, isConsistent, solutionsOf } from "../../../test/support/solverReference.ts";
+import { findBestSolution, isConsistent, listSolutions } from "../../../test/support/solverReference.ts";
 import { compareText } from "../../text/compare.ts";
 import { parseVersionRelease } from "../../version/version.ts";
 import type { Solution, SolverBundle, SolverProblem, Unit } from "./problem.ts";
@@ -19,7 +19,7 @@ interface Expected {
 const cases = loadCases<SolverCase & Expected>("solver");
 
 test.for(cases)("$name", (given) => {
-  const problem = problemOf(given);
+  const problem = buildSolverProblem(given);
   const solution = solve(problem);
   const { want, sentences } = given;
   if (solution.kind !== "solved") expect(solution).toEqual({ kind: "unsolvable", sentences });
@@ -44,7 +44,7 @@ test("solve returns the solution that the preference rules select among all sets
   let solved = 0;
   assert(
     property(smallProblems, (problem) => {
-      const best = bestOf(problem);
+      const best = findBestSolution(problem);
       if (best) solved++;
       expect(answer(problem)).toEqual(best ? sorted(best) : "unsolvable");
     }),
@@ -109,7 +109,7 @@ test("solve includes offered bundles only when something needs them", () => {
       if (solution.kind !== "solved") return;
       const offered = problem.units.filter(({ kind }) => kind === "offered").map(({ packageName }) => packageName);
       const chosen = new Set(solution.chosen.values());
-      const smaller = solutionsOf(problem).filter((set) => set.size < chosen.size && [...set].every((bundle) => chosen.has(bundle)));
+      const smaller = listSolutions(problem).filter((set) => set.size < chosen.size && [...set].every((bundle) => chosen.has(bundle)));
       expect(smaller.filter((set) => [...chosen].every((bundle) => set.has(bundle) || offered.includes(bundle.packageName)))).toEqual([]);
     }),
     { numRuns: 500 },

@@ -4,8 +4,8 @@ import { CatalogPackages, findAffectedExtensions } from "../../../pkg/operatorco
 import { chooseBest, filterCandidates } from "../../../pkg/resolve/resolve.ts";
 import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
 import type { LoadedCatalog } from "../../cases/catalogCache.ts";
-import { catalogNamed } from "../../support/catalogs.ts";
-import { extensionNamed } from "../../support/extensions.ts";
+import { createCatalog } from "../../support/catalogs.ts";
+import { createExtension } from "../../support/extensions.ts";
 
 const EXTENSIONS = 1_000;
 const CATALOGS = ["a", "b", "c", "d", "e"];
@@ -40,7 +40,7 @@ export class ManyResolutions {
       const bundle = bundles[Math.floor(i / all.length) % bundles.length];
       const value = bundle?.properties.find(({ type }) => type === "olm.package")?.value as { version?: string } | undefined;
       const installed = bundle && value?.version !== undefined ? { name: bundle.name, version: value.version } : undefined;
-      return { extension: extensionNamed(`x${i}`, { packageName: name }), installed };
+      return { extension: createExtension(`x${i}`, { packageName: name }), installed };
     });
   }
 
@@ -84,7 +84,7 @@ export class ManyResolutions {
   #catalogs() {
     return CATALOGS.map((name, priority) => {
       const edition = name === CATALOGS.at(-1) ? this.#edition : 1;
-      return catalogNamed(name, { digest: `quay.io/${name}@sha256:${edition}`, priority });
+      return createCatalog(name, { digest: `quay.io/${name}@sha256:${edition}`, priority });
     });
   }
 

@@ -64,12 +64,12 @@ function runPass(bundles: readonly string[]): Pass {
   const all: Pass = { seconds: 0, objects: 0, refused: 0, times: [] };
   for (const folder of bundles) {
     const started = performance.now();
-    const made = countObjects(folder);
+    const objectCount = countObjects(folder);
     const seconds = (performance.now() - started) / 1_000;
     all.seconds += seconds;
     all.times.push({ folder, seconds });
-    if (made === undefined) all.refused++;
-    else all.objects += made;
+    if (objectCount === undefined) all.refused++;
+    else all.objects += objectCount;
   }
   return all;
 }

@@ -71,15 +71,15 @@ function addContradiction(problem: SolverProblem): SolverProblem {
   const solution = solve(problem);
   if (solution.kind !== "solved") return problem;
   const { chosen } = solution;
-  const wanted = problem.units.flatMap((unit) => {
+  const desired = problem.units.flatMap((unit) => {
     const bundle = unit.kind === "wanted" ? chosen.get(unit.packageName) : undefined;
     return bundle ? [{ ...unit, candidates: [bundle] }] : [];
   });
   let offered = problem.units.filter(({ kind }) => kind === "offered");
   for (;;) {
-    const left = { ...problem, units: [...wanted, ...offered] };
+    const left = { ...problem, units: [...desired, ...offered] };
     const still = solve(left);
-    const last = still.kind === "solved" ? [...still.chosen.keys()].slice(wanted.length).slice(-TAKEN_AWAY) : [];
+    const last = still.kind === "solved" ? [...still.chosen.keys()].slice(desired.length).slice(-TAKEN_AWAY) : [];
     if (last.length === 0) return left;
     offered = offered.filter(({ packageName }) => !last.includes(packageName));
   }

@@ -20,7 +20,7 @@ const REQUIRED = /(: required: new required fields: \[)(.*)\]$/;
 /** The findings count, and not their order: Go's is that of its maps. */
 export const crdUpgradeTopic: Topic<CrdUpgradeCase> = {
   isCase: (value): value is CrdUpgradeCase => hasMembers(value, "old", "new", "error"),
-  title: (value) => `${value.operator ?? ""} ${value.from ?? ""} → ${value.to ?? ""} ${nameOf(value)}`.trim(),
+  title: (value) => `${value.operator ?? ""} ${value.from ?? ""} → ${value.to ?? ""} ${getName(value)}`.trim(),
   run(value) {
     const lines = compareCrdUpgrade(value);
     return Promise.resolve(lines.length === 0 ? undefined : { lines: lines.slice(0, MAX_LINES) });
@@ -30,13 +30,13 @@ export const crdUpgradeTopic: Topic<CrdUpgradeCase> = {
 /** What differs from the expected findings, a line each; nothing when all are there and no others. */
 export function compareCrdUpgrade(value: CrdUpgradeCase): string[] {
   const findings = findCrdChanges(value.old, value.new);
-  const start = formatFindings(nameOf(value), []);
+  const start = formatFindings(getName(value), []);
   if (value.error && !value.error.startsWith(start)) return [`want error: ${value.error}`, `got  error: ${start}…`];
-  const wanted = new Set(value.error ? value.error.slice(start.length).split("\n").map(comparable) : []);
+  const expected = new Set(value.error ? value.error.slice(start.length).split("\n").map(comparable) : []);
   const got = new Set(findings.flatMap(({ text }) => text.split("\n").map(comparable)));
   return [
-    ...[...wanted].filter((line) => !got.has(line)).map((line) => `missing:    ${line}`),
-    ...[...got].filter((line) => !wanted.has(line)).map((line) => `unexpected: ${line}`),
+    ...[...expected].filter((line) => !got.has(line)).map((line) => `missing:    ${line}`),
+    ...[...got].filter((line) => !expected.has(line)).map((line) => `unexpected: ${line}`),
   ];
 }
 
@@ -47,7 +47,7 @@ function comparable(line: string): string {
   return line.replace(REQUIRED, (_whole, start: string, names: string) => `${start}${names.split(" ").sort().join(" ")}]`);
 }
 
-function nameOf({ crd, new: after }: CrdUpgradeCase): string {
+function getName({ crd, new: after }: CrdUpgradeCase): string {
   if (crd !== undefined) return crd;
   return (after as { metadata?: { name?: string } } | null)?.metadata?.name ?? "";
 }

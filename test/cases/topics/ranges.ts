@@ -25,7 +25,7 @@ export const rangesTopic: Topic<RangeCase> = {
   isCase: (value): value is RangeCase => hasMembers(value, "range") && (Array.isArray(value["matches"]) || "error" in value),
   title: ({ range }) => JSON.stringify(range),
   async run(value, context) {
-    const parse = PARSERS[dialectOf(value, context.file)];
+    const parse = PARSERS[getDialect(value, context.file)];
     const versions = (value.versions ?? versionsBeside(context.file)).map((text) => ({ text, version: parseVersion(text) }));
     let matches: string[];
     try {
@@ -37,15 +37,15 @@ export const rangesTopic: Topic<RangeCase> = {
         : undefined;
     }
     if (value.error !== undefined) return { lines: [`want error: ${value.error}`, `got matches ${list(matches)}`] };
-    const wanted = new Set(value.matches);
-    const missing = [...wanted].filter((version) => !matches.includes(version));
-    const unwanted = matches.filter((version) => !wanted.has(version));
+    const expected = new Set(value.matches);
+    const missing = [...expected].filter((version) => !matches.includes(version));
+    const unwanted = matches.filter((version) => !expected.has(version));
     if (missing.length + unwanted.length === 0) return undefined;
     return { lines: [`does not match, but should: ${list(missing)}`, `matches, but should not: ${list(unwanted)}`] };
   },
 };
 
-function dialectOf({ dialect }: RangeCase, file: string): keyof typeof PARSERS {
+function getDialect({ dialect }: RangeCase, file: string): keyof typeof PARSERS {
   const named = (dialect ?? basename(file)).toLowerCase();
   if (named.includes("masterminds")) return "masterminds";
   if (named.includes("blang")) return "blang";

@@ -40,8 +40,8 @@ test.for<[name: string, expected: Partial<RenderCase>, actual: Rendered, lines: 
 });
 
 test("another digest is a difference", () => {
-  const wanted = { ...object("CustomResourceDefinition", "as.b"), sha256: digest.replace(/^./, "x") };
-  expect(compareRender({ bundle: "b", namespace: "ns", objects: [wanted] }, objects(crd))[0]).toBe(
+  const expectedObject = { ...object("CustomResourceDefinition", "as.b"), sha256: digest.replace(/^./, "x") };
+  expect(compareRender({ bundle: "b", namespace: "ns", objects: [expectedObject] }, objects(crd))[0]).toBe(
     "differs: v1 CustomResourceDefinition as.b",
   );
 });

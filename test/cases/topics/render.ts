@@ -84,10 +84,10 @@ export function compareRender(expected: RenderCase, actual: Rendered): string[] 
   if (expected.error !== undefined) return compareError(expected.error, actual);
   if ("error" in actual)
     return [`want ${(expected.objects ?? expected.objectsExceptCRDs ?? []).length} objects`, `got error: ${actual.error}`];
-  const wanted = expected.objects ?? expected.objectsExceptCRDs ?? [];
+  const expectedObjects = expected.objects ?? expected.objectsExceptCRDs ?? [];
   const objects = expected.objects ? actual.objects : actual.objects.filter(({ kind }) => kind !== CRD);
-  const digests = new Set(wanted.filter((object) => "sha256" in object).map(identity));
-  const want = countBy(wanted);
+  const digests = new Set(expectedObjects.filter((object) => "sha256" in object).map(identity));
+  const want = countBy(expectedObjects);
   const got = countBy(
     objects.map((object) => (digests.has(identity(object)) ? digested(object) : (JSON.parse(sortedJson(object)) as JsonObject))),
   );
@@ -96,12 +96,12 @@ export function compareRender(expected: RenderCase, actual: Rendered): string[] 
   return describe(missing, unwanted);
 }
 
-function compareError(wanted: string, actual: Rendered): string[] {
-  if (!("error" in actual)) return [`want error: ${wanted}`, `got ${actual.objects.length} objects`];
-  const terminal = wanted.startsWith(TERMINAL);
-  const text = terminal ? wanted.slice(TERMINAL.length) : wanted;
+function compareError(expectedObjects: string, actual: Rendered): string[] {
+  if (!("error" in actual)) return [`want error: ${expectedObjects}`, `got ${actual.objects.length} objects`];
+  const terminal = expectedObjects.startsWith(TERMINAL);
+  const text = terminal ? expectedObjects.slice(TERMINAL.length) : expectedObjects;
   if (actual.error.startsWith(text) && actual.terminal === terminal) return [];
-  return [`want error: ${wanted}`, `got error:  ${actual.terminal ? TERMINAL : ""}${actual.error}`];
+  return [`want error: ${expectedObjects}`, `got error:  ${actual.terminal ? TERMINAL : ""}${actual.error}`];
 }
 
 function countBy(objects: readonly JsonObject[]): Map<string, number> {

@@ -23,14 +23,14 @@ export const resolveTopic: Topic<ResolveCase> = {
   title: ({ id, catalog }) => `${id === undefined ? "" : `id ${id}, `}package ${catalog.packageName}`,
   async run({ catalogs, catalog: source, installed, expect }, context) {
     const contents = await Promise.all(
-      catalogs.filter((one) => one.availabilityMode !== "Unavailable").map((one) => contentOf(one, source.packageName, context)),
+      catalogs.filter((one) => one.availabilityMode !== "Unavailable").map((one) => buildContent(one, source.packageName, context)),
     );
     const resolution = resolve({ source, catalogs: contents, installed: installed ?? undefined });
     return "error" in expect ? compareError(resolution, expect.error) : compareChoice(resolution, expect, catalogs.length);
   },
 };
 
-async function contentOf(
+async function buildContent(
   { name, priority = 0, labels = {}, fbc }: ResolveCase["catalogs"][number],
   packageName: string,
   context: CaseContext,
@@ -54,11 +54,11 @@ function compareChoice(
   if (bundle.name !== want.bundle || formatVersion(version.version) !== want.version) {
     return { lines: [`want bundle ${want.bundle} (version ${want.version})`, `got ${described(resolution)}`] };
   }
-  if (catalogs > 1 || isDeepStrictEqual(entriesOf(deprecations), entriesOf(want.deprecation))) return undefined;
+  if (catalogs > 1 || isDeepStrictEqual(listEntries(deprecations), listEntries(want.deprecation))) return undefined;
   return { lines: [`want deprecation ${JSON.stringify(want.deprecation)}`, `got ${JSON.stringify(deprecations ?? null)}`] };
 }
 
-function entriesOf(deprecations: FbcDeprecations | null | undefined): unknown {
+function listEntries(deprecations: FbcDeprecations | null | undefined): unknown {
   return deprecations?.entries.map(({ reference: { schema, name = "" }, message }) => ({ schema, name, message }));
 }
 

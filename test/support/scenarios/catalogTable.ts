@@ -33,7 +33,7 @@ export function readCatalogTable(text: string): CatalogTable {
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
-    .map(cellsOf);
+    .map(splitCells);
   if (head?.join() !== COLUMNS.join()) throw new Error(`a catalog table begins with the line ${COLUMNS.join(" | ")}`);
   const bundles = new Map<string, TableBundle>();
   const entries: TableEntry[] = [];
@@ -81,7 +81,7 @@ export function catalogMetas({ bundles, entries }: CatalogTable, image: (bundle:
   ];
 }
 
-function cellsOf(line: string): string[] {
+function splitCells(line: string): string[] {
   const cells = line.split("|").map((cell) => cell.trim());
   if (line.startsWith("|")) cells.shift();
   if (line.endsWith("|") && line.startsWith("|")) cells.pop();

@@ -31,6 +31,6 @@ export function toInventoryRef(text: string, namespace: string): ObjectRef {
 }
 
 /** Reads the manifests of a file of the repository. @param path from its root. */
-export async function manifestsOf(path: string): Promise<KubeObject[]> {
+export async function readManifestFile(path: string): Promise<KubeObject[]> {
   return parseYamlDocuments(await readFile(join(ROOT, path), "utf8")) as KubeObject[];
 }

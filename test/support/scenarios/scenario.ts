@@ -59,13 +59,13 @@ function scenarioFrom(document: { name: string }): Scenario {
 }
 
 function stepFrom(step: string | Record<string, unknown>): Step {
-  const [said = "", argument, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
-  if (typeof said !== "string" || more.length > 0)
+  const [phrase = "", argument, ...more] = typeof step === "string" ? [step] : Object.entries(step).flat();
+  if (typeof phrase !== "string" || more.length > 0)
     throw new Error(`a step is a sentence, or a sentence with an argument: ${JSON.stringify(step)}`);
-  if (!STEP_KIND.test(said)) throw new Error(`a step begins with given, when, then or and: ${said}`);
-  const word = VOCABULARY[said.replace(STEP_KIND, "")];
-  if (!word) throw new Error(`"${said}" is not in the vocabulary:\n${Object.keys(VOCABULARY).join("\n")}`);
+  if (!STEP_KIND.test(phrase)) throw new Error(`a step begins with given, when, then or and: ${phrase}`);
+  const word = VOCABULARY[phrase.replace(STEP_KIND, "")];
+  if (!word) throw new Error(`"${phrase}" is not in the vocabulary:\n${Object.keys(VOCABULARY).join("\n")}`);
   const parsed = word.argument.safeParse(argument);
-  if (!parsed.success) throw new Error(`"${said}": ${z.prettifyError(parsed.error)}`);
-  return { text: said, word, argument: parsed.data };
+  if (!parsed.success) throw new Error(`"${phrase}": ${z.prettifyError(parsed.error)}`);
+  return { text: phrase, word, argument: parsed.data };
 }

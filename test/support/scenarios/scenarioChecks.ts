@@ -5,7 +5,7 @@ import type { Client } from "../../../pkg/kube/client.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { ownObjects } from "../audit.ts";
 import { eventually } from "../eventually.ts";
-import { extensionNamed } from "../extensions.ts";
+import { createExtension } from "../extensions.ts";
 import type { World } from "../world.ts";
 import { toInventoryRef } from "./clusterObjects.ts";
 import type { ExpectedCondition, ExpectedProblem } from "./vocabulary.ts";
@@ -21,7 +21,7 @@ export class ScenarioChecks {
     this.#world = world;
     this.#client = world.cluster.client;
     this.#id = id;
-    this.#namespace = extensionNamed(id, { packageName: id }).spec.namespace;
+    this.#namespace = createExtension(id, { packageName: id }).spec.namespace;
   }
 
   /** The latest generation is reconciled, and this bundle is installed. */

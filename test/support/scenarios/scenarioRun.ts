@@ -5,13 +5,13 @@ import type { JsonObject, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts"
 import { POD_OUTCOME_ANNOTATION, type PodOutcome } from "../../../pkg/devcluster/podSimulation.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { eventually } from "../eventually.ts";
-import { extensionNamed } from "../extensions.ts";
+import { createExtension } from "../extensions.ts";
 import { grantInstaller } from "../serviceAccounts.ts";
 import type { World } from "../world.ts";
 import { applyExtension, type User } from "./applied.ts";
 import { CatalogImages } from "./catalogImages.ts";
 import { readCatalogTable } from "./catalogTable.ts";
-import { manifestsOf, toInventoryRef } from "./clusterObjects.ts";
+import { readManifestFile, toInventoryRef } from "./clusterObjects.ts";
 import { mergePatch } from "./mergePatch.ts";
 import type { Scenario } from "./scenario.ts";
 import { ScenarioChecks } from "./scenarioChecks.ts";
@@ -35,7 +35,7 @@ export class ScenarioRun {
     this.#scenario = scenario;
     this.#catalogs = new CatalogImages(world, scenario);
     this.checks = new ScenarioChecks(world, scenario.id);
-    this.#wanted = extensionNamed(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
+    this.#wanted = createExtension(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
   }
 
   /** Runs the steps; the error names the failed one. */
@@ -115,7 +115,7 @@ export class ScenarioRun {
   }
 
   async applyFile(path: string): Promise<void> {
-    for (const manifest of await manifestsOf(path)) await this.#world.apply(manifest);
+    for (const manifest of await readManifestFile(path)) await this.#world.apply(manifest);
   }
 
   async deleteObject(name: string): Promise<void> {
@@ -126,9 +126,9 @@ export class ScenarioRun {
     await this.#client.patch(this.#ref(name), patch, { type: "merge", fieldManager: "kubectl" });
   }
 
-  async setPods(fate: PodOutcome): Promise<void> {
+  async setPods(podOutcome: PodOutcome): Promise<void> {
     const ref = { apiVersion: "v1", kind: "Namespace", name: this.#wanted.spec.namespace };
-    await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: fate } } }, { type: "merge" });
+    await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } }, { type: "merge" });
   }
 
   async pushCatalog(tag: string, table: string): Promise<void> {

@@ -7,7 +7,7 @@ import { bundleName, type TableBundle } from "./catalogTable.ts";
 /** The words of a contents cell that stand for an object; each object has the name of the package. */
 const OBJECTS: Readonly<Record<string, (bundle: TableBundle) => KubeObject>> = {
   ConfigMap: ({ package: name, version }) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { version } }),
-  CRD: ({ package: name }) => thingDefinition(groupOf(name)),
+  CRD: ({ package: name }) => thingDefinition(toGroup(name)),
   NetworkPolicy: ({ package: name }) => ({
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
@@ -18,7 +18,7 @@ const OBJECTS: Readonly<Record<string, (bundle: TableBundle) => KubeObject>> = {
 const INSTALL_MODE = /^InstallMode\((\w+)\)$/;
 
 /** The API group of a package's custom resources. */
-function groupOf(packageName: string): string {
+function toGroup(packageName: string): string {
   return `${packageName}.example.com`;
 }
 
@@ -37,9 +37,9 @@ export function tableBundleFiles(bundle: TableBundle): Map<string, Uint8Array> {
       version,
       installModes: (modes.length > 0 ? modes : ["AllNamespaces"]).map((type) => ({ type, supported: true })),
       customresourcedefinitions: {
-        owned: contents.includes("CRD") ? [{ name: `things.${groupOf(name)}`, version: "v1", kind: "Thing" }] : [],
+        owned: contents.includes("CRD") ? [{ name: `things.${toGroup(name)}`, version: "v1", kind: "Thing" }] : [],
       },
-      install: { strategy: "deployment", spec: { deployments: contents.includes("Deployment") ? [deploymentOf(bundle)] : [] } },
+      install: { strategy: "deployment", spec: { deployments: contents.includes("Deployment") ? [buildDeployment(bundle)] : [] } },
     },
   };
   const annotations = { "operators.operatorframework.io.bundle.package.v1": name };
@@ -66,7 +66,7 @@ export function tableBundleObjects(bundle: TableBundle, namespace: string, confi
 }
 
 /** The version is in the image, so that each upgrade causes a rollout. */
-function deploymentOf({ package: name, version }: TableBundle): JsonObject {
+function buildDeployment({ package: name, version }: TableBundle): JsonObject {
   const labels = { app: name };
   const containers = [{ name: "manager", image: `registry.example.com/${name}:${version}` }];
   return {

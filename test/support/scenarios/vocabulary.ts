@@ -40,7 +40,9 @@ export const VOCABULARY: Readonly<Record<string, Word>> = {
     run.patchObject(object, patch),
   ),
   "the manifests of a file are applied": word(z.string(), (run, path) => run.applyFile(path)),
-  "the Pods of its namespace are": word(z.enum(["Ready", "NotReady", "CrashLoop", "Pending"]), (run, fate) => run.setPods(fate)),
+  "the Pods of its namespace are": word(z.enum(["Ready", "NotReady", "CrashLoop", "Pending"]), (run, podOutcome) =>
+    run.setPods(podOutcome),
+  ),
 
   "the extension is applied": word(Anything.default({}), async (run, patch) => {
     await run.grantInstaller();

@@ -89,7 +89,7 @@ export async function waitUntilServed(
             failure?.because ?? `its state is still ${describeCatalogState(catalog).text} after ${seconds} s; check that catalogd runs`,
         };
       }
-      if (failure && failure.because !== reported) progress.say(`catalog ${name}: catalogd retries: ${failure.because}`);
+      if (failure && failure.because !== reported) progress.report(`catalog ${name}: catalogd retries: ${failure.because}`);
       reported = failure?.because;
       progress.now(`catalog ${name}: ${describeCatalogState(catalog).text}`);
       await sleep(POLL_MS, undefined, { signal: terminal.signal });

@@ -7,7 +7,7 @@ import { runCli, shownRun } from "../../../../test/support/runCli.ts";
 const GOLDENS = join(import.meta.dirname, "../../../../test/goldens/cli");
 const CONFIGS = { "operators.operatorframework.io.index.configs.v1": "/configs" };
 
-const catalogOf = (name: string, entry = `${name}.v1.0.0`) => `schema: olm.package
+const buildCatalog = (name: string, entry = `${name}.v1.0.0`) => `schema: olm.package
 name: ${name}
 defaultChannel: stable
 ---
@@ -36,9 +36,9 @@ const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownR
 // Source: S3-38.
 describe("olmv1 catalog compose", () => {
   test("combines an image and a folder in one catalog", async () => {
-    await author.push("index", "v1", { "configs/etcd/catalog.yaml": catalogOf("etcd") }, CONFIGS);
+    await author.push("index", "v1", { "configs/etcd/catalog.yaml": buildCatalog("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
-    await author.write("own/all.yaml", catalogOf("gadget") + "---\n" + catalogOf("widget"));
+    await author.write("own/all.yaml", buildCatalog("gadget") + "---\n" + buildCatalog("widget"));
     await author.write(
       "catalog.yaml",
       `name: example-operators
@@ -65,9 +65,9 @@ references:
   });
 
   test("rejects a package in two references and names both", async () => {
-    await author.push("index", "v1", { "configs/catalog.yaml": catalogOf("etcd") }, CONFIGS);
+    await author.push("index", "v1", { "configs/catalog.yaml": buildCatalog("etcd") }, CONFIGS);
     await mkdir(join(author.folder, "own"));
-    await author.write("own/all.yaml", catalogOf("etcd"));
+    await author.write("own/all.yaml", buildCatalog("etcd"));
     await author.write("catalog.yaml", "name: all\nreferences: [{name: a, image: 'quay.io/example/index:v1'}, {name: b, path: own}]\n");
     const ended = await compose("--output-dir", join(author.folder, "out"));
     await expect(shown("catalog compose -f catalog.yaml --output-dir out", ended)).toMatchFileSnapshot(
@@ -77,9 +77,9 @@ references:
   });
 
   test("writes nothing if the result is invalid", async () => {
-    await author.write("broken.yaml", catalogOf("etcd", "etcd.v9"));
+    await author.write("broken.yaml", buildCatalog("etcd", "etcd.v9"));
     await mkdir(join(author.folder, "own"));
-    await author.write("own/all.yaml", catalogOf("etcd", "etcd.v9"));
+    await author.write("own/all.yaml", buildCatalog("etcd", "etcd.v9"));
     await author.write("catalog.yaml", "name: all\nreferences: [{name: b, path: own}]\n");
     const { code, err } = await compose("--output-dir", join(author.folder, "out"));
     expect(code).toBe(1);
@@ -91,8 +91,8 @@ references:
   test("keeps a folder in use without --force, and checks kept files with it", async () => {
     await mkdir(join(author.folder, "own"));
     await mkdir(join(author.folder, "out"));
-    await author.write("own/all.yaml", catalogOf("gadget"));
-    await author.write("out/kept.yaml", catalogOf("etcd"));
+    await author.write("own/all.yaml", buildCatalog("gadget"));
+    await author.write("out/kept.yaml", buildCatalog("etcd"));
     await author.write("catalog.yaml", "name: all\nreferences: [{name: own, path: own}]\n");
     const out = join(author.folder, "out");
     expect(await compose("--output-dir", out)).toMatchObject({
@@ -100,7 +100,7 @@ references:
       err: `olmv1: output dir "${out}" must be empty; use --force to overwrite composed files and keep others\n`,
     });
     expect(await compose("--output-dir", out, "--force", "-o", "json")).toMatchObject({ code: 0 });
-    await author.write("out/kept.yaml", catalogOf("gadget"));
+    await author.write("out/kept.yaml", buildCatalog("gadget"));
     const { code, err } = await compose("--output-dir", out, "--force");
     expect([code, err.includes('duplicate package "gadget"')]).toEqual([1, true]);
   });
@@ -137,7 +137,7 @@ references:
 
   test("rejects a package that a reference does not contain", async () => {
     await mkdir(join(author.folder, "own"));
-    await author.write("own/all.yaml", catalogOf("gadget"));
+    await author.write("own/all.yaml", buildCatalog("gadget"));
     await author.write("catalog.yaml", "name: a\nreferences: [{name: own, path: own, packages: [etcd]}]\n");
     expect(await compose()).toMatchObject({ code: 2, err: 'olmv1: reference "own" has no package "etcd"; it has gadget\n' });
   });

@@ -26,8 +26,8 @@ class Session {
   async run(command: string, ...args: string[]): Promise<number> {
     const { code, out, err } = await runCli(["catalog", ...command.split(" "), ...args], { width: this.#width });
     const shown = args.map((arg) => (/[\s<>;]/.test(arg) ? `'${arg}'` : arg)).join(" ");
-    const said = `${out}${err.replaceAll(/^(?=.)/gm, "! ")}${code === 0 ? "" : `exit ${code}\n`}`;
-    this.text += `$ olmv1 catalog ${command} ${shown}\n${said}\n`
+    const output = `${out}${err.replaceAll(/^(?=.)/gm, "! ")}${code === 0 ? "" : `exit ${code}\n`}`;
+    this.text += `$ olmv1 catalog ${command} ${shown}\n${output}\n`
       .replaceAll(join(this.#folder.path, "work"), ".")
       .replaceAll(BUNDLE, "./bundle");
     return code;

@@ -27,22 +27,22 @@ const MOODS: Readonly<Record<SurveyedSource["state"], Mood>> = { Convertible: "g
 export async function showCatalogs(terminal: Terminal, names: readonly string[], options: CatalogsOptions): Promise<void> {
   const { namespace, output, yes = false, timeout, name: catalogName } = options;
   const { signal } = terminal;
-  const made = new Map<SurveyedSource, CreatedCatalogs>();
+  const createdCatalogs = new Map<SurveyedSource, CreatedCatalogs>();
   const found = await withReader(options, (reader) =>
     withCluster(options, async (client) => {
       const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
         surveySources({ client, reader, names, namespace, catalogName, signal, report: (what) => progress.now(what) }),
       );
-      if (yes) for (const one of sources) if (one.catalog) made.set(one, await createCatalog(terminal, client, one, timeout));
+      if (yes) for (const one of sources) if (one.catalog) createdCatalogs.set(one, await createCatalog(terminal, client, one, timeout));
       return sources;
     }),
   );
   await print(terminal, output, {
-    data: { items: found.map((one) => buildData(one, made.get(one))) },
-    text: () => formatText(terminal, found, made, yes),
+    data: { items: found.map((one) => buildData(one, createdCatalogs.get(one))) },
+    text: () => formatText(terminal, found, createdCatalogs, yes),
   });
   const isLeft = (one: SurveyedSource): boolean =>
-    (yes ? made.get(one)?.isServed === false : false) || one.state === "Conflict" || one.state === "Refused";
+    (yes ? createdCatalogs.get(one)?.isServed === false : false) || one.state === "Conflict" || one.state === "Refused";
   if (found.some(isLeft)) terminal.exit(EXIT.no);
 }
 
@@ -53,7 +53,7 @@ async function createCatalog(terminal: Terminal, client: Client, { catalog }: Su
   return because === undefined ? { isServed: true } : { isServed: false, because };
 }
 
-function buildData({ source, state, text, next, catalog, notes }: SurveyedSource, made: CreatedCatalogs | undefined): unknown {
+function buildData({ source, state, text, next, catalog, notes }: SurveyedSource, createdCatalogs: CreatedCatalogs | undefined): unknown {
   return {
     namespace: source.namespace,
     catalogSource: source.name,
@@ -62,14 +62,16 @@ function buildData({ source, state, text, next, catalog, notes }: SurveyedSource
     ...(next === "" ? {} : { next }),
     ...(catalog ? { clusterCatalog: catalog } : {}),
     notes,
-    ...(made ? { served: made.isServed, ...(made.because === undefined ? {} : { because: made.because }) } : {}),
+    ...(createdCatalogs
+      ? { served: createdCatalogs.isServed, ...(createdCatalogs.because === undefined ? {} : { because: createdCatalogs.because }) }
+      : {}),
   };
 }
 
 function formatText(
   terminal: Terminal,
   found: readonly SurveyedSource[],
-  made: ReadonlyMap<SurveyedSource, CreatedCatalogs>,
+  createdCatalogs: ReadonlyMap<SurveyedSource, CreatedCatalogs>,
   yes: boolean,
 ): string {
   if (found.length === 0) return "no CatalogSources found\n";
@@ -79,18 +81,24 @@ function formatText(
     { text: state, mood: MOODS[state] },
     catalog?.metadata.name ?? "",
   ]);
-  const details = found.map((one) => formatDetail(one, made.get(one), yes)).filter((text) => text !== "");
+  const details = found.map((one) => formatDetail(one, createdCatalogs.get(one), yes)).filter((text) => text !== "");
   const isOpen = !yes && found.some(({ catalog }) => catalog !== undefined);
   const next = isOpen ? "\nNo changes were made. Run the command with --yes to create the ClusterCatalogs.\n" : "";
   return formatTable(terminal, HEAD, rows) + details.map((text) => `\n${text}`).join("") + next;
 }
 
-function formatDetail({ source, text, next, catalog, notes }: SurveyedSource, made: CreatedCatalogs | undefined, yes: boolean): string {
+function formatDetail(
+  { source, text, next, catalog, notes }: SurveyedSource,
+  createdCatalogs: CreatedCatalogs | undefined,
+  yes: boolean,
+): string {
   const lines = [
     ...(text === "" ? [] : [text]),
     ...(next === "" ? [] : [`  next: ${next}`]),
     ...notes.map((note) => `note: ${note}`),
-    ...(made ? [made.isServed ? "created and served" : `created but not served: ${made.because ?? "unknown"}`] : []),
+    ...(createdCatalogs
+      ? [createdCatalogs.isServed ? "created and served" : `created but not served: ${createdCatalogs.because ?? "unknown"}`]
+      : []),
   ];
   if (lines.length === 0 && !catalog) return "";
   const manifest = catalog && !yes ? `---\n${toYaml(catalog)}` : "";

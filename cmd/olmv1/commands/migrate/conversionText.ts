@@ -35,30 +35,30 @@ export function formatConversion(conversion: Conversion): string {
     .filter((lines) => lines.length > 0)
     .map((lines) => `${lines.map((line) => escapeControlCharacters(line)).join("\n")}\n`)
     .join("\n");
-  const manifests = [...conversion.rights, extensionManifest(source.extension)];
+  const manifests = [...conversion.installerManifests, extensionManifest(source.extension)];
   return `${text}\nManifests for namespace ${namespace} and the cluster:\n${manifests.map((object) => `---\n${toYaml(object)}`).join("")}`;
 }
 
 /** Returns a conversion as JSON. */
-export function buildConversionData({ source, rights, objects, findings, notes }: Conversion): unknown {
+export function buildConversionData({ source, installerManifests, objects, findings, notes }: Conversion): unknown {
   return {
     subscription: describeObject(source.subscription),
     clusterExtension: extensionManifest(source.extension),
-    rights,
+    rights: installerManifests,
     objects: objects.map(({ ref, ...object }) => ({ ...ref, ...object })),
     findings,
     notes,
   };
 }
 
-function stepLines({ source, rights, objects }: Conversion): string[] {
+function stepLines({ source, installerManifests, objects }: Conversion): string[] {
   const { extension, subscription, csv, group } = source;
   const { metadata, spec } = extension;
   const marked = objects.filter(({ action }) => action === "keep" || action === "change").length;
   const left = objects.filter(({ action }) => action === "leave").length;
   return [
-    rights.length > 0
-      ? `create ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""} and ${rights.length - 1} roles and bindings`
+    installerManifests.length > 0
+      ? `create ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""} and ${installerManifests.length - 1} roles and bindings`
       : `use ServiceAccount ${spec.namespace}/${spec.serviceAccount?.name ?? ""}`,
     `create ${CLUSTER_EXTENSION} ${metadata.name}, suspended, with ${describeObject(subscription)}${group ? ` and ${describeObject(group)}` : ""} in its annotations`,
     `back up ${describeObject(csv)} to ${describeObject(getBackupRef(metadata.name, spec.namespace))}`,

@@ -148,7 +148,8 @@ async function planResumedConversion(session: Session, begun: MigratedExtension)
   const { terminal, options, client, reader, progress } = session;
   const source = await readSource(client, begun);
   const { backup } = begun;
-  if (backup) return { source, csv: getMarkIdentity(source), rights: [], objects: [], findings: [], notes: [], marks: backup.marks };
+  if (backup)
+    return { source, csv: getMarkIdentity(source), installerManifests: [], objects: [], findings: [], notes: [], marks: backup.marks };
   const { packageName } = parseSubscription(source.subscription);
   const offers = await CatalogOffers.read(client, {
     given: options.catalogDir,
@@ -266,7 +267,7 @@ async function convertPlanned(session: Session, conversion: Conversion): Promise
 
 /** Summarizes a conversion in a line. */
 function summarizeConversion({ source, objects }: Conversion): string {
-  const of = (wanted: string): number => objects.filter(({ action }) => action === wanted).length;
+  const of = (counted: string): number => objects.filter(({ action }) => action === counted).length;
   const restarts = objects.filter((object) => object.restarts).length;
   const parts = [
     `${of("keep") + of("change")} objects adopted${of("change") > 0 ? `, ${of("change")} changed` : ""}`,

@@ -105,7 +105,7 @@ test("formatConversion prints steps, objects, changed fields and manifests", asy
   const conversion: Conversion = {
     source: eligible,
     csv: { namespace: NAMESPACE, name: "argocd-operator.v1.2.0", definitions: [], packageName: "argocd-operator" },
-    rights: [account],
+    installerManifests: [account],
     objects: [
       describeConvertedObject(
         deployment,

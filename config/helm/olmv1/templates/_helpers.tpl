@@ -12,12 +12,12 @@
 {{ .Values.tls.source | default (ternary "service-ca" "self-managed" .Values.openshift.enabled) }}
 {{- end }}
 
-{{- /* The Secret with a program's certificate; dict "root" $ "program" NAME. */}}
+{{- /* The Secret with a server's certificate; dict "root" $ "program" NAME. */}}
 {{- define "olmv1.tlsSecret" -}}
 {{ .program }}-{{ ternary "serving-cert" "cert" (eq (include "olmv1.tlsSource" .root) "self-managed") }}
 {{- end }}
 
-{{- /* What a Pod needs of what both programs can be told: flags, mounts, volumes, environment. */}}
+{{- /* Settings of both servers for a Pod: flags, mounts, volumes, environment. */}}
 {{- define "olmv1.commonArgs" -}}
 {{- if ne (include "olmv1.tlsSource" .) "self-managed" }}
 - --tls-cert=/etc/olmv1/tls/tls.crt
@@ -109,7 +109,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* Where the Pods of a program may go; its values. */}}
+{{- /* Scheduling of the Pods of a server; its values. */}}
 {{- define "olmv1.scheduling" -}}
 {{- with .nodeSelector }}
 nodeSelector:
@@ -125,7 +125,7 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{- /* dict "root" $ "program" NAME "values" VALUES: a program's Pods, up to its containers. */}}
+{{- /* dict "root" $ "program" NAME "values" VALUES: a server's Pods, up to its containers. */}}
 {{- define "olmv1.podHead" -}}
 metadata:
   labels:
@@ -167,7 +167,7 @@ spec:
       type: RuntimeDefault
 {{- end }}
 
-{{- /* Probes, resources and security of a program's container; its values. */}}
+{{- /* Probes, resources and security of a server's container; its values. */}}
 {{- define "olmv1.container" -}}
 livenessProbe:
   httpGet:

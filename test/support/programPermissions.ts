@@ -12,7 +12,7 @@ const FILES = ["operator-controller.yaml", "catalogd.yaml", "metrics.yaml"];
 export const PROGRAM_ACCOUNTS = ["operator-controller-controller-manager", "catalogd-controller-manager"] as const;
 
 /** A permission that config/rbac grants to one of the two programs, and its namespace; "" is the cluster. */
-interface ProgramRight extends Grant {
+interface ProgramPermission extends Grant {
   account: string;
   scope: string;
 }
@@ -23,7 +23,7 @@ interface Binding extends KubeObject {
 }
 
 /** Lists every permission that config/rbac grants to the programs' ServiceAccounts; ignores roles without bindings. */
-function programRights(): ProgramRight[] {
+function listProgramPermissions(): ProgramPermission[] {
   const objects = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(RBAC, file), "utf8")) as KubeObject[]);
   const bindings = objects.filter(({ kind }) => kind.endsWith("Binding")) as Binding[];
   return bindings.flatMap(({ kind, metadata, roleRef, subjects }) => {
@@ -38,19 +38,19 @@ function programRights(): ProgramRight[] {
 const FORBIDDEN = 403;
 
 /** Whether a successful request needed this permission. */
-function takes({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: ProgramRight): boolean {
+function usesPermission({ verb: requestVerb, code, ref }: Request, { scope, group, resource, name, verb }: ProgramPermission): boolean {
   if (code === FORBIDDEN) return false;
   // Checked during the write of a Secret that has an extension as its owner and blocks its deletion.
-  if (resource === "clusterextensions/finalizers") return ref.resource === "secrets" && asked === "create";
+  if (resource === "clusterextensions/finalizers") return ref.resource === "secrets" && requestVerb === "create";
   const written = ref.subresource === "" ? ref.resource : `${ref.resource}/${ref.subresource}`;
   if (written !== resource || ref.group !== group || (scope !== "" && ref.namespace !== scope)) return false;
   if (name !== undefined && ref.name !== name) return false;
   // An apply that creates the object is a patch with status 201, and needs both permissions.
-  return asked === verb || (verb === "create" && asked === "patch" && code === 201);
+  return requestVerb === verb || (verb === "create" && requestVerb === "patch" && code === 201);
 }
 
 /** Such as `catalogd-controller-manager: watch leases/catalogd-operator-lock in olmv1-system`. */
-function describeProgramRight({ account, verb, group, resource, name, scope }: ProgramRight): string {
+function formatProgramPermission({ account, verb, group, resource, name, scope }: ProgramPermission): string {
   const what = [group === "" ? resource : `${resource}.${group}`, ...(name === undefined ? [] : [name])].join(" ");
   return `${account}: ${verb} ${what}${scope === "" ? "" : ` in ${scope}`}`;
 }
@@ -59,7 +59,7 @@ function describeProgramRight({ account, verb, group, resource, name, scope }: P
  * Lists the denied requests of the programs with their own identity so far, without duplicates. Ignores requests for the tokens of
  * installers: config/rbac does not grant that permission; each namespace can grant it.
  */
-export async function refusedRequests(audit: AuditTail): Promise<string[]> {
+export async function listDeniedRequests(audit: AuditTail): Promise<string[]> {
   const found = new Set<string>();
   for (const account of PROGRAM_ACCOUNTS) {
     for (const { verb, uri, code, ref } of await audit.requestsOf(SYSTEM_NAMESPACE, account))
@@ -73,10 +73,10 @@ function isToken({ resource, subresource }: Request["ref"]): boolean {
 }
 
 /** Lists the permissions of config/rbac that no request has needed so far. */
-export async function unusedRights(audit: AuditTail): Promise<string[]> {
+export async function listUnusedPermissions(audit: AuditTail): Promise<string[]> {
   const requests = new Map<string, readonly Request[]>();
   for (const account of PROGRAM_ACCOUNTS) requests.set(account, await audit.requestsOf(SYSTEM_NAMESPACE, account));
-  return programRights()
-    .filter((right) => !requests.get(right.account)?.some((request) => takes(request, right)))
-    .map(describeProgramRight);
+  return listProgramPermissions()
+    .filter((permission) => !requests.get(permission.account)?.some((request) => usesPermission(request, permission)))
+    .map(formatProgramPermission);
 }

@@ -6,36 +6,36 @@ import type { Request } from "./auditTail.ts";
 import type { OperatorVersion, RealOperator } from "./realOperator.ts";
 
 /** A permission and its namespace; "" is the cluster. */
-export interface Right extends Grant {
+export interface ScopedPermission extends Grant {
   scope: string;
 }
 
-/** Returns the rules with which an operator's installer can install all of these versions. */
-export function rulesOf({ namespace }: RealOperator, versions: readonly OperatorVersion[]): RequiredRules {
+/** Returns the rules that an operator's installer needs to install all of these versions. */
+export function computeOperatorRules({ namespace }: RealOperator, versions: readonly OperatorVersion[]): RequiredRules {
   return mergeRequiredRules(versions.map(({ objects }) => computeRequiredRules(objects, { installNamespace: namespace })));
 }
 
 /** Splits rules into single permissions. */
-export function rightsOf({ clusterRules, namespaceRules }: RequiredRules): Right[] {
+export function splitPermissions({ clusterRules, namespaceRules }: RequiredRules): ScopedPermission[] {
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([scope, rules]) =>
     rules.flatMap(splitRule).map((grant) => ({ scope, ...grant })),
   );
 }
 
 /** Creates rules with exactly these permissions. */
-export function rulesFromRights(permissions: readonly Right[]): RequiredRules {
+export function buildRulesFrom(permissions: readonly ScopedPermission[]): RequiredRules {
   const scopes = [...new Set(permissions.map(({ scope }) => scope))].filter((scope) => scope !== "");
   const rulesIn = (where: string): RequiredRules["clusterRules"] => buildRules(permissions.filter(({ scope }) => scope === where));
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 
 /** Returns the details of a problem that this permission is missing. */
-export function missingDetails(right: Right): ReturnType<typeof toRuleDetails> {
-  return toRuleDetails(rulesFromRights([right]));
+export function getMissingDetails(permission: ScopedPermission): ReturnType<typeof toRuleDetails> {
+  return toRuleDetails(buildRulesFrom([permission]));
 }
 
 /** Formats a permission such as `patch roles/x in ns`, for messages of a test. */
-export function describeRight({ verb, resource, name, scope }: Right): string {
+export function formatScopedPermission({ verb, resource, name, scope }: ScopedPermission): string {
   return `${verb} ${resource}${name === undefined ? "" : `/${name}`}${scope === "" ? "" : ` in ${scope}`}`;
 }
 
@@ -43,10 +43,13 @@ export function describeRight({ verb, resource, name, scope }: Right): string {
  * Whether a request needs the permission. A create by apply is a patch with status 201, or a denied patch of a missing object; escalate and
  * bind are checked during the write of a role and of a binding.
  */
-export function asksFor({ verb: asked, code, ref }: Request, { scope, group, resource, name, verb }: Right): boolean {
+export function needsPermission(
+  { verb: requestVerb, code, ref }: Request,
+  { scope, group, resource, name, verb }: ScopedPermission,
+): boolean {
   if (ref.namespace !== scope || ref.group !== group || ref.subresource !== "") return false;
-  if (verb === "bind") return asked === "patch" && ref.resource.endsWith("rolebindings");
+  if (verb === "bind") return requestVerb === "patch" && ref.resource.endsWith("rolebindings");
   if (ref.resource !== resource || (name !== undefined && ref.name !== name)) return false;
-  if (verb === "create") return asked === "patch" && (code === 201 || code === 403);
-  return asked === (verb === "escalate" ? "patch" : verb);
+  if (verb === "create") return requestVerb === "patch" && (code === 201 || code === 403);
+  return requestVerb === (verb === "escalate" ? "patch" : verb);
 }

@@ -9,10 +9,10 @@ import { ServiceAccountTokens } from "../../pkg/kube/tokens.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { AuditTail } from "../support/auditTail.ts";
 import { describeWithPrivateCluster, eventually } from "../support/cluster.ts";
-import { extensionNamed } from "../support/extensions.ts";
+import { createExtension } from "../support/extensions.ts";
 import { applyServingSecrets } from "../support/manifests.ts";
 import { OpenShift } from "../support/openShift.ts";
-import { PROGRAM_ACCOUNTS, refusedRequests, unusedRights } from "../support/programRights.ts";
+import { listDeniedRequests, listUnusedPermissions, PROGRAM_ACCOUNTS } from "../support/programPermissions.ts";
 import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
@@ -27,7 +27,7 @@ const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
 const NEEDS_ENGINE: Property = { type: "olm.package.required", value: { packageName: "engine", versionRange: ">=1.0.0" } };
 
 // Every request that a cluster can cause: all permissions in config/rbac must be used, and no others needed.
-describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
+describeWithPrivateCluster("the permissions of both programs", (cluster) => {
   let world: World;
   let audit: AuditTail;
   let ports: number[];
@@ -55,7 +55,7 @@ describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
   async function serveMotors(): Promise<void> {
     const metas: object[] = [];
     for (const name of PACKAGES) {
-      const image = await world.pushBundle(`bundles/${name}`, "1.0.0", name, filesOf(name));
+      const image = await world.pushBundle(`bundles/${name}`, "1.0.0", name, buildFiles(name));
       const own: Property = { type: "olm.package", value: { packageName: name, version: "1.0.0" } };
       metas.push(
         { schema: "olm.package", name, defaultChannel: "stable" },
@@ -104,10 +104,10 @@ describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
     }
     for (const server of [...SERVERS, ...SERVERS]) {
       const secret = { apiVersion: "v1", kind: "Secret", namespace: SYSTEM_NAMESPACE, name: `${server}-serving-cert` };
-      const keyOf = (live: KubeObject | undefined): unknown => (live?.["data"] as Record<string, string> | undefined)?.["tls.key"];
-      const key = keyOf(await cluster.client.get(secret));
+      const getKey = (live: KubeObject | undefined): unknown => (live?.["data"] as Record<string, string> | undefined)?.["tls.key"];
+      const key = getKey(await cluster.client.get(secret));
       await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
-      await eventually(async () => expect(keyOf(await cluster.client.get(secret))).toBe(key));
+      await eventually(async () => expect(getKey(await cluster.client.get(secret))).toBe(key));
     }
     const catalog = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "motors" };
     for (const availabilityMode of ["Unavailable", "Available", "Unavailable", "Available"]) {
@@ -117,14 +117,14 @@ describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
     }
   }
 
-  test("are all used and sufficient for both programs", async () => {
+  test("config/rbac grants exactly the permissions that both programs use", async () => {
     await namePullSecret();
     expect(await requestMetrics()).toEqual([403, 403]);
-    await world.apply(extensionNamed("homeless", { packageName: "engine" }));
+    await world.apply(createExtension("homeless", { packageName: "engine" }));
     await world.problems("homeless", (problems) => problems.includes('namespace "homeless-system" does not exist'));
     await world.removed("ClusterExtension", "homeless");
-    const car = extensionNamed("car", { packageName: "car" });
-    const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(filesOf(name)), { installNamespace: car.spec.namespace }));
+    const car = createExtension("car", { packageName: "car" });
+    const objects = PACKAGES.flatMap((name) => renderBundle(loadBundle(buildFiles(name)), { installNamespace: car.spec.namespace }));
     await grantInstaller(cluster.client, car, objects);
     await world.apply({ ...car, spec: { ...car.spec, dependencies: { policy: "Install" } } });
     await world.installed("car", "1.0.0");
@@ -133,11 +133,11 @@ describeWithPrivateCluster("the permissions of config/rbac", (cluster) => {
     await eventually(async () => expect(await world.extension("engine")).toBeUndefined());
     await world.removed("ClusterCatalog", "motors");
     await world.stop(); // a watch appears in the audit log when it ends
-    expect(await unusedRights(audit)).toEqual(ONLY_IN_A_RACE);
-    expect(await refusedRequests(audit)).toEqual([]);
+    expect(await listUnusedPermissions(audit)).toEqual(ONLY_IN_A_RACE);
+    expect(await listDeniedRequests(audit)).toEqual([]);
   });
 });
 
-function filesOf(name: string): Map<string, Uint8Array> {
+function buildFiles(name: string): Map<string, Uint8Array> {
   return new Map(Object.entries(tinyBundle("1.0.0", { name })).map(([path, text]) => [path, Buffer.from(text)]));
 }
