@@ -63,7 +63,8 @@ export class CatalogCache {
 
 async function loadCatalog(folder: string): Promise<LoadedCatalog> {
   const metas: Meta[] = [];
-  for await (const { path, bytes } of catalogFiles(folder)) for await (const meta of decodeMetas(bytes, path)) metas.push(lightened(meta));
+  for await (const { path, bytes } of catalogFiles(folder))
+    for await (const meta of decodeMetas(bytes, path)) metas.push(removeContent(meta));
   return groupByPackage(metas);
 }
 
@@ -71,7 +72,7 @@ async function loadCatalog(folder: string): Promise<LoadedCatalog> {
  * `meta` with only the members that resolution looks at, copied: text cut out of a document keeps the whole document in memory,
  * and a bundle's can have a megabyte.
  */
-function lightened({ schema, package: packageName, name, blob }: Meta): Meta {
+function removeContent({ schema, package: packageName, name, blob }: Meta): Meta {
   const light: Record<string, unknown> = {};
   for (const key of KEPT_MEMBERS[schema] ?? []) light[key] = findMember(blob, key);
   const { properties } = light;

@@ -41,16 +41,16 @@ export async function* casesIn(file: string): AsyncGenerator<FoundCase> {
     let line = 0;
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
       line++;
-      if (text.trim() !== "") yield { file, line, value: decoded(text) };
+      if (text.trim() !== "") yield { file, line, value: decode(text) };
     }
     return;
   }
-  const value = decoded(await readFile(file, "utf8"));
+  const value = decode(await readFile(file, "utf8"));
   if ("decoded" in value && Array.isArray(value.decoded)) for (const element of value.decoded) yield { file, value: { decoded: element } };
   else yield { file, value };
 }
 
-function decoded(text: string): FoundCase["value"] {
+function decode(text: string): FoundCase["value"] {
   try {
     return { decoded: JSON.parse(text) as unknown };
   } catch (err) {

@@ -43,7 +43,7 @@ export async function runCases<C>(topic: Topic<C>, { paths, dataFolder, print, p
         firstIsCase ??= isCase || "fault" in found.value;
         if (!firstIsCase && path !== file) break;
         const lines = await outcome(topic, found, context);
-        if (lines) print([`DIFFERENT ${formatPlace(found)}${getTitle(topic, found)}`, ...lines.map(shortened)].join("\n  "));
+        if (lines) print([`DIFFERENT ${formatPlace(found)}${getTitle(topic, found)}`, ...lines.map(truncate)].join("\n  "));
         summary[lines ? "failed" : "passed"]++;
         if ((summary.passed + summary.failed) % PROGRESS_EVERY === 0) progress?.(summary.passed + summary.failed);
       }
@@ -74,7 +74,7 @@ function formatPlace({ file, line }: FoundCase): string {
   return line === undefined ? place : `${place}:${line}`;
 }
 
-function shortened(line: string): string {
+function truncate(line: string): string {
   return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}… (${line.length} characters)` : line;
 }
 

@@ -37,7 +37,8 @@ export async function runGraph(terminal: Terminal, name: string, options: GraphO
     try {
       terminal.out(formatGraph(terminal, options.from === undefined ? source : from(source, found, options.from), options.output));
     } catch (err) {
-      if (err instanceof GraphTooLargeError) throw new Error(`${err.message}; select one with --channel`, { cause: err });
+      if (err instanceof GraphTooLargeError && options.channel.length === 0)
+        throw new Error(`${err.message}; select one channel with --channel`, { cause: err });
       throw err;
     }
     if (others.length > 0 && options.output === "tree")

@@ -51,7 +51,7 @@ export function addMigrateOptions(command: Command): Command {
       "--migrate-level <level>",
       "none, or bundle-object-to-csv-metadata: replace the manifests with metadata of the ClusterServiceVersion",
     ),
-    new Option("--migrate", "use the highest level"),
+    new Option("--migrate", "same as --migrate-level bundle-object-to-csv-metadata"),
   ]);
 }
 
@@ -101,8 +101,8 @@ export function addCompose(catalog: Command, terminal: Terminal): void {
 export const CATALOG_SOURCE = "catalog folder, catalog image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
 
 const DIFF_HELP = `
-Breaking changes are a removed package, channel or bundle, another default channel, another image or
-version of a bundle, and a removed upgrade of an existing bundle.
+Breaking changes are a removed package, channel, channel entry or bundle, another default channel,
+another image or version of a bundle, and a bundle that can no longer be upgraded.
 
 Examples:
   olmv1 catalog diff quay.io/example/catalog:latest ./catalog
@@ -317,7 +317,8 @@ function parsePort(text: string): number {
 const TEMPLATE_HELP = `
 Templates of schema olm.semver list bundle images as candidate, fast or stable; channels such as
 stable-v1.2 and their upgrade edges derive from the versions. Those of olm.template.basic are catalogs
-that refer to bundles by image, those of olm.template.substitutes also replace bundles.
+that refer to bundles by image. Those of olm.template.substitutes are a catalog and a list of bundle
+images that substitute bundles in it.
 
 Examples:
   olmv1 catalog template semver template.yaml -o yaml > catalog/operator/catalog.yaml
@@ -374,8 +375,8 @@ function addConvert(template: Command, terminal: Terminal): void {
 }
 
 const VALIDATE_HELP = `
-Reports errors (opm validate would reject the catalog), warnings (probable mistakes) and notes
-(severity info); see docs/reference/catalog-rules.md.
+Reports errors that opm validate also rejects, warnings about probable mistakes, and notes (severity
+info); see docs/reference/catalog-rules.md.
 
 Examples:
   olmv1 catalog validate ./catalog

@@ -13,8 +13,8 @@ const EDITED_FOLDER = "catalog folder";
 
 /** Describes what all edit commands have in common, for their help. */
 export const EDIT_NOTES = `
-Changes only the affected lines, and nothing if opm would reject the result for a new reason or the
-change exists already.
+Changes only the affected lines. Writes nothing if the edit adds an opm validate error. Running the
+command again changes nothing.
 `;
 
 /** Adds the options of `EditOptions`. */
@@ -61,7 +61,7 @@ export function addAddBundle(catalog: Command, terminal: Terminal): void {
 
 const DEPRECATE_HELP = `${EDIT_NOTES}
 Examples:
-  olmv1 catalog deprecate ./catalog etcd --bundle etcd.v0.9.1 --message 'etcd.v0.9.1 loses data. Update to etcd.v0.9.2.'
+  olmv1 catalog deprecate ./catalog etcd --bundle etcd.v0.9.1 --message 'etcd.v0.9.1 loses data. Upgrade to etcd.v0.9.2.'
   olmv1 catalog deprecate ./catalog etcd --channel alpha --message 'Use channel stable.' --dry-run
   olmv1 catalog deprecate ./catalog etcd --bundle etcd.v0.9.1 --undo
 `;
@@ -184,8 +184,8 @@ export function addSetDefaultChannel(catalog: Command, terminal: Terminal): void
 }
 
 const SKIP_HELP = `
-The newer bundle skips the bad bundle and, if it replaced it, replaces its predecessor. Clusters with
-the bad bundle can upgrade.
+The newer bundle skips the bad bundle. If the newer bundle replaced the bad bundle, it now replaces
+the bad bundle's predecessor. Clusters with the bad bundle can upgrade.
 ${EDIT_NOTES}
 Examples:
   olmv1 catalog skip ./catalog etcd etcd.v0.9.1
@@ -211,8 +211,8 @@ export function addSkip(catalog: Command, terminal: Terminal): void {
 }
 
 const ZSTREAM_HELP = `
-Each patch release upgrades to the newest patch of its minor version, and that to the newest patch of
-the next one. Every bundle gets a single replacement, and skipRange is removed.
+Each bundle gets one successor: the newest patch of its minor version or, for that patch, the newest
+patch of the next minor version. skipRange is removed, because it would add a second successor.
 ${EDIT_NOTES}
 Examples:
   olmv1 catalog zstream ./catalog etcd --dry-run

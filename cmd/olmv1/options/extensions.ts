@@ -21,9 +21,9 @@ import type { UpgradeOptions } from "../commands/upgrade.ts";
 
 const INSTALL_HELP = `
 Creates the missing objects: namespace, ClusterExtension and, with --create-service-account, a
-ServiceAccount with only the permissions that the bundle needs. They have label
-olm.operatorframework.io/created-for; olmv1 uninstall removes them. To change an existing extension,
-use olmv1 upgrade. Upgrades within --version are automatic, unless they need more permissions.
+ServiceAccount with only the permissions that the bundle needs. All but the ClusterExtension have
+label olm.operatorframework.io/created-for; olmv1 uninstall removes them. To change an existing
+extension, use olmv1 upgrade. Upgrades within --version are automatic, unless they need more permissions.
 
 Examples:
   olmv1 install argocd-operator --create-service-account
@@ -58,12 +58,14 @@ export function addInstall(program: Command, terminal: Terminal): void {
       collect,
       [],
     )
-    .addOption(new Option("--approval <mode>", "value of spec.approval; Manual: you approve each change").choices(["Automatic", "Manual"]))
     .addOption(
-      new Option("--upgrade-constraint-policy <policy>", "whether upgrades must follow the upgrade edges of the catalog").choices([
-        "CatalogProvided",
-        "SelfCertified",
-      ]),
+      new Option("--approval <mode>", "with Manual, you approve each change (default: Automatic)").choices(["Automatic", "Manual"]),
+    )
+    .addOption(
+      new Option(
+        "--upgrade-constraint-policy <policy>",
+        "whether upgrades must follow the upgrade edges of the catalog (default: CatalogProvided)",
+      ).choices(["CatalogProvided", "SelfCertified"]),
     )
     .addOption(
       new Option("--create-service-account", "create ServiceAccount <extension>-installer with the permissions that the bundle needs"),
@@ -117,7 +119,7 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
     .option("--dry-run", "show the plan and its permissions, and change nothing")
-    .option("--all", "also show labels and annotations without an effect, and consequences of missing permissions")
+    .option("--all", "also show metadata changes that do not affect the operator, and errors caused by missing permissions")
     .addOption(createColorOption())
     .option("-y, --yes", "accept the plan and its permissions without prompting");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
@@ -160,7 +162,7 @@ export function addUninstall(program: Command, terminal: Terminal): void {
     )
     .option("--delete-namespace", "also delete the namespace, if olmv1 install created it and no other extension uses it")
     .option("--keep-service-account", "keep the ServiceAccount and its roles")
-    .option("-y, --yes", "delete custom resources without prompting");
+    .option("-y, --yes", "uninstall without prompting, including custom resources");
   addClusterOptions(addWaitOptions(command))
     .addHelpText("after", UNINSTALL_HELP)
     .action(async (name: string, options: UninstallOptions) => {
@@ -179,7 +181,7 @@ Examples:
 
 Exit codes:
   0  success
-  1  no plan waits for approval, or the rollout failed
+  1  no plan waits for approval, you declined, or the extension is not ready in time
   2  the command failed
 `;
 
@@ -234,8 +236,8 @@ export function addRollback(program: Command, terminal: Terminal): void {
 }
 
 const LIST_HELP = `
-STATUS is Ready, or the reason of condition Ready. UPDATE is the next available version, in
-brackets if a rule blocks it.
+STATUS is Ready, or the reason of condition Ready. UPDATE is the next version, in
+parentheses if a rule such as the version range excludes it.
 
 Examples:
   olmv1 list

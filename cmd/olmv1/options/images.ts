@@ -10,7 +10,7 @@ import type { PushOptions } from "../commands/push.ts";
 const PLACE = "image such as quay.io/team/app:v1, OCI layout oci:PATH[:TAG], or its tar oci-archive:PATH[:TAG]";
 
 /** Adds the options of `BuildOptions` and the action of a build command. */
-function addBuildOptions(command: Command, work: (directory: string, options: BuildOptions) => Promise<void>): Command {
+function addBuildOptions(command: Command, work: (folder: string, options: BuildOptions) => Promise<void>): Command {
   addOptionGroup(command, "build", [
     new Option("-t, --tag <destination>", PLACE).makeOptionMandatory(),
     new Option("--label <key=value>", "label of the image; repeatable").argParser(collect),
@@ -38,7 +38,8 @@ function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedL
 
 const BUILD_BUNDLE_HELP = `
 Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
-manifests and metadata, and the labels of metadata/annotations.yaml. Builds are reproducible.
+manifests and metadata, and the labels of metadata/annotations.yaml. The same
+files produce the same digest with the same Node.js release.
 
 Examples:
   olmv1 bundle build ./bundle -t quay.io/team/operator-bundle:v1.2.0
@@ -55,10 +56,10 @@ export function addBundleBuild(bundle: Command, terminal: Terminal): void {
   const command = bundle
     .command("build")
     .description("Build a bundle image without a container engine")
-    .argument("<directory>", "folder with manifests/ and metadata/");
-  addBuildOptions(command, async (directory, options) => {
+    .argument("<folder>", "folder with manifests/ and metadata/");
+  addBuildOptions(command, async (folder, options) => {
     const { buildBundle } = await import("../commands/bundle/build.ts");
-    await buildBundle(terminal, directory, options);
+    await buildBundle(terminal, folder, options);
   }).addHelpText("after", BUILD_BUNDLE_HELP);
 }
 
@@ -75,7 +76,8 @@ export function addBundlePush(bundle: Command, terminal: Terminal): void {
 const BUILD_CATALOG_HELP = `
 Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
 the files of the catalog in /configs, except those that .indexignore excludes, and the label that
-catalogd requires. Builds are reproducible. CatalogSources of OLM v0 need an image with opm instead.
+catalogd requires. The same files produce the same digest with the same Node.js release.
+CatalogSources of OLM v0 need an image with opm instead.
 
 Examples:
   olmv1 catalog build ./catalog -t quay.io/team/catalog:v1
@@ -93,10 +95,10 @@ export function addCatalogBuild(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("build")
     .description("Build a catalog image without a container engine")
-    .argument("<directory>", "folder with the catalog");
-  addBuildOptions(command, async (directory, options) => {
+    .argument("<folder>", "folder with the catalog");
+  addBuildOptions(command, async (folder, options) => {
     const { buildCatalog } = await import("../commands/catalog/build.ts");
-    await buildCatalog(terminal, directory, options);
+    await buildCatalog(terminal, folder, options);
   }).addHelpText("after", BUILD_CATALOG_HELP);
 }
 

@@ -135,7 +135,7 @@ function addCatalogs(migrate: Command, terminal: Terminal): void {
 function addConvert(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("convert")
-    .description("Convert a Subscription to a ClusterExtension without downtime")
+    .description("Convert a Subscription to a ClusterExtension without reinstalling it")
     .argument("[subscription]", "name of the Subscription")
     .option("-n, --namespace <name>", "namespace of the Subscription, required if its name is not unique; with --all, only this namespace")
     .option("--name <name>", "name of the ClusterExtension (default: name of the Subscription)")
@@ -163,7 +163,7 @@ function addConvert(migrate: Command, terminal: Terminal): void {
 function addRollback(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("rollback")
-    .description("Return a converted operator to OLM v0 without downtime")
+    .description("Return a converted operator to OLM v0 without reinstalling it")
     .argument("[name]", "name of the ClusterExtension or of the former Subscription")
     .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only this namespace");
   addClusterOptions(addAll(addConfirmation(addTimeout(command))));
@@ -193,14 +193,14 @@ function addCleanup(migrate: Command, terminal: Terminal): void {
 
 function addConfirmation(command: Command): Command {
   return addOptionGroup(command, "migration", [
-    new Option("--yes", "run the steps"),
-    new Option("--dry-run [mode]", "only print the steps; this is the default").choices(["client"]).preset("client").conflicts("yes"),
+    new Option("-y, --yes", "run the steps"),
+    new Option("--dry-run [mode]", "only print the steps; this is the default").choices(["client"]).conflicts("yes"),
   ]);
 }
 
 function addAll(command: Command): Command {
   return addOptionGroup(command, "migration", [
-    new Option("--all", "process all of them one by one, instead of one name"),
+    new Option("--all", "process all Subscriptions, one by one"),
     new Option("--keep-going", "with --all, continue after a failure"),
   ]);
 }

@@ -10,8 +10,9 @@ import type { ResolveOptions } from "../commands/resolve.ts";
 import type { WhyNotOptions } from "../commands/whyNot.ts";
 
 const PLAN_HELP = `
-Plans a file or an extension of the cluster by server-side dry runs; it changes nothing. It acts as
-you or, with --as-service-account, as the ServiceAccount, and then checks its permissions.
+Plans a ClusterExtension from a file (-f) or from the cluster (NAME) by server-side dry runs; it
+changes nothing. With NAME, --version, --any-version and --channel override its spec. It acts as you
+or, with --as-service-account, as the ServiceAccount, and then checks its permissions.
 Without --catalog, it pulls the images of the ClusterCatalogs.
 Required permissions: apply the ClusterExtension; get and list Secrets in the system namespace;
 list ClusterExtensions and ClusterCatalogs; get Proxy "cluster" on OpenShift; get and patch the
@@ -38,7 +39,7 @@ export function addPlan(program: Command, terminal: Terminal): void {
     .option("--version <range>", "new version range")
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
-    .option("--all", "also show labels and annotations without an effect, and consequences of missing permissions")
+    .option("--all", "also show metadata changes that do not affect the operator, and errors caused by missing permissions")
     .addOption(createColorOption())
     .option(
       "--catalog <sources...>",

@@ -22,7 +22,7 @@ export interface CatalogDifference {
 }
 
 /**
- * Compares two catalogs by package, channel and bundle. Breaking differences are removed packages, channels and bundles, another default channel,
+ * Compares two catalogs by package, channel and bundle. Breaking differences are removed packages, channels, entries and bundles, another default channel,
  * another image or version of a bundle, and bundles that can no longer be upgraded.
  * @see S3-39, S3-40
  */

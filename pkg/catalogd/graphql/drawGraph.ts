@@ -9,7 +9,7 @@ import { isObject } from "../../golang/members.ts";
 /** Output formats of a graph. */
 type GraphFormat = "json" | "mermaid" | "svg";
 
-/** Request of a client for the update graph of a package. */
+/** Request of a client for the upgrade graph of a package. */
 export interface GraphRequest {
   readonly package: string;
   readonly format: GraphFormat;
@@ -42,7 +42,7 @@ export class GraphRefusedError extends Error {
 }
 
 /**
- * Draws the update graph of a package. @throws GraphRefusedError for an unknown channel or minimum,
+ * Draws the upgrade graph of a package. @throws GraphRefusedError for an unknown channel or minimum,
  * and beyond the limits of graphs.
  */
 export function drawGraph(request: GraphRequest, lines: GraphLines): string {
@@ -52,7 +52,7 @@ export function drawGraph(request: GraphRequest, lines: GraphLines): string {
     const graph = buildUpdateGraph(source);
     return request.format === "svg" ? renderSvg(graph) : renderGraphJson(graph);
   } catch (err) {
-    if (err instanceof GraphTooLargeError) throw new GraphRefusedError("GraphTooLarge", err.message);
+    if (err instanceof GraphTooLargeError) throw new GraphRefusedError("GraphTooLarge", `${err.message}: use channel or minimum`);
     if (err instanceof UnknownMinimumError) throw new GraphRefusedError("InvalidQuery", `minimum: ${err.message}`);
     throw err;
   }

@@ -95,7 +95,7 @@ class QueryThread {
   }
 
   /**
-   * Returns the text of an update graph. `lines` are transferred.
+   * Returns the text of an upgrade graph. `lines` are transferred.
    * @throws GraphRefusedError if the request cannot be satisfied or exceeds time or memory; Error
    * if the lines cannot be read or the thread cannot be started.
    */

@@ -27,9 +27,9 @@ const Query = z.strictObject({
 type Query = z.output<typeof Query>;
 
 const Edge = z.object({
-  from: z.string().describe("name of the bundle that is updated"),
-  to: z.string().describe("name of the bundle that it is updated to"),
-  type: z.enum(["replaces", "skips"]).describe("the field of the entry `to` that allows the update"),
+  from: z.string().describe("name of the bundle that is upgraded"),
+  to: z.string().describe("name of the bundle that it is upgraded to"),
+  type: z.enum(["replaces", "skips"]).describe("the field of the entry `to` that allows the upgrade"),
 });
 const Run = z.object({
   first: z.int().describe("position in `nodes`, from 0, of the newest bundle of the run"),
@@ -38,7 +38,7 @@ const Run = z.object({
 const Range = z.object({
   to: z.string().describe("name of the bundle that has the `skipRange`"),
   range: z.string().describe("the range as in the catalog"),
-  covers: z.array(Run).describe("the bundles that can be updated to it, as runs of nodes; empty for an invalid range"),
+  covers: z.array(Run).describe("the bundles that can be upgraded to it, as runs of nodes; empty for an invalid range"),
 });
 const Node = z.object({
   name: z.string().describe("name of the bundle"),
@@ -61,7 +61,7 @@ const Graph = z
     deprecated: z.string().optional().describe("deprecation message"),
     channels: z.array(Channel).describe("sorted by name"),
   })
-  .meta({ id: "UpdateGraph", description: "Allowed updates of a package." });
+  .meta({ id: "UpdateGraph", description: "Allowed upgrades of a package." });
 
 /** Dependencies of the graph endpoint. */
 export interface GraphRouteDependencies extends ContentRouteDependencies {
@@ -71,7 +71,7 @@ export interface GraphRouteDependencies extends ContentRouteDependencies {
 
 const GraphPath = z.object({ catalog: CatalogName, package: z.string().describe("name of the package") });
 
-/** Registers the endpoint of a package's update graph. */
+/** Registers the endpoint of a package's upgrade graph. */
 export function registerGraphRoute(server: CatalogServer, dependencies: GraphRouteDependencies): void {
   server.route({
     method: ["GET", "HEAD"],
@@ -81,16 +81,16 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
       failures: "problem",
       operation: {
         id: "getUpdateGraph",
-        summary: "Update graph of a package as JSON, Mermaid or SVG",
+        summary: "Upgrade graph of a package as JSON, Mermaid or SVG",
         description:
-          "All allowed updates: `edges` of entries, and `ranges`, the nodes that each `skipRange` covers, as runs of positions in `nodes`.",
+          "All allowed upgrades: `edges` of entries, and `ranges`, the nodes that each `skipRange` covers, as runs of positions in `nodes`.",
         responses: {
           200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
           304: { description: "The graph has not changed." },
           412: { description: "The graph does not match the precondition." },
           413: {
             description:
-              "The graph is too large: more than 5,000 entries in a channel, 100,000 updates, or 64 MiB of text (16 MiB of a drawing).",
+              "The graph is too large: more than 5,000 entries in a channel, 100,000 edges, or 64 MiB of text (16 MiB of a drawing).",
           },
           503: { description: "Too many graphs and queries are being computed." },
         },

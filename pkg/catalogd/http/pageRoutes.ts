@@ -138,7 +138,7 @@ async function showPackage(turn, catalog, name) {
   if (turn !== shown) return;
   if (!found) throw new Error("catalog " + catalog + " has no package " + name);
   const { head = {}, channels } = found;
-  const graph = make("img", { class: "graph", alt: "update graph", loading: "lazy", src: "api/v1/catalogs/" + part(catalog) + "/packages/" + part(name) + "/graph?format=svg" });
+  const graph = make("img", { class: "graph", alt: "upgrade graph", loading: "lazy", src: "api/v1/catalogs/" + part(catalog) + "/packages/" + part(name) + "/graph?format=svg" });
   graph.onerror = () => graph.replaceWith(make("p", { class: "faint" }, "The graph is too large to draw. Use: olmv1 graph " + name));
   main.replaceChildren(
     make("h1", {}, icon(catalog, name), found.displayName ?? name),

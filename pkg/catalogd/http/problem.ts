@@ -22,7 +22,7 @@ export const PROBLEMS = {
   BodyTooLarge: { status: 413, title: "The request body is too large" },
   UrlTooLong: { status: 414, title: "The URL of the request is too long" },
   RangeNotSatisfiable: { status: 416, title: "The range is not satisfiable" },
-  GraphTooLarge: { status: 413, title: "The update graph is too large" },
+  GraphTooLarge: { status: 413, title: "The upgrade graph is too large" },
   HeadersTooLarge: { status: 431, title: "The request headers are too large" },
   InternalError: { status: 500, title: "Internal server error" },
   CatalogNotLoaded: { status: 503, title: "The content of the catalog is not loaded here yet" },

@@ -94,7 +94,7 @@ function addChannel(
   const link = (line: string, struck: boolean): void => {
     add(line);
     if (struck) drawing.struck.push(drawing.link);
-    if (++drawing.link > limits.edges) throw new GraphTooLargeError("the graph has too many upgrade edges to draw; select one channel");
+    if (++drawing.link > limits.edges) throw new GraphTooLargeError("the graph has too many upgrade edges to draw");
   };
   const entries = sortEntries(channel.entries, source.versions);
   if (entries.length > limits.nodes)

@@ -187,7 +187,7 @@ function edgesTo({ name: to, replaces, skips = [] }: ChannelEntry, budget: Budge
   if (replaces && replaces !== to) edges.push({ from: replaces, to, type: "replaces" });
   for (const from of new Set(skips)) if (from !== "" && from !== to) edges.push({ from, to, type: "skips" });
   budget.edges -= edges.length;
-  if (budget.edges < 0) throw new GraphTooLargeError("the package has too many upgrade edges; select one channel");
+  if (budget.edges < 0) throw new GraphTooLargeError("the package has too many upgrade edges");
   return edges;
 }
 
@@ -213,7 +213,7 @@ function rangeTo(
 /** Deducts the cost of comparing `entries` with a range from the budget. @throws GraphTooLargeError */
 export function chargeComparisons(range: string, entries: number, budget: { comparisons: number }): void {
   budget.comparisons -= entries * Math.ceil(range.length / RANGE_CHARACTERS);
-  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries; select one channel");
+  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries");
 }
 
 /** Returns deprecation messages by `getReferenceKey`. The first message counts. */
@@ -269,7 +269,7 @@ export class BoundedText {
   }
 
   #refuse(): never {
-    throw new GraphTooLargeError(`the graph has more than ${this.#max} bytes of text; select one channel or JSON`);
+    throw new GraphTooLargeError(`the graph has more than ${this.#max} bytes of text`);
   }
 }
 

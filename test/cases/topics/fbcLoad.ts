@@ -19,7 +19,7 @@ export const fbcLoadTopic: Topic<FbcLoadCase> = {
     hasMembers(value, "fbc", "expect") && (hasMembers(value["expect"], ...COUNTED) || hasMembers(value["expect"], "error")),
   title: ({ fbc }) => fbc,
   async run({ fbc, expect }, { dataFolder }) {
-    const { counts, refusal } = await checked(join(dataFolder, fbc));
+    const { counts, refusal } = await loadAndCheck(join(dataFolder, fbc));
     const got = refusal === undefined ? countsText(counts) : `error: ${refusal}`;
     if ("error" in expect) return refusal === undefined ? { lines: [`want error: ${expect.error}`, `got ${got}`] } : undefined;
     const want = countsText(expect);
@@ -28,7 +28,7 @@ export const fbcLoadTopic: Topic<FbcLoadCase> = {
 };
 
 /** A folder as the product reads it; an archive beside it where the folder is missing. */
-async function checked(folder: string): Promise<CheckedCatalog> {
+async function loadAndCheck(folder: string): Promise<CheckedCatalog> {
   return existsSync(folder) ? checkCatalogFolder(folder) : checkCatalog(catalogFiles(folder));
 }
 

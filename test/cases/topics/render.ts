@@ -89,7 +89,7 @@ export function compareRender(expected: RenderCase, actual: Rendered): string[] 
   const digests = new Set(expectedObjects.filter((object) => "sha256" in object).map(identity));
   const want = countBy(expectedObjects);
   const got = countBy(
-    objects.map((object) => (digests.has(identity(object)) ? digested(object) : (JSON.parse(sortedJson(object)) as JsonObject))),
+    objects.map((object) => (digests.has(identity(object)) ? replaceByDigest(object) : (JSON.parse(sortedJson(object)) as JsonObject))),
   );
   const missing = [...want].filter(([text, count]) => count > (got.get(text) ?? 0)).map(([text]) => text);
   const unwanted = [...got].filter(([text, count]) => count > (want.get(text) ?? 0)).map(([text]) => text);
@@ -113,7 +113,7 @@ function countBy(objects: readonly JsonObject[]): Map<string, number> {
   return counts;
 }
 
-function digested(object: KubeObject): JsonObject {
+function replaceByDigest(object: KubeObject): JsonObject {
   const { apiVersion, kind, metadata } = object;
   const sha256 = createHash("sha256").update(sortedJson(object)).digest("hex");
   return { apiVersion, kind, metadata: { name: metadata.name }, sha256 };

@@ -41,7 +41,7 @@ async function buildContent(
 
 function compareError(resolution: Resolution, error: string): Difference | undefined {
   if (resolution.kind === "unresolved" && resolution.message.startsWith(error)) return undefined;
-  return { lines: [`want error: ${error}`, `got ${described(resolution)}`] };
+  return { lines: [`want error: ${error}`, `got ${describeResolution(resolution)}`] };
 }
 
 function compareChoice(
@@ -49,10 +49,10 @@ function compareChoice(
   want: { bundle: string; version: string; deprecation: FbcDeprecations | null },
   catalogs: number,
 ): Difference | undefined {
-  if (resolution.kind === "unresolved") return { lines: [`want bundle ${want.bundle}`, `got ${described(resolution)}`] };
+  if (resolution.kind === "unresolved") return { lines: [`want bundle ${want.bundle}`, `got ${describeResolution(resolution)}`] };
   const { bundle, version, deprecations } = resolution;
   if (bundle.name !== want.bundle || formatVersion(version.version) !== want.version) {
-    return { lines: [`want bundle ${want.bundle} (version ${want.version})`, `got ${described(resolution)}`] };
+    return { lines: [`want bundle ${want.bundle} (version ${want.version})`, `got ${describeResolution(resolution)}`] };
   }
   if (catalogs > 1 || isDeepStrictEqual(listEntries(deprecations), listEntries(want.deprecation))) return undefined;
   return { lines: [`want deprecation ${JSON.stringify(want.deprecation)}`, `got ${JSON.stringify(deprecations ?? null)}`] };
@@ -62,7 +62,7 @@ function listEntries(deprecations: FbcDeprecations | null | undefined): unknown 
   return deprecations?.entries.map(({ reference: { schema, name = "" }, message }) => ({ schema, name, message }));
 }
 
-function described(resolution: Resolution): string {
+function describeResolution(resolution: Resolution): string {
   if (resolution.kind === "unresolved") return `error: ${resolution.message}`;
   return `bundle ${resolution.bundle.name} (version ${formatVersionRelease(resolution.version)}): ${resolution.explanation}`;
 }

@@ -21,7 +21,7 @@ export async function showRollback(terminal: Terminal, name: string | undefined,
     const steps = listRollbackSteps(migrated);
     const extension = migrated.extension.metadata.name;
     if (!yes) {
-      const text = `ClusterExtension ${extension} becomes Subscription ${migrated.from} again, without downtime. Steps:\n`;
+      const text = `ClusterExtension ${extension} becomes Subscription ${migrated.from} again. Steps:\n`;
       const lines = steps.map((step, i) => `  ${i + 1}. ${step}\n`).join("");
       const next = `\nNo changes were made. To roll back: olmv1 migrate rollback ${extension} --yes\n`;
       return print(terminal, output, {
