@@ -1,7 +1,7 @@
 # One image with catalogd, operator-controller and the olmv1 command line:
 #   docker build -t olmv1 .
 #   docker run --rm olmv1 /app/olmv1.js --help
-# A Deployment names the program as its first argument: args: [/app/catalogd.js, --health-probe-bind-address=:8081]
+# A Deployment has the program as its first argument: args: [/app/catalogd.js, --health-probe-bind-address=:8081]
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /src
@@ -14,8 +14,8 @@ FROM gcr.io/distroless/nodejs24-debian12:nonroot
 LABEL org.opencontainers.image.title="olmv1" \
       org.opencontainers.image.description="Operator Lifecycle Manager v1: catalogd, operator-controller and the olmv1 command line" \
       org.opencontainers.image.licenses="Apache-2.0"
-# These keep both servers tens of megabytes smaller: docs/adr/0011. A small young generation costs a little more garbage collection. One arena of malloc,
-# and blocks from 16 KiB on in mappings of their own, leave less unused when threads end and buffers are freed.
+# These save tens of megabytes in both servers: docs/adr/0011. A small young generation costs a little more garbage collection. One malloc arena, and
+# separate mappings for blocks of 16 KiB or more, leave less unused memory when threads end and buffers are freed.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=2 MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=16384 MALLOC_TRIM_THRESHOLD_=65536
 COPY --from=build /src/dist /app
 COPY --from=build /src/config /config

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take most of a minute and more, waiting more than working, the longest first: begun last, everything would wait for them. */
+/** Files that take about a minute or more, mostly waiting, the longest first. They start first, so that the run does not wait for them at the end. */
 const LONG = [
   "faults",
   "leastPrivilege",
@@ -38,13 +38,12 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-/** Files on a control plane that run at the same time, on however few processors. */
+/** Settings for tests on a control plane: three files at the same time, on any number of processors, because they mostly wait. */
 const ON_CLUSTER = { globalSetup: ["test/support/globalSetup.ts"], hookTimeout: 900_000, maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 /**
- * Three projects: `unit` needs nothing, and its files share processes, as nothing of them outlives a file; `integration` and `e2e` share one embedded
- * control plane per run. Files that run controllers, which answer for a whole cluster, start a control plane of their own, so files run side by side;
- * they wait more than they work.
+ * Three projects. Files of `unit` share processes, because they leave nothing behind. `integration` and `e2e` share one embedded control plane per run.
+ * Files that run controllers start their own control plane, because controllers manage a whole cluster.
  */
 export default defineConfig({
   test: {

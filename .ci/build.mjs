@@ -1,5 +1,5 @@
-// `npm run build`: the programs, each with everything it needs, and the manual pages of the command line, in dist/ (or the folder that the first argument names).
-// The same sources give the same bytes.
+// `npm run build`: writes the bundled programs and the manual pages of the command line to dist/, or to the folder in the first argument.
+// The build is reproducible.
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
@@ -11,7 +11,7 @@ import { billOfMaterials } from "./sbom.mjs";
 
 const root = join(import.meta.dirname, "..");
 const dist = resolve(process.argv[2] ?? join(root, "dist"));
-/** Programs, the worker threads that they start as files of their own, and what hardly a process needs: it costs memory where it stands in the program. */
+/** Programs, their worker threads, and modules that few processes need, which would cost memory as part of the program. */
 const entryPoints = {
   catalogd: "cmd/catalogd/main.ts",
   "operator-controller": "cmd/operator-controller/main.ts",
@@ -26,21 +26,21 @@ const entryPoints = {
   undici: "pkg/http/undici.ts",
 };
 
-/** The command line loads what a command needs when it runs: in parts beside it (where worker threads are found too), or each start would read all of them. */
+/** The command line is split into chunks next to the worker threads, so that each start only loads what the command needs. */
 const commandLine = { olmv1: "cmd/olmv1/main.ts" };
 
 const missing = Object.values({ ...entryPoints, ...commandLine }).filter((file) => !existsSync(join(root, file)));
-if (missing.length > 0) throw new Error(`nothing to build from: ${missing.join(", ")}`);
+if (missing.length > 0) throw new Error(`missing entry points: ${missing.join(", ")}`);
 
-/** client-node does not say that importing its parts has no effects, so all of its models would come along: we use its credentials alone. */
-const onlyWhatIsUsed = {
-  name: "only-what-is-used",
+/** client-node does not declare that its modules have no side effects, so all its models would be bundled. Only its credentials are used. */
+const treeShakeClientNode = {
+  name: "tree-shake-client-node",
   setup(builder) {
     builder.onResolve({ filter: /^@kubernetes\/client-node$/ }, async ({ path, importer, resolveDir, kind, pluginData }) => {
       if (pluginData === "resolving") return undefined;
       return { ...(await builder.resolve(path, { importer, resolveDir, kind, pluginData: "resolving" })), sideEffects: false };
     });
-    // Thousands of imports: the file is named in full, so esbuild need not look for it.
+    // The thousands of imports have full file names, so esbuild need not search for them.
     builder.onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, resolveDir }) =>
       resolveDir.includes("@kubernetes/client-node")
         ? { path: join(resolveDir, path), sideEffects: path.endsWith("polyfill.js") }
@@ -49,9 +49,9 @@ const onlyWhatIsUsed = {
   },
 };
 
-/** Imports of what has a file of its own find it there. */
-const loadedLate = {
-  name: "loaded-late",
+/** Dynamic imports of modules that are entry points refer to their files. */
+const separateModules = {
+  name: "separate-modules",
   setup(builder) {
     builder.onResolve({ filter: /\/(celRules|undici)\.ts$/ }, ({ kind, path }) =>
       kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.js`, external: true } : undefined,
@@ -60,8 +60,8 @@ const loadedLate = {
 };
 
 /**
- * What libraries import for features that the programs do not use, and what takes its place: client-node's own calls and proxies (pkg/http has others,
- * and imports the files of undici that it needs), prom-client's exemplars, fastify's requests for tests.
+ * Modules that libraries import for unused features, and their replacements: requests and proxies of client-node (pkg/http has its own and imports the
+ * files of undici that it needs), exemplars of prom-client, and test requests of fastify.
  */
 const UNUSED = {
   undici: "export const Agent = undefined, ProxyAgent = undefined, fetch = undefined;",
@@ -82,7 +82,7 @@ const withoutUnused = {
   },
 };
 
-/** fastify's compilers of schemas (Ajv and fast-json-stringify): our routes are validated by zod, and responses are serialized by us. */
+/** Omits the schema compilers of fastify (Ajv and fast-json-stringify). Routes are validated with zod and serialize their responses. */
 const noSchemaCompilers = {
   name: "no-schema-compilers",
   setup(builder) {
@@ -91,15 +91,15 @@ const noSchemaCompilers = {
       namespace: "no-schema-compilers",
     }));
     builder.onLoad({ filter: /.*/, namespace: "no-schema-compilers" }, () => ({
-      contents: 'module.exports = () => () => { throw new Error("the programs are built without compilers of schemas"); };',
+      contents: 'module.exports = () => () => { throw new Error("the programs are built without schema compilers"); };',
       loader: "js",
     }));
   },
 };
 
 /**
- * An import statement of node:http reads all of its exports, and three of them load Node's own fetch and WebSocket when they are read: 12 MB of memory.
- * `process.getBuiltinModule` loads none of that.
+ * An import of node:http reads all its exports, and three of them load Node's fetch and WebSocket: 12 MB of memory. `process.getBuiltinModule` does not
+ * load them.
  */
 const httpOnly = {
   name: "http-only",
@@ -118,7 +118,7 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 const common = {
   absWorkingDir: root,
-  // Where the packages really are is no business of what is built: names of parts depend on the paths of what is in them.
+  // Names of chunks depend on the paths of their modules, which must not depend on the location of the packages.
   preserveSymlinks: true,
   metafile: true,
   outdir: dist,
@@ -126,17 +126,17 @@ const common = {
   platform: "node",
   target: "node24",
   format: "esm",
-  // The lines of the sources are in the maps, for `node --enable-source-maps` when it is needed: in memory all the time they cost 90 MB.
-  // Names stay without `keepNames`, but for a number behind one that several modules have; with it each function costs a call when it is created.
+  // Source maps are for `node --enable-source-maps` on demand: it costs 90 MB of memory.
+  // Without `keepNames`, names are kept, with a number if several modules have them. With it, each function costs a call when it is created.
   sourcemap: true,
   sourcesContent: false,
-  // V8 keeps the text of a program, with two bytes a letter when one of its comments is not ASCII.
+  // V8 keeps the source of a program in memory, with two bytes per character if a comment is not ASCII.
   minifyWhitespace: true,
   legalComments: "linked",
-  // Packages in CommonJS form call require for the modules of Node.
+  // CommonJS packages call require for modules of Node.
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
-  plugins: [httpOnly, onlyWhatIsUsed, withoutUnused, noSchemaCompilers, loadedLate],
-  // Leaves out undici's second, experimental parser of HTTP.
+  plugins: [httpOnly, treeShakeClientNode, withoutUnused, noSchemaCompilers, separateModules],
+  // Omits the second, experimental HTTP parser of undici.
   define: { esbuildDetection: "true" },
   logLevel: "warning",
 };
@@ -148,16 +148,16 @@ const metafile = {
   inputs: Object.assign({}, ...built.map((one) => one.metafile.inputs)),
   outputs: Object.assign({}, ...built.map((one) => one.metafile.outputs)),
 };
-// Node takes a .js file for a module by the nearest package.json, which in an image is this one.
+// In an image, this is the package.json by which Node reads .js files as modules.
 await writeFile(join(dist, "package.json"), '{ "type": "module" }\n');
 const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
 await writeFile(join(dist, "sbom.cdx.json"), `${JSON.stringify(billOfMaterials(metafile, lock), null, 1)}\n`);
 await mkdir(join(dist, "man", "man1"), { recursive: true });
-const nobody = new CommandTerminal({ out: () => undefined, err: () => undefined });
-for (const [name, page] of renderManPages(olmv1(nobody))) await writeFile(join(dist, "man", "man1", name), page);
+const silentTerminal = new CommandTerminal({ out: () => undefined, err: () => undefined });
+for (const [name, page] of renderManPages(olmv1(silentTerminal))) await writeFile(join(dist, "man", "man1", name), page);
 for (const name of Object.keys(entryPoints)) {
   const at = (await readFile(join(dist, `${name}.js`), "utf8")).search(/[^\0-\x7f]/);
-  if (at >= 0) throw new Error(`${name}.js: a character at ${at} is not ASCII, so V8 would keep two bytes for each letter of the program`);
+  if (at >= 0) throw new Error(`${name}.js: the character at ${at} is not ASCII, so V8 would need two bytes for each character of the program`);
 }
 for (const name of Object.keys({ ...entryPoints, ...commandLine })) {
   const { size } = await stat(join(dist, `${name}.js`));

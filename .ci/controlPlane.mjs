@@ -1,5 +1,5 @@
 // Finds or builds the programs of the embedded control plane, so that later steps need not wait.
-// `--with-parent`: ends when standard input closes. Exit code 3: there is no way to get them, and the message says what would help.
+// With `--with-parent`, it exits when standard input closes. Exit code 3: the programs are unavailable, and the message says what to do.
 import { findBinaries, NoBinariesError } from "../pkg/devcluster/binaries.ts";
 
 const NO_WAY = 3;

@@ -1,19 +1,19 @@
-// A vitest reporter that tells which test files failed, and whether a test did or the runtime itself crashed, for `test.mjs`.
+// A vitest reporter that reports to `test.mjs` which test files failed, and whether a test failed or the runtime crashed.
 
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { reportFile } from "./report.mjs";
 
-/** Signals that no JavaScript can cause: the fault is in Node. An abort is none of them, running out of memory is one. */
+/** Signals that JavaScript cannot cause, so Node itself crashed. Excludes aborts, which running out of memory also causes. */
 const CRASH = /with signal (SIGSEGV|SIGBUS|SIGILL) .*while running test files? (.+)$/;
-/** Of an error's text, its start and its end are kept: a message before what was expected can be long, and a process's last lines come last. */
+/** Long errors keep their start and end: the message, and the last lines of a process. */
 const START_CHARACTERS = 300;
 const END_CHARACTERS = 500;
 
 /**
- * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`: files by their paths in the checkout; `first` is the first test that
- * failed and its error on one line; `others` has the error on one line of each that belongs to no file.
+ * Writes `{crashed: [{file, signal}], failed: [{file, first}], others}`: files by their paths in the checkout; `first` is the first failed
+ * test with its error on one line; `others` are the errors outside of files, each on one line.
  */
 export default class FailureReporter {
   #root = process.cwd();

@@ -1,27 +1,27 @@
-// What the reports of a test run say. Run as a program: `report.mjs STATUS` prints "N passed, N failed, N skipped" for a run of
-// `npm test` that ended with STATUS, after what was unstable, and exits with 1 unless it succeeded.
+// Reads the reports of a test run. `report.mjs STATUS` prints unstable test files and then "N passed, N failed, N skipped" for a run of
+// `npm test` that exited with STATUS, and exits with 1 unless the run succeeded.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
 
-/** The parts of a run that vitest reports on; "unit-again" and "cluster-again" are files that were run once more, see `filesToRunAgain`. */
+/** Vitest reports of a run; "unit-again" and "cluster-again" are those of the files in `filesToRunAgain`. */
 export const VITEST_PARTS = ["unit", "unit-again", "cluster", "cluster-again"];
 
-/** Of more files than that no failure is taken for an accident. */
+/** If more files fail, none of them counts as unstable. */
 const MAX_AGAIN = 2;
 
 /**
- * Where the report of one part lies (OLMV1_REPORTS names another folder than the checkout): those of `VITEST_PARTS` are vitest's JSON, "checks"
- * says how many checks failed, "failures" is of `failureReporter.mjs` about the last run of vitest, "unstable" a list of lines, see `unstable`.
+ * Returns the path of a report, in OLMV1_REPORTS or the checkout. Those of `VITEST_PARTS` are JSON of vitest, "checks" is the number of failed checks,
+ * "failures" is from `failureReporter.mjs` about the last run of vitest, and "unstable" is a list of lines, see `unstable`.
  */
 export function reportFile(name) {
   return join(process.env.OLMV1_REPORTS ?? root, `.vitest-report-${name}.json`);
 }
 
 /**
- * Tests of these vitest reports. A file that failed as a whole (it could not be loaded, a hook failed) counts as one failed test; of a file that
- * was run again only the second run counts.
+ * Counts the tests in vitest reports. A file that failed as a whole (it could not be loaded, or a hook failed) counts as one failed test. For a file that
+ * was run again, only the second run counts.
  */
 export function countTests(names) {
   const sum = { passed: 0, failed: 0, skipped: 0 };
@@ -40,8 +40,8 @@ export function countTests(names) {
 }
 
 /**
- * What is run again, once, after a run of vitest that failed: files during which the runtime crashed, and of the tests on a control plane those that
- * failed, since much goes on there at the same time. Nothing where that is more than a few files, or where anything else failed as well.
+ * Returns the files to run again once after a failed run of vitest: those in which the runtime crashed, and those that failed on a control plane, where
+ * many tests run concurrently. Empty if these are more than a few files, or if anything else failed.
  * @param part "unit" or "cluster"
  * @returns {{file: string, why: string, crashed: boolean}[]} `why` is a signal, or the test that failed with its error on one line.
  */
@@ -58,7 +58,7 @@ export function describeFailures({ crashed = [], failed = [], others = [] } = re
   return [...crashed.map(({ file, signal }) => `${file}: ${signal}`), ...failed.map(({ file, first }) => `${file}: ${first}`), ...others];
 }
 
-/** A line for each file of tests that failed at first and passed when it was run again, as `test.mjs` noted them. */
+/** Returns a line for each test file that failed and then passed when it was run again, as recorded by `test.mjs`. */
 export function unstable() {
   return (read("unstable") ?? []).map((line) => `UNSTABLE: ${line}`);
 }
@@ -72,7 +72,7 @@ if (process.argv[2] !== undefined && process.argv[1]?.endsWith("report.mjs")) {
   const { passed, failed: failedTests, skipped } = countTests(VITEST_PARTS);
   let failed = failedTests + (read("checks")?.failed ?? 0);
   const nothingRan = passed + failed + skipped === 0;
-  if (failed === 0 && (status !== 0 || nothingRan)) failed = 1; // it crashed, or ran out of time
+  if (failed === 0 && (status !== 0 || nothingRan)) failed = 1; // crashed or timed out
   for (const line of unstable()) console.log(line);
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   process.exitCode = failed > 0 ? status || 1 : 0;

@@ -1,5 +1,5 @@
-// What packages a build holds, as a CycloneDX bill of materials: only those of which something got into a bundle, with the version, licence and
-// checksum of the lockfile. The same sources give the same bytes, so there is neither time nor serial number in it.
+// Creates a CycloneDX bill of materials of a build: the bundled packages with version, license and checksum of the lockfile. It contains no time or
+// serial number, so that the build is reproducible.
 
 /**
  * @param metafile esbuild's; paths from the root of the checkout.
@@ -18,7 +18,7 @@ export function billOfMaterials(metafile, lock) {
     specVersion: "1.5",
     version: 1,
     metadata: { component: { type: "application", "bom-ref": `${name}@${version}`, name, version, licenses: licensesOf(license) } },
-    components: [...new Map(components.map((component) => [component.purl, component])).values()], // one version may lie in two folders
+    components: [...new Map(components.map((component) => [component.purl, component])).values()], // one version may be in two folders
   };
 }
 
@@ -31,7 +31,7 @@ function folderOf(path) {
 }
 
 function componentOf(folder, locked) {
-  if (!locked) throw new Error(`package-lock.json does not hold ${folder}, of which something was bundled`);
+  if (!locked) throw new Error(`package-lock.json does not contain the bundled package ${folder}`);
   const name = folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length);
   const purl = `pkg:npm/${name.replace("@", "%40")}@${locked.version}`;
   const [algorithm, hash = ""] = locked.integrity.split("-");

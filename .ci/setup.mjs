@@ -1,5 +1,5 @@
-// Makes a checkout ready for `npm start`, `npm test` and the rest: installs what package-lock.json says when it is missing or older,
-// and makes sure that the `node` of npm scripts is new enough. Runs on Node 20; says nothing when there is nothing to do.
+// Prepares a checkout for `npm start`, `npm test` and other scripts: installs the packages of package-lock.json if they are missing or outdated,
+// and checks that the `node` of npm scripts is recent enough. Runs on Node 20, and prints nothing if there is nothing to do.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const LOCK_MAX_AGE_MS = 15 * 60 * 1000;
 const POLL_MS = 250;
 
 const root = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "..");
-const wantedLock = join(root, "package-lock.json");
+const expectedLock = join(root, "package-lock.json");
 const installedLock = join(root, "node_modules", ".package-lock.json");
 const lockFile = join(tmpdir(), `olmv1-setup-${createHash("sha256").update(root).digest("hex").slice(0, 16)}.lock`);
 
@@ -25,9 +25,9 @@ if (!isInstalled()) {
 }
 checkNode();
 
-/** npm writes its copy of the lockfile last, so a newer one means that an install of this lockfile came to its end. */
+/** npm writes its copy of the lockfile last, so a newer copy means that the installation of this lockfile is complete. */
 function isInstalled() {
-  return existsSync(installedLock) && statSync(installedLock).mtimeMs >= statSync(wantedLock).mtimeMs;
+  return existsSync(installedLock) && statSync(installedLock).mtimeMs >= statSync(expectedLock).mtimeMs;
 }
 
 function install() {
@@ -36,14 +36,14 @@ function install() {
   const [command, first] = process.env.npm_execpath ? [process.execPath, [process.env.npm_execpath]] : ["npm", []];
   const args = [...first, "ci", "--include=dev", "--include=optional", "--no-fund", "--no-audit", "--loglevel=error"];
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
-  if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ""}; nothing can be run without its packages`);
-  // A lockfile with a time to come (a clock was wrong) is installed once, not at every start.
-  const { mtime } = statSync(wantedLock);
+  if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : ""}: the packages are required`);
+  // If the lockfile has a time in the future (wrong clock), packages are installed once, not at every start.
+  const { mtime } = statSync(expectedLock);
   if (existsSync(installedLock) && !isInstalled()) utimesSync(installedLock, mtime, mtime);
   process.stderr.write(`installed in ${Math.round((Date.now() - started) / 1000)} s\n`);
 }
 
-/** Scripts of npm find node_modules/.bin before everything else on PATH. */
+/** Checks the `node` that npm scripts find first: the one in node_modules/.bin, then that on PATH. */
 function checkNode() {
   const packaged = join(root, "node_modules", ".bin", "node");
   const node = existsSync(packaged) ? packaged : "node";
@@ -55,9 +55,9 @@ function checkNode() {
   fail(`Node ${OLDEST_NODE.join(".")} or newer is needed, but ${found}; install it (https://nodejs.org) and put it first on PATH`);
 }
 
-/** One install at a time for a checkout; the lock of a process that is gone counts for nothing. */
+/** Takes the installation lock of this checkout. Ignores the lock of a process that no longer runs. */
 function takeLock() {
-  for (let told = false; ; told = true) {
+  for (let reported = false; ; reported = true) {
     try {
       writeFileSync(lockFile, String(process.pid), { flag: "wx" });
       return;
@@ -67,7 +67,7 @@ function takeLock() {
     const holder = readOr("", () => readFileSync(lockFile, "utf8"));
     if (isStale(holder)) dropLock(holder);
     else {
-      if (!told) process.stderr.write(`process ${holder} is installing packages; waiting\n`);
+      if (!reported) process.stderr.write(`process ${holder} is installing packages; waiting\n`);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
     }
   }
@@ -85,7 +85,7 @@ function isStale(holder) {
   }
 }
 
-/** Two processes may find the same dead holder: the lock is renamed away first, and put back when it was a new one already. */
+/** Removes the lock of a dead process. Renames it first and restores it if another process has taken it meanwhile. */
 function dropLock(holder) {
   const aside = `${lockFile}.${process.pid}`;
   try {

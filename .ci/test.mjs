@@ -1,4 +1,4 @@
-// `npm test`: every check and every test, a summary at the end, exit code 1 when anything failed or did not come to its end.
+// `npm test`: runs all checks and tests and prints a summary. Exits with 1 if anything failed or did not complete.
 import { spawn } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,21 +7,21 @@ import { countTests, describeFailures, filesToRunAgain, reportFile, unstable, VI
 
 const USAGE = `npm test -- [options] [vitest arguments]
 
-Without options everything runs: checks, unit, integration, e2e.
+Without options, all parts run: checks, unit, integration, e2e.
   --checks        format, lint, types, generated files
-  --unit          unit tests, import directions included
+  --unit          unit tests, including architecture tests
   --integration   tests on a real control plane
-  --e2e           whole programs on a real control plane
-Other arguments go to vitest, for example: npm test -- --unit pkg/resolve -t channel`;
+  --e2e           end-to-end tests of the programs on a real control plane
+Other arguments are passed to vitest, for example: npm test -- --unit pkg/resolve -t channel`;
 
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-/** What the whole run, a cold build of the control plane included, is to stay below on two cores; longer is told. */
+/** Goal for a whole run on two cores, including a cold build of the control plane. A longer run prints a notice. */
 const GOAL_MS = 25 * 60 * 1000;
-/** A run that hangs is ended. */
+/** A run that takes longer is terminated. */
 const LIMIT_MS = 60 * 60 * 1000;
 const NO_CONTROL_PLANE = 3;
-/** Tests start hundreds of programs from their sources: each begins in half the time when it need not strip and compile them again. */
+/** Tests start hundreds of programs from their sources. The compile cache halves the start time of each. */
 const env = { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"), ...process.env };
 
 const { values, tokens } = parseArgs({ strict: false, tokens: true, allowPositionals: true });
@@ -30,14 +30,14 @@ if (values.help) {
   process.exit(0);
 }
 const PARTS = ["checks", "unit", "integration", "e2e"];
-const chosen = PARTS.filter((part) => values[part]);
-const parts = new Set(chosen.length > 0 ? chosen : PARTS);
+const selected = PARTS.filter((part) => values[part]);
+const parts = new Set(selected.length > 0 ? selected : PARTS);
 const own = new Set(tokens.filter(({ kind, name }) => kind === "option" && PARTS.includes(name)).map(({ index }) => index));
 const vitestArgs = process.argv.slice(2).filter((_, index) => !own.has(index));
 
 const started = performance.now();
 const failures = [];
-/** Files that passed when they were run again, and why that was: Node itself had crashed, or a test had failed. */
+/** Files that passed when they were run again, after a crash of Node or a failed test. */
 const crashes = [];
 const accidents = [];
 const deadline = setTimeout(() => {
@@ -60,7 +60,7 @@ if (onCluster.length > 0) {
 clearTimeout(deadline);
 summarize();
 
-/** Lint, types and the rest print only when they fail; all of them run even if one fails. */
+/** Runs all checks, even if one fails. Prints the output of a check only if it fails. */
 async function runChecks() {
   const checks = [
     ["format", join(bin, "biome"), ["check", "."]],
@@ -94,8 +94,8 @@ async function runVitest(name, projects) {
   if (code === 0) return;
   const again = filesToRunAgain(name);
   if (again.length > 0) {
-    const told = again.map(({ file, why }) => `\n  ${file}: ${why}`).join("");
-    console.log(`Running again, alone and once, to tell an accident from a defect:${told}`);
+    const list = again.map(({ file, why }) => `\n  ${file}: ${why}`).join("");
+    console.log(`Running these files again, once and without others, to detect unstable tests:${list}`);
     const alone = ["--no-file-parallelism", ...again.map(({ file }) => file)];
     if ((await vitest(`${name}-again`, alone)).code === 0) {
       for (const { file, why, crashed } of again) {
@@ -109,13 +109,13 @@ async function runVitest(name, projects) {
   failures.push(`${projects.join(" and ")} tests`, ...describeFailures());
 }
 
-/** Looks for the control plane's programs, or builds them, while checks and unit tests run. */
+/** Finds or builds the programs of the control plane while checks and unit tests run. */
 async function prepareControlPlane() {
   const { code, output } = await run(process.execPath, [join(root, ".ci", "controlPlane.mjs"), "--with-parent"], "tee");
   return { code, message: output.trim() };
 }
 
-/** @param output "inherit"; "pipe" to return it; "tee" for both. */
+/** Runs a command. @param output "inherit", "pipe" to return the output, or "tee" for both. */
 function run(command, args, output) {
   const stdio = output === "inherit" ? "inherit" : ["pipe", "pipe", "pipe"];
   const child = spawn(command, args, { cwd: root, stdio, env });
@@ -138,13 +138,13 @@ function run(command, args, output) {
 
 function summarize() {
   const { passed, failed, skipped } = countTests(VITEST_PARTS);
-  console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped; ${seconds(started)} in all`);
-  if (performance.now() - started > GOAL_MS) console.log(`it took longer than the ${GOAL_MS / 60_000} minutes that it is to take`);
-  if (crashes.length > 0) console.log(`Node crashed and these were run again: ${crashes.join("; ")}`);
-  // The last lines of a run are often all that a reader gets of it, so they name what failed.
+  console.log(`\n${passed} tests passed, ${failed} failed, ${skipped} skipped in ${seconds(started)}`);
+  if (performance.now() - started > GOAL_MS) console.log(`The run took longer than its goal of ${GOAL_MS / 60_000} minutes.`);
+  if (crashes.length > 0) console.log(`Node crashed, and these files were run again: ${crashes.join("; ")}`);
+  // Readers often see only the last lines of a run, so these list the failures.
   for (const failure of failures) console.log(`FAILED: ${failure}`);
   if (accidents.length > 0)
-    loudly([...unstable(), "Passed when run again, alone: no defect of this change, perhaps, but a race that somebody has to mend."]);
+    loudly([...unstable(), "These files failed and then passed without others: probably a race, not a defect of this change. Fix the race."]);
   if (notRun !== undefined) loudly([notRun]);
   process.exitCode = failures.length > 0 ? 1 : 0;
 }

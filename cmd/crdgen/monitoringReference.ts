@@ -71,7 +71,7 @@ olmv1 describe NAME
 
 Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\`, the next step, and \`details\`. Each type below has severity, member of \`details\`, cause and remedy.
 An \`Error\` keeps the object from its desired state, a \`Warning\` does not, and \`Info\` needs no action. A problem may be less severe than listed, for example missing permissions with \`spec.install.permissions: Warn\`.
-After you remove the cause of an \`Error\` in the cluster, such as a missing permission, object or kind, the controller retries within seconds.
+The controller retries within seconds after you remove the cause of \`ConfigurationSourceNotFound\`, \`KindNotServed\`, \`MissingPermissions\`, \`NamespaceNotFound\`, \`ObjectConflict\`, \`QuotaExceeded\`, \`ServiceAccountNotFound\` or \`TokenDenied\`.
 Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. It never contains values from \`spec.config.valuesFrom\`.
 
 ${sections.join("\n")}`;

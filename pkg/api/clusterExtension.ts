@@ -120,7 +120,7 @@ export const CatalogSource = z
       .enum(["Warn", "Enforce"])
       .default("Warn")
       .describe(
-        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster: Warn installs and reports them, Enforce does not select them.
+        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster: Warn installs them and reports it in condition Progressing, Enforce does not select them, but keeps an installed one.
 
 It applies on OpenShift, or with --cluster-version of operator-controller. With either policy, an installed bundle that does not support the next minor version blocks the cluster upgrade.`,
       ),
@@ -169,7 +169,7 @@ const crdUpgradeSafety = z
       .meta({
         "x-kubernetes-list-type": "set",
         description:
-          "ignore lists checks to skip: of the definition (scope, storedVersionRemoval), of its schema (such as enum; existingFieldRemoval: removed fields; unhandled: unknown changes), and of custom resources (existingObjects: match the new schema; servedVersionRemoval: none if a served version is removed).",
+          "ignore lists checks to skip: of the CRD (scope, storedVersionRemoval), of its schema (such as enum; existingFieldRemoval: removed fields; unhandled: unknown changes), and of custom resources (existingObjects: match the new schema; servedVersionRemoval: none if a served version is removed).",
       }),
   })
   .describe("crdUpgradeSafety configures the comparison of the CustomResourceDefinitions of the bundle with existing ones.");
@@ -219,7 +219,7 @@ const uninstall = z
       .enum(["DeleteIfUnused", "Delete", "Retain"])
       .default("DeleteIfUnused")
       .describe(
-        "crdPolicy controls CustomResourceDefinitions when the extension is deleted, or when a newer version does not contain them: DeleteIfUnused keeps a definition while it has custom resources, Delete deletes it with its custom resources, Retain keeps it.",
+        "crdPolicy controls CustomResourceDefinitions (CRDs) when the extension is deleted, or when a newer version does not contain them: DeleteIfUnused keeps a CRD while it has custom resources, Delete deletes it with its custom resources, Retain keeps it.",
       ),
   })
   .describe("uninstall configures the deletion of the extension.");
@@ -248,7 +248,7 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        `policy controls dependencies on packages or APIs: Require waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies), Install creates a ClusterExtension for each missing package, without changing existing ones, and Ignore does not check.
+        `policy controls dependencies on packages or APIs: Require waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies), Install creates a ClusterExtension for each missing package and waits for it, without changing existing ones, and Ignore does not check.
 
 Require and Install select no version that breaks a dependency of another installed bundle.`,
       ),
@@ -280,7 +280,7 @@ export const ClusterExtensionSpec = z
       .enum(["Automatic", "Manual"])
       .optional()
       .describe(
-        "approval is Manual to require approval of each installation and upgrade: status.plan shows the changes, and annotation olm.operatorframework.io/approve with its digest approves them. Default: Automatic.",
+        "approval is Manual to require approval of each installation and upgrade: status.plan shows the changes, and annotation olm.operatorframework.io/approve with its digest approves them; until then, the installed bundle stays. Default: Automatic.",
       ),
     suspend: z
       .boolean()

@@ -90,8 +90,8 @@ export const KeptCrds = z
   .array(
     z
       .object({
-        name: z.string().describe("name is the name of the definition."),
-        message: z.string().describe("message is the reason why the definition is kept, as of the last check."),
+        name: z.string().describe("name is the name of the CRD."),
+        message: z.string().describe("message is the reason why the CRD is kept, as of the last check."),
       })
       .describe("One CustomResourceDefinition."),
   )

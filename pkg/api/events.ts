@@ -84,7 +84,7 @@ export const EVENTS = {
   CrdUpgradeSafety: {
     type: "Normal",
     on: EXTENSION,
-    when: "CustomResourceDefinition upgrade check ignored a finding, or removed a stored version.",
+    when: "CustomResourceDefinition upgrade check ignored a finding, or made a change such as removing a stored version.",
   },
   UpgradeConstraintOverridden: {
     type: "Warning",

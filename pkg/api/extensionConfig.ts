@@ -42,7 +42,7 @@ export const extensionConfig = withRules(
     valuesFrom: z.array(ValuesSource).min(1).max(VALUES_FROM_MAX).optional().meta({
       "x-kubernetes-list-type": "atomic",
       description:
-        "valuesFrom lists ConfigMaps and Secrets in spec.namespace with parts of the configuration. Later ones override earlier ones, and inline overrides all: objects are merged, other values replaced, and null removes a member. The controller reads them as the ServiceAccount, reacts to changes, and never shows their values. At most 16, and 256 KiB in total.",
+        "valuesFrom lists ConfigMaps and Secrets in spec.namespace with parts of the configuration. Later ones override earlier ones, and inline overrides all: objects are merged, other values replaced, and null removes a member. The controller reads them as the ServiceAccount, reacts to changes, and never shows their values in status, Events or plans. At most 16, and 256 KiB in total.",
     }),
   }),
   {

@@ -89,7 +89,7 @@ const details = z
     configuration: list(
       z
         .object({
-          path: name("path is the path in spec.config, empty for all of it."),
+          path: name("path is the path in spec.config; empty for the whole configuration."),
           message: text("message is the mistake in the field."),
         })
         .describe("One mistake."),

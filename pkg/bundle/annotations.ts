@@ -88,8 +88,8 @@ export function listFolders(annotations: Uint8Array | undefined): string[] {
 }
 
 /**
- * Returns the folders of a bundle: those in its annotations, or a default folder if only that exists.
- * @returns also a sentence for each stated folder that does not exist.
+ * Returns the manifests and metadata folders from the annotations. If a folder does not exist but the default folder does, uses the default folder
+ * and adds a caution.
  */
 export function chooseFolders(paths: Iterable<string>, stated: BundleFolders): BundleFolders & { cautions: string[] } {
   const all = [...paths];

@@ -232,7 +232,7 @@ export function listProvidedNames(objects: readonly KubeObject[], provider: Cert
   return listServedNames(objects).filter((names) => isMarked(objects, provider, names));
 }
 
-/** Returns the names of every Deployment with a serving certificate from any provider. */
+/** Returns certificate names for all Deployments that mount a serving certificate. */
 export function listServedNames(objects: readonly KubeObject[]): CertificateNames[] {
   return objects.flatMap((object) => {
     if (object.kind !== "Deployment") return [];

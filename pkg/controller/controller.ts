@@ -45,7 +45,7 @@ export interface ControllerInit {
 }
 
 const SLOW_AFTER_MS = 10_000;
-/** Maximum number of slow reconciles that are replaced, as a multiple of the workers. Others count as workers. */
+/** Maximum ratio of extra workers for slow reconciles; further slow reconciles occupy a worker. */
 const SLOW_FACTOR = 4;
 
 /** Result of one reconcile, before it is queued, counted and logged. */

@@ -296,7 +296,7 @@ describe("LeaderElection", () => {
     expect(scene.leaders()).toEqual(["b"]);
   });
 
-  test("releases the Lease and ends when the leader's work fails", async () => {
+  test("releases the Lease and ends when leader tasks fail", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     const init = { client, namespace: "system", name: "lock", version: "1.2.3", times: TIMES, log, clock: scene.time };
@@ -305,10 +305,10 @@ describe("LeaderElection", () => {
     expect(scene.server.lease?.spec?.holderIdentity).toBe("");
     expect(scene.server.lease?.metadata.annotations).toEqual({ "olm.operatorframework.io/version": "1.2.3" });
     const ending = new LeaderElection(init).run(new AbortController().signal, () => Promise.resolve());
-    await expect(ending).rejects.toThrow("the leader's work ended unexpectedly");
+    await expect(ending).rejects.toThrow("leader tasks exited unexpectedly");
   });
 
-  test("throws when the leader's work still runs after a lost term", async () => {
+  test("throws when leader tasks still run after a lost term", async () => {
     scene = new Scene();
     const client = scene.server.clientOf({ running: () => Promise.resolve() });
     const election = new LeaderElection({
@@ -327,7 +327,7 @@ describe("LeaderElection", () => {
     await scene.pass(29_000);
     expect(failure).toBeUndefined();
     await scene.pass(2_000);
-    expect(failure).toMatchObject({ message: "the leader's work is still running 30 s after its term" });
+    expect(failure).toMatchObject({ message: "leader tasks are still running 30 s after its term" });
   });
 
   test.for([

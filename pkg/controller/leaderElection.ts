@@ -42,7 +42,7 @@ const STAND_BACK_LOOK_MS = 500;
 /** Maximum delay after a conflicting write. */
 const CONFLICT_MS = 1_000;
 /**
- * Maximum time for the leader's work to end after a lost term. If it exceeds that, the process must end, because its
+ * Maximum time for leader tasks to end after a lost term. If it exceeds that, the process must end, because its
  * work may do harm.
  */
 const STOP_WORK_MS = 30_000;
@@ -189,16 +189,16 @@ export class LeaderElection {
       if (!term.aborted) await lead(term);
     } catch (err) {
       if (!term.aborted) throw err;
-      this.#log.debug({ reason: getErrorMessage(err) }, "the leader's work ended with an error while stopping");
+      this.#log.debug({ reason: getErrorMessage(err) }, "leader tasks failed while stopping");
     }
-    if (!term.aborted) throw new Error("the leader's work ended unexpectedly");
+    if (!term.aborted) throw new Error("leader tasks exited unexpectedly");
   }
 
   /** Never returns; throws when the work still runs some time after the end of the term. */
   async #overtime(termEnded: AbortSignal): Promise<never> {
     await new Promise((resolve) => termEnded.addEventListener("abort", resolve, { once: true }));
     await new Promise<void>((resolve) => void this.#clock.after(STOP_WORK_MS, resolve));
-    throw new Error(`the leader's work is still running ${STOP_WORK_MS / 1_000} s after its term`);
+    throw new Error(`leader tasks are still running ${STOP_WORK_MS / 1_000} s after its term`);
   }
 
   /**

@@ -325,8 +325,8 @@ function quoteForShell(text: string): string {
 }
 
 /**
- * Starts the two servers and prints their listed log messages; a server that ends unexpectedly
- * fails the environment.
+ * Starts the two servers and prints selected log messages. The environment fails if a server exits
+ * unexpectedly.
  */
 async function servers(
   admin: Client,

@@ -103,7 +103,7 @@ export type FindingStatus = "ok" | "warning" | "problem" | "unknown";
 
 /** The result of one check. */
 export interface DoctorFinding {
-  /** The checked object, such as `Deployment catalogd-controller-manager`. */
+  /** The checked object or aspect, such as `Deployment catalogd-controller-manager` or `versions`. */
   readonly check: string;
   readonly status: FindingStatus;
   readonly message: string;

@@ -148,7 +148,7 @@ test("compileIndexIgnore rejects too many patterns and too long patterns", () =>
     { dir: "", text: "a\n#\n\nb\nc\n" },
     { dir: "x", text: "a\nb\nc\n" },
   ];
-  expect(() => compileIndexIgnore(two, limits)).toThrow("the .indexignore files have more than 5 patterns; use fewer");
+  expect(() => compileIndexIgnore(two, limits)).toThrow("the .indexignore files exceed the limit of 5 patterns");
   expect(() => compileIndexIgnore([{ dir: "x", text: `a\n${"b".repeat(11)}\n` }], limits)).toThrow(
     "x/.indexignore: line 2: a pattern of more than 10 characters",
   );

@@ -45,7 +45,7 @@ export function compileIndexIgnore(files: readonly IgnoreFile[], limits: IgnoreL
   for (const file of files) {
     const ofFile = parseRules(file, limits.patternLength);
     patterns += ofFile.length;
-    if (patterns > limits.patterns) throw new Error(`the ${INDEX_IGNORE} files have more than ${limits.patterns} patterns; use fewer`);
+    if (patterns > limits.patterns) throw new Error(`the ${INDEX_IGNORE} files exceed the limit of ${limits.patterns} patterns`);
     rules.set(file.dir, ofFile.toReversed());
   }
   let comparisons = 0;

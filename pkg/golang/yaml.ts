@@ -106,7 +106,7 @@ export class YamlLines {
   /** The non-empty documents. */
   readonly #documents: readonly YamlNode[];
 
-  /** A text that cannot be parsed has no lines. */
+  /** For invalid text, every lookup returns undefined. */
   constructor(source: string) {
     this.#source = source;
     this.#documents = documentsIn(source).filter((node) => node.kind !== "scalar" || !node.isPlain || node.value !== "");

@@ -321,7 +321,7 @@ export const REMARKS = {
   ConvertsVersions: (_, { csv }) =>
     csv && csv.converts.length > 0
       ? {
-          text: `OLM v0 disables the conversion webhook of its definitions when the ClusterServiceVersion is deleted, and convert enables it again at once: ${csv.converts.join(", ")}`,
+          text: `OLM v0 disables the conversion webhook of its CRDs when the ClusterServiceVersion is deleted, and convert enables it again at once: ${csv.converts.join(", ")}`,
           next: "convert it while no client writes such custom resources in a version other than the stored one",
         }
       : undefined,

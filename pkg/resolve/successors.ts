@@ -4,7 +4,7 @@ import { parseRange, type Range } from "../version/blang.ts";
 import { formatVersion, parseVersion, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
 
-/** The bundle that an upgrade starts from. */
+/** Name, version and release of an installed bundle. */
 export interface BundleMetadata {
   name: string;
   version: string;

@@ -135,7 +135,7 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
   ),
   CRDUpgradeUnsafe: byName(
     "The bundle's CustomResourceDefinition could lose data of custom resources or break their users.",
-    "olmv1 upgrade {name} --version RANGE   # a version with a compatible definition",
+    "olmv1 upgrade {name} --version RANGE   # a version with a compatible CRD",
     "configure spec.install.preflight.crdUpgradeSafety: docs/how-to/crd-upgrades.md",
   ),
   ImageRejected: byName("The signature policy rejects the image.", "olmv1 events {name}"),

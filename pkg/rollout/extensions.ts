@@ -21,7 +21,7 @@ export async function listClusterExtensions(client: Pick<Client, "list">): Promi
 }
 
 /**
- * Returns one extension. @throws Error if it does not exist, with a similar name or the command that lists extensions.
+ * Returns one extension. @throws Error that suggests a similar name or `olmv1 list` if it does not exist.
  */
 export async function readExtension(client: Pick<Client, "get" | "list">, name: string): Promise<ClusterExtension> {
   const found = await client.get<ClusterExtension>(buildExtensionRef(name));

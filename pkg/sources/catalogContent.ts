@@ -35,7 +35,7 @@ export async function readPackage(source: string, packageName: string): Promise<
   return selectPackage(metas, packageName);
 }
 
-/** Returns the files of the catalog in a folder, or the single file `source`; `path` is the name for messages. */
+/** Returns the files of a catalog folder. If `source` is a file, returns only it. `path` is the name for messages. */
 export async function listCatalogFiles(source: string): Promise<Iterable<{ readonly path: string; readonly location: string }>> {
   const isFile = (await stat(source)).isFile();
   return isFile ? [{ path: basename(source), location: source }] : findCatalogFiles(source, CONTENT_LIMITS);

@@ -114,9 +114,9 @@ describe("imports point inwards", () => {
   });
 
   test("only pkg/http imports undici, whose main file takes megabytes of memory", () => {
-    const allowed = (file: string): boolean => getPackage(file) === "pkg/http";
+    const isAllowed = (file: string): boolean => getPackage(file) === "pkg/http";
     expect(
-      offending(sources, ({ file, external }) => (allowed(file) ? [] : external.filter((name) => getModule(name) === "undici"))),
+      offending(sources, ({ file, external }) => (isAllowed(file) ? [] : external.filter((name) => getModule(name) === "undici"))),
     ).toEqual([]);
   });
 

@@ -140,11 +140,11 @@ describe("parseBenchArguments", () => {
       yield { id: "render", samples: [1] };
     }),
   );
-  const chosen = (...args: string[]): string[] => parseBenchArguments(args, measurements, "/base").chosen.map(({ name }) => name);
+  const listChosen = (...args: string[]): string[] => parseBenchArguments(args, measurements, "/base").chosen.map(({ name }) => name);
 
   test("returns the named measurements in their order, or all", () => {
-    expect(chosen("two", "one")).toEqual(["two", "one"]);
-    expect(chosen("--runs", "2")).toEqual(["one", "two"]);
+    expect(listChosen("two", "one")).toEqual(["two", "one"]);
+    expect(listChosen("--runs", "2")).toEqual(["one", "two"]);
     expect(parseBenchArguments(["--json", "x.json"], measurements, "/base").json).toBe("/base/x.json");
   });
 

@@ -2,7 +2,7 @@ import { cpus } from "node:os";
 import { type FigureId, GOALS, type Goal } from "./goals.ts";
 import type { Outcome } from "./runMeasurements.ts";
 import { computeSpread, type Spread } from "./statistics.ts";
-import { calibrated, type Unit } from "./units.ts";
+import { calibrate, type Unit } from "./units.ts";
 
 /** One figure in a report. */
 export interface ReportedFigure extends Spread {
@@ -34,7 +34,7 @@ export function createReport(outcomes: readonly Outcome[], calibration: Report["
     const figure = found.get(id);
     if (!figure) return [];
     const spread = computeSpread(figure.samples);
-    const ratio = calibrated(spread.median, unit, calibration.start);
+    const ratio = calibrate(spread.median, unit, calibration.start);
     return [{ ...figure, unit, ...spread, ...(ratio === undefined ? {} : { calibrated: ratio }) }];
   });
   return {

@@ -31,7 +31,7 @@ export function digits(value: number): string {
  * Returns a figure independent of the machine: a time in calibration loops, or events per loop. Undefined for memory,
  * counts and cores.
  */
-export function calibrated(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
+export function calibrate(value: number, unit: Unit, calibrationSeconds: number): number | undefined {
   if (unit === "seconds") return value / calibrationSeconds;
   return unit === "perSecond" ? value * calibrationSeconds : undefined;
 }

@@ -37,14 +37,14 @@ describeWithData("real catalogs and expected results", (data) => {
   });
 });
 
-describe("a run", () => {
-  test("finds cases in folders, passes over other files, and knows the data folder above them", async () => {
+describe("runCases", () => {
+  test("runCases finds cases in folders, ignores other files and finds the data folder", async () => {
     await expect(run(rangesTopic, [join(fixtures, "ranges")])).resolves.toEqual({ passed: 4, failed: 0, printed: [] });
     await expect(run(rangesTopic, [fixtures])).resolves.toEqual({ passed: 4, failed: 0, printed: [] });
     await expect(run(resolveTopic, [join(fixtures, "resolve/cases.jsonl")])).resolves.toEqual({ passed: 2, failed: 0, printed: [] });
   });
 
-  test("takes --data first, and an archive in place of a missing folder", async () => {
+  test("runCases prefers the given data folder, and reads an archive instead of a missing folder", async () => {
     const elsewhere = join(scratch, "elsewhere");
     cpSync(join(fixtures, "fbc/small"), join(elsewhere, "fbc/small"), { recursive: true });
     expect(spawnSync("tar", ["-czf", "small.tar.gz", "small"], { cwd: join(elsewhere, "fbc") }).status).toBe(0);
@@ -55,7 +55,7 @@ describe("a run", () => {
     await expect(run(resolveTopic, [file])).resolves.toMatchObject({ passed: 0, failed: 2 });
   });
 
-  test("prints every difference in a few lines", async () => {
+  test("runCases prints every difference in a few lines", async () => {
     const { passed, failed, printed } = await run(resolveTopic, [join(fixtures, "resolve/wrong.json")]);
     expect({ passed, failed }).toEqual({ passed: 0, failed: 6 });
     const details = printed.map((text) => text.split("\n  ").slice(1));
@@ -65,7 +65,7 @@ describe("a run", () => {
     ]);
     expect(details[1]).toEqual(["want deprecation null", expect.stringMatching(/^got \{.*use another channel/)]);
     expect(details[2]).toEqual(["want error: something else", expect.stringMatching(/^got bundle pkg\.v1\.1\.0/)]);
-    expect(details[3]).toEqual([expect.stringMatching(/^cannot be run: there is no catalog at .*fbc\/none, and no archive none\.tar\.gz/)]);
+    expect(details[3]).toEqual([expect.stringMatching(/^cannot be run: catalog not found: neither .*fbc\/none nor none\.tar\.gz exists/)]);
     expect(details[4]).toEqual([
       "want bundle pkg.v1.1.0",
       expect.stringMatching(/^got error: no bundles found for package "pkg" matching version "2\.x"; /),
@@ -73,7 +73,7 @@ describe("a run", () => {
     expect(details[5]).toEqual(["not a case of this topic"]);
   });
 
-  test("tells which versions a range should and should not match", async () => {
+  test("rangesTopic reports missing and unexpected versions of a range", async () => {
     const file = join(scratch, "masterminds.jsonl");
     const lines = [
       { range: ">=2", versions: ["1.0.0", "2.0.0", "3.0.0"], matches: ["1.0.0", "3.0.0"] },
@@ -86,10 +86,10 @@ describe("a run", () => {
     expect(printed[0]?.split("\n  ").slice(1)).toEqual(["does not match, but should: [1.0.0]", "matches, but should not: [2.0.0]"]);
     expect(printed[1]).toContain("want error: improper");
     expect(printed[2]).toContain('got error: improper constraint: "!"');
-    expect(printed[3]).toContain("masterminds.jsonl:4\n  no JSON: ");
+    expect(printed[3]).toContain("masterminds.jsonl:4\n  not JSON: ");
   });
 
-  test("counts what a catalog holds, and tells what is wrong with it", async () => {
+  test("fbcLoadTopic counts the objects of a catalog and reports its errors", async () => {
     const file = join(scratch, "fbc-load.jsonl");
     const counts = { packages: 1, channels: 1, bundles: 2, deprecations: 1, others: 0 };
     const lines = [
@@ -110,22 +110,22 @@ describe("a run", () => {
       expect.stringMatching(/^want 1 packages/),
       'got error: unknown package "missing" for bundle "missing.v1.0.0"',
     ]);
-    expect(details[3]?.[0]).toContain("cannot be run: there is no catalog at");
+    expect(details[3]?.[0]).toContain("cannot be run: catalog not found");
   });
 
-  test("refuses what cannot be run at all", async () => {
+  test("runCases throws for missing paths, cases and required files", async () => {
     await expect(run(resolveTopic, [join(fixtures, "nothing")])).rejects.toThrow(UsageError);
-    await expect(run(resolveTopic, [join(fixtures, "ranges")])).rejects.toThrow(/^no case of this topic under /);
+    await expect(run(resolveTopic, [join(fixtures, "ranges")])).rejects.toThrow(/^no case of this topic in /);
     cpSync(join(fixtures, "ranges/blang.jsonl"), join(scratch, "unnamed/x.jsonl"));
-    await expect(run(rangesTopic, [join(scratch, "unnamed")])).rejects.toThrow(/^cannot tell which range language /);
+    await expect(run(rangesTopic, [join(scratch, "unnamed")])).rejects.toThrow(/^unknown range syntax of /);
     cpSync(join(fixtures, "ranges/blang.jsonl"), join(scratch, "unnamed/blang.jsonl"));
     await expect(run(rangesTopic, [join(scratch, "unnamed/blang.jsonl")])).rejects.toThrow(
-      /needs the versions to try in .*versions\.json$/,
+      /requires versions in .*versions\.json$/,
     );
   });
 });
 
-test("the cache of catalogs drops the least recently used", async () => {
+test("CatalogCache evicts the least recently used catalog", async () => {
   const cache = new CatalogCache(6);
   const folder = join(fixtures, "fbc/small");
   const copies = ["a", "b"].map((name) => join(scratch, name));
@@ -147,13 +147,13 @@ describe("the command", () => {
       env: { ...process.env, INIT_CWD: fixtures },
     });
 
-  test("exits with 0 when all passed; the last lines are time and counts", () => {
+  test("the command exits with 0 if all cases passed, and prints time and counts last", () => {
     const { status, stdout } = command("resolve", "resolve/cases.jsonl", "--data", ".");
     expect(stdout).toMatch(/^whole run: \d+\.\d s\n2 passed, 0 failed\n$/);
     expect(status).toBe(0);
   });
 
-  test("exits with 1 when a case failed", () => {
+  test("the command exits with 1 if a case failed", () => {
     const { status, stdout } = command("resolve", "resolve");
     expect(stdout).toMatch(/\n2 passed, 6 failed\n$/);
     expect(status).toBe(1);
@@ -161,11 +161,11 @@ describe("the command", () => {
 
   test.for([
     [[], "error: no topic given"],
-    [["nonsense", "x"], "error: there is no topic nonsense"],
+    [["nonsense", "x"], "error: unknown topic nonsense"],
     [["resolve"], "error: no path given"],
-    [["resolve", "nowhere"], "error: there is no file or folder "],
+    [["resolve", "nowhere"], "error: no such file or folder: "],
     [["resolve", "resolve", "--fast"], "error: Unknown option '--fast'"],
-  ] as [string[], string][])("exits with 2 for %j", ([args, message]) => {
+  ] as [string[], string][])("the command exits with 2 for %j", ([args, message]) => {
     const { status, stderr } = command(...args);
     expect(stderr.startsWith(message), stderr).toBe(true);
     expect(stderr).toContain("usage: npm run -s cases -- TOPIC PATH...");

@@ -4,7 +4,7 @@ import type { Meta, PackageContent } from "../../pkg/fbc/types.ts";
 import { findMember } from "../../pkg/golang/members.ts";
 import { catalogFiles } from "./catalogFiles.ts";
 
-/** A loaded catalog, without what resolution does not look at. */
+/** A loaded catalog with only the fields that resolution reads. */
 export type LoadedCatalog = ReadonlyMap<string, PackageContent>;
 
 interface Kept {
@@ -12,7 +12,7 @@ interface Kept {
   objects: number;
 }
 
-/** Objects (packages, bundles, channel entries) kept at most; one takes up to a kilobyte. */
+/** Maximum number of kept objects (packages, bundles, channel entries) of up to a kilobyte each. */
 const MAX_OBJECTS = 400_000;
 const KEPT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "olm.bundle": ["image", "properties"],
@@ -20,7 +20,7 @@ const KEPT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   "olm.deprecations": ["entries"],
 };
 
-/** Catalogs by folder. The least recently used are dropped so that memory stays bounded however many catalogs the cases name. */
+/** Catalogs by folder. Evicts the least recently used ones, so that memory is limited for any number of catalogs. */
 export class CatalogCache {
   readonly #kept = new Map<string, Kept>();
   readonly #maxObjects: number;
@@ -29,12 +29,12 @@ export class CatalogCache {
     this.#maxObjects = maxObjects;
   }
 
-  /** How many catalogs are kept now. */
+  /** Number of kept catalogs. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** @throws Error when the folder is missing or its content is no catalog. */
+  /** Loads a catalog. @throws Error if the folder is missing or its content is not a catalog. */
   async load(folder: string): Promise<LoadedCatalog> {
     let kept = this.#kept.get(folder);
     this.#kept.delete(folder);
@@ -69,8 +69,8 @@ async function loadCatalog(folder: string): Promise<LoadedCatalog> {
 }
 
 /**
- * `meta` with only the members that resolution looks at, copied: text cut out of a document keeps the whole document in memory,
- * and a bundle's can have a megabyte.
+ * Copies the fields of `meta` that resolution reads. Without the copy, parts of a document keep the whole document in memory, which can be a megabyte
+ * for a bundle.
  */
 function removeContent({ schema, package: packageName, name, blob }: Meta): Meta {
   const light: Record<string, unknown> = {};

@@ -6,21 +6,21 @@ import { createGunzip } from "node:zlib";
 import { extract } from "tar-stream";
 import { compileIndexIgnore, type IgnoreFile, INDEX_IGNORE } from "../../pkg/fbc/indexIgnore.ts";
 
-/** One file of a catalog: its path with slashes below the catalog's folder, and its bytes. */
+/** A file of a catalog: its path in the catalog with slashes, and its bytes. */
 export interface CatalogFile {
   path: string;
   bytes: AsyncIterable<Uint8Array>;
 }
 
 /**
- * The files that make up the catalog in `folder`, without those that `.indexignore` files take out; where the folder is missing but
- * an archive `<folder>.tar.gz` lies beside it, the archive's. Each file must be read before the next is taken.
- * @throws Error when there is neither.
+ * Yields the files of the catalog in `folder`, without those that `.indexignore` files exclude. If the folder is missing, reads the archive
+ * `<folder>.tar.gz`. The caller must read each file before it requests the next.
+ * @throws Error if neither exists.
  */
 export async function* catalogFiles(folder: string): AsyncGenerator<CatalogFile> {
   const archive = `${folder}.tar.gz`;
   const inFolder = existsSync(folder);
-  if (!inFolder && !existsSync(archive)) throw new Error(`there is no catalog at ${folder}, and no archive ${basename(archive)} beside it`);
+  if (!inFolder && !existsSync(archive)) throw new Error(`catalog not found: neither ${folder} nor ${basename(archive)} exists`);
   const files = (): AsyncGenerator<CatalogFile> => (inFolder ? filesIn(folder) : filesInArchive(archive));
   const isIgnored = compileIndexIgnore(await readIgnoreFiles(files()));
   for await (const file of files()) if (basename(file.path) !== INDEX_IGNORE && !isIgnored(file.path)) yield file;
@@ -46,7 +46,7 @@ async function* filesIn(folder: string): AsyncGenerator<CatalogFile> {
   for (const path of paths.sort()) yield { path, bytes: lazily(join(folder, path)) };
 }
 
-/** Opens the file only when its bytes are asked for. */
+/** Opens the file when its bytes are read. */
 async function* lazily(path: string): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path) as AsyncIterable<Uint8Array>;
 }

@@ -19,10 +19,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
 };
 const USAGE = `usage: npm run -s cases -- TOPIC PATH... [--data FOLDER]
   TOPIC   ${Object.keys(TOPICS).join(", ")}
-  PATH    a case file (.json, .jsonl) or a folder that is searched for them
-  --data  what paths inside cases are relative to; by default the nearest folder above PATH that holds fbc or bundles`;
+  PATH    a case file (.json, .jsonl) or a folder with case files
+  --data  base folder of paths in cases (default: the nearest folder above PATH that contains fbc or bundles)`;
 
-/** Runs the cases that the arguments name and prints the summary. @returns the exit status: 0, or 1 when a case failed. */
+/** Runs the cases in the arguments and prints the summary. @returns the exit status: 0, or 1 if a case failed. */
 async function main(args: readonly string[]): Promise<number> {
   const { positionals, values } = argumentsFrom(args);
   if (values.help) {
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
   const [name, ...paths] = positionals;
   if (name === undefined) throw new UsageError("no topic given");
   const topic = Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
-  if (!topic) throw new UsageError(`there is no topic ${name}`);
+  if (!topic) throw new UsageError(`unknown topic ${name}`);
   if (paths.length === 0) throw new UsageError("no path given");
   const base = process.env["INIT_CWD"] ?? process.cwd();
   const started = performance.now();

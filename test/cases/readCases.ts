@@ -6,22 +6,22 @@ import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { compareText } from "../../pkg/text/compare.ts";
 import { UsageError } from "./runMain.ts";
 
-/** One value found in a case file. */
+/** A value in a case file. */
 export interface FoundCase {
   file: string;
-  /** Of a file with a value on each line. */
+  /** For files with a value on each line. */
   line?: number;
-  /** The decoded JSON, or why it is none. */
+  /** The decoded JSON, or the syntax error. */
   value: { decoded: unknown } | { fault: string };
 }
 
 /**
- * The case files under `path`: itself, or every `*.json` and `*.jsonl` file below it, in order of name.
- * @throws UsageError when there is no such file or folder.
+ * Yields the case files in `path`: the file itself, or all `*.json` and `*.jsonl` files in the folder, in order of name.
+ * @throws UsageError if the file or folder does not exist.
  */
 export async function* caseFilesUnder(path: string): AsyncGenerator<string> {
   const status = await stat(path).catch(() => undefined);
-  if (!status) throw new UsageError(`there is no file or folder ${path}`);
+  if (!status) throw new UsageError(`no such file or folder: ${path}`);
   if (!status.isDirectory()) {
     yield path;
     return;
@@ -35,7 +35,7 @@ export async function* caseFilesUnder(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The values of one case file: each line of a `.jsonl`, each element of a JSON list, or the one value of a JSON file. One line is in memory at a time. */
+/** Yields the values of a case file: each line of `.jsonl`, each element of a JSON list, or the value of a JSON file. Keeps one line in memory at a time. */
 export async function* casesIn(file: string): AsyncGenerator<FoundCase> {
   if (file.endsWith(".jsonl")) {
     let line = 0;

@@ -6,20 +6,20 @@ import { caseFilesUnder, casesIn, type FoundCase } from "./readCases.ts";
 import { UsageError } from "./runMain.ts";
 import type { CaseContext, Difference, Topic } from "./topic.ts";
 
-/** How a run ended. */
+/** Result of a run. */
 export interface Summary {
   passed: number;
   failed: number;
 }
 
-/** Where a run looks, and where it tells what differs. */
+/** Inputs and output of a run. */
 export interface RunOptions {
   /** Absolute files and folders. */
   paths: readonly string[];
-  /** Paths inside cases are relative to it; absent: the nearest folder above each path that holds `fbc` or `bundles`. */
+  /** Base folder of paths in cases. Default: the nearest folder above each path that contains `fbc` or `bundles`. */
   dataFolder?: string | undefined;
   print: (line: string) => void;
-  /** Called with the number of cases done so far, after each thousand. */
+  /** Called with the number of completed cases after each thousand. */
   progress?: (done: number) => void;
 }
 
@@ -27,9 +27,9 @@ const MAX_LINE = 1_000;
 const PROGRESS_EVERY = 1_000;
 
 /**
- * Runs every case of `topic` found under the paths, one after another, and prints each difference.
- * In a folder files of another form are passed over; a file that is named itself must hold cases.
- * @throws UsageError when there is no case at all, or when a path or the topic's needs are not met.
+ * Runs all cases of `topic` in the paths one after another and prints each difference.
+ * Ignores other files in a folder. A file in `paths` must contain cases.
+ * @throws UsageError if there are no cases, a path does not exist, or a case file lacks what the topic requires.
  */
 export async function runCases<C>(topic: Topic<C>, { paths, dataFolder, print, progress }: RunOptions): Promise<Summary> {
   const summary: Summary = { passed: 0, failed: 0 };
@@ -49,12 +49,12 @@ export async function runCases<C>(topic: Topic<C>, { paths, dataFolder, print, p
       }
     }
   }
-  if (summary.passed + summary.failed === 0) throw new UsageError(`no case of this topic under ${paths.join(" ")}`);
+  if (summary.passed + summary.failed === 0) throw new UsageError(`no case of this topic in ${paths.join(" ")}`);
   return summary;
 }
 
 async function outcome<C>(topic: Topic<C>, { value }: FoundCase, context: CaseContext): Promise<Difference["lines"] | undefined> {
-  if ("fault" in value) return [`no JSON: ${value.fault}`];
+  if ("fault" in value) return [`not JSON: ${value.fault}`];
   if (!topic.isCase(value.decoded)) return ["not a case of this topic"];
   try {
     return (await topic.run(value.decoded, context))?.lines;
@@ -78,7 +78,7 @@ function truncate(line: string): string {
   return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}… (${line.length} characters)` : line;
 }
 
-/** The nearest folder above `file` that looks like a data folder; else the one above the file's own. */
+/** Returns the nearest folder above `file` that looks like a data folder; otherwise the parent of its folder. */
 function dataFolderAbove(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     if (existsSync(join(folder, "fbc")) || existsSync(join(folder, "bundles"))) return folder;

@@ -1,26 +1,26 @@
 import type { CatalogCache } from "./catalogCache.ts";
 
-/** Something a case expects that did not happen; the lines say what was wanted and what came. */
+/** A difference from the expected result, as lines with expected and actual values. */
 export interface Difference {
   lines: string[];
 }
 
-/** What a case may use besides itself. */
+/** Files around a case. */
 export interface CaseContext {
-  /** The file the case stands in. */
+  /** The file of the case. */
   file: string;
-  /** Paths inside cases are relative to this folder. */
+  /** Base folder of paths in cases. */
   dataFolder: string;
   catalogs: CatalogCache;
 }
 
-/** One kind of case. */
+/** A kind of cases. */
 export interface Topic<C = unknown> {
   /** Whether a decoded JSON value is a case of this topic. */
   isCase(value: unknown): value is C;
-  /** A few words that name the case in the output. */
+  /** Returns a short name of the case for the output. */
   title(value: C): string;
-  /** @returns undefined when all is as expected. @throws Error when the case cannot be run, such as a missing file. */
+  /** Runs a case. @returns undefined if the result is as expected. @throws Error if the case cannot be run, for example because a file is missing. */
   run(value: C, context: CaseContext): Promise<Difference | undefined>;
 }
 

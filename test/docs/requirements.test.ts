@@ -6,7 +6,7 @@ const DECIDED = "Decided otherwise";
 const ROWS = readRows(requirementsPage());
 const REQUIRED = ROWS.filter(({ section }) => section !== UNTESTED && section !== DECIDED);
 const LISTED = REQUIRED.flatMap(({ ids }) => ids);
-const noted = (title: string) => ROWS.flatMap(({ section, ids }) => (section === title ? ids : []));
+const listNoted = (title: string) => ROWS.flatMap(({ section, ids }) => (section === title ? ids : []));
 const LINES = sourceLines();
 /** Excludes this file, whose citations are intentionally wrong. */
 const CITING = LINES.filter(({ path }) => path !== REQUIREMENTS && path !== "test/docs/requirements.test.ts");
@@ -31,11 +31,11 @@ describe("the list of requirements", () => {
 
   test("every id is cited by a test or case, unless there is a reason", () => {
     const tested = new Set(CITING.filter(isTest).flatMap(({ text }) => idsIn(text)));
-    expect(LISTED.filter((id) => !tested.has(id))).toEqual(noted(UNTESTED));
+    expect(LISTED.filter((id) => !tested.has(id))).toEqual(listNoted(UNTESTED));
   });
 
   test("decisions only refer to their own ids", () => {
-    expect([...noted(UNTESTED), ...noted(DECIDED)].filter((id) => !LISTED.includes(id))).toEqual([]);
+    expect([...listNoted(UNTESTED), ...listNoted(DECIDED)].filter((id) => !LISTED.includes(id))).toEqual([]);
   });
 });
 

@@ -53,7 +53,7 @@ class ScriptReader {
     } else if (end !== undefined) this.#end(end);
     else if (/^[ \t]/.test(rest)) this.#endWord(1);
     else if (rest.startsWith("#") && this.#word === undefined) this.#at += rest.search(/\n|$/);
-    else if (rest.startsWith("'") || rest.startsWith('"')) this.#quoted(rest.charAt(0));
+    else if (rest.startsWith("'") || rest.startsWith('"')) this.#readQuoted(rest.charAt(0));
     else this.#take(rest.startsWith("\\") ? rest.charAt(1) : rest.charAt(0), rest.startsWith("\\") ? 2 : 1);
   }
 
@@ -62,7 +62,7 @@ class ScriptReader {
     this.#at += length;
   }
 
-  #quoted(quote: string): void {
+  #readQuoted(quote: string): void {
     const begin = this.#at;
     this.#take("", 1);
     while (this.#text[this.#at] !== quote) {

@@ -12,14 +12,14 @@ const PROMPT = /^\$ /;
 /** Returns the script in a block; undefined if it contains something else. */
 export function readShownScript({ language, text }: Fence): Script | undefined {
   const lines = text.split("\n");
-  if (lines.some((line) => PROMPT.test(line))) return readScript(typed(lines).join("\n"));
+  if (lines.some((line) => PROMPT.test(line))) return readScript(readTyped(lines).join("\n"));
   if (["sh", "bash"].includes(language)) return readScript(text);
   const first = lines.find((line) => line.trim() !== "" && !line.startsWith("#"))?.split(" ")[0] ?? "";
   return language === "" && PROGRAMS.has(first) ? readScript(text) : undefined;
 }
 
 /** Returns lines after a prompt, and their continuations. */
-function typed(lines: readonly string[]): string[] {
+function readTyped(lines: readonly string[]): string[] {
   let goesOn = false;
   return lines.flatMap((line) => {
     const isTyped = goesOn || PROMPT.test(line);

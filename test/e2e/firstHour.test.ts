@@ -13,7 +13,7 @@ const INSTALL = join(ROOT, "docs/how-to/install-an-operator.md");
 const START_TIMEOUT_MS = 600_000;
 
 /** Without a terminal, commands that ask need `--yes`: the readers of the pages confirm with y. */
-function confirmed(commands: string): string {
+function confirm(commands: string): string {
   return commands.replace(/^olmv1 (?:install|upgrade|uninstall)\b.*$/gm, (command) => `${command} --yes`);
 }
 
@@ -68,7 +68,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
 
   test("the commands of the tutorial print the output on the page, and leave no objects", async () => {
     const untracked = await session.run(`git -C '${ROOT}' status --short --untracked-files`);
-    await session.runPage(TUTORIAL, confirmed);
+    await session.runPage(TUTORIAL, confirm);
     expect(await session.run("kubectl get namespace kitchen --ignore-not-found; kubectl get ccat -o name")).toMatch(
       /^clustercatalog\S+\/hello-catalog\s*$/,
     );
@@ -78,12 +78,12 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
   test("the commands that npm start suggests work as printed", async () => {
     const [describeIt = "", upgrade = "", uninstall = ""] = closing(/^Then try:/);
     expect(await session.run(describeIt)).toMatch(/^Status: +Ready$/m);
-    expect(await session.run(confirmed(upgrade))).toContain("hello: hello-operator.v1.2.0 (version 1.2.0) is installed and ready");
-    expect(await session.run(confirmed(uninstall))).toContain("ServiceAccount hello/hello-installer deleted");
+    expect(await session.run(confirm(upgrade))).toContain("hello: hello-operator.v1.2.0 (version 1.2.0) is installed and ready");
+    expect(await session.run(confirm(uninstall))).toContain("ServiceAccount hello/hello-installer deleted");
   });
 
   test("the commands of the page about installing an operator print the output on the page", async () => {
-    await session.runPage(INSTALL, confirmed);
+    await session.runPage(INSTALL, confirm);
     expect(await session.run("kubectl get cext,crd -o name")).not.toContain("greetings");
   });
 

@@ -126,17 +126,17 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
 
   test("operator-controller serves a renewed certificate without a restart", async () => {
     const { pid } = world.installation.servers["operator-controller"];
-    const served = (): Promise<string> =>
+    const readCertificate = (): Promise<string> =>
       new Promise((resolve, reject) => {
         const socket = connect({ host: "127.0.0.1", port: ports["operator-controller"], rejectUnauthorized: false }, () => {
           resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? "");
           socket.destroy();
         }).once("error", reject);
       });
-    const before = await served();
+    const before = await readCertificate();
     const renewed = new X509Certificate(await renewCertificate()).fingerprint256;
     expect(before).not.toBe(renewed);
-    await eventually(async () => expect(await served()).toBe(renewed));
+    await eventually(async () => expect(await readCertificate()).toBe(renewed));
     expect(world.installation.servers["operator-controller"]).toMatchObject({ pid, ended: undefined });
   });
 

@@ -29,7 +29,7 @@ describeWithData("real data", (data) =>
   describeWithPrivateCluster("operators from real catalogs", (cluster) => {
     let world: World;
 
-    async function rendered(
+    async function render(
       packageName: string,
       version: string,
       namespace: string,
@@ -69,8 +69,8 @@ describeWithData("real data", (data) =>
       const { namespace } = extension.spec;
       const config = { watchNamespace: namespace };
       const objects = [
-        ...(await rendered("cat-facts-operator", "1.1.1", namespace, config)),
-        ...(await rendered("cat-facts-operator", "1.1.2", namespace, config)),
+        ...(await render("cat-facts-operator", "1.1.1", namespace, config)),
+        ...(await render("cat-facts-operator", "1.1.2", namespace, config)),
       ];
       await grantInstaller(cluster.client, extension, objects);
 
@@ -105,7 +105,7 @@ describeWithData("real data", (data) =>
       );
       await world.installed(name, "1.1.2");
       const second = await ownObjects(cluster.client, name);
-      const expected = (await rendered("cat-facts-operator", "1.1.2", namespace, config)).length;
+      const expected = (await render("cat-facts-operator", "1.1.2", namespace, config)).length;
       expect(second).toHaveLength(expected);
 
       await world.removed("ClusterExtension", name);
@@ -116,7 +116,7 @@ describeWithData("real data", (data) =>
     test("operator-controller installs aws-neuron-operator when kind ServiceMonitor is served", async () => {
       const name = "neuron";
       const extension = createExtension(name, { packageName: "aws-neuron-operator", version: "1.2.0" });
-      await grantInstaller(cluster.client, extension, await rendered("aws-neuron-operator", "1.2.0", extension.spec.namespace));
+      await grantInstaller(cluster.client, extension, await render("aws-neuron-operator", "1.2.0", extension.spec.namespace));
       await world.apply(extension);
       const waiting = await world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("ServiceMonitor") ?? false);
       expect(getMessage(waiting, "Progressing")).toContain('no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"');
@@ -136,7 +136,7 @@ describeWithData("real data", (data) =>
       const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.2" });
       const { namespace } = extension.spec;
       const config = { watchNamespace: namespace };
-      const objects = await rendered("cat-facts-operator", "1.1.2", namespace, config);
+      const objects = await render("cat-facts-operator", "1.1.2", namespace, config);
       const granted = await grantInstaller(cluster.client, extension, objects, { without: "services" });
       await world.apply({ ...extension, spec: { ...extension.spec, config: { configType: "Inline", inline: config } } });
       const refused = await world.condition(

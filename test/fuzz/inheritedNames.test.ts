@@ -170,7 +170,7 @@ test("findDifferences and findFieldDrift find differences in members with any na
   fc.assert(
     fc.property(arbitraryMap(), arbitraryMap(), (before, after) => {
       const both = Object.keys({ ...before, ...after });
-      const differing = both.filter((name) => own(before, name) !== own(after, name)).toSorted();
+      const differing = both.filter((name) => getOwn(before, name) !== getOwn(after, name)).toSorted();
       const steps = (list: readonly string[]): string[] => list.map((name) => JSON.stringify(name)).sort();
       const found = (list: ReturnType<typeof findDifferences>): string[] => list.map(({ path }) => JSON.stringify(path.at(-1))).sort();
       expect(found(findDifferences(configMap({ spec: before }), configMap({ spec: after })))).toEqual(steps(differing));
@@ -185,7 +185,7 @@ test("findDifferences and findFieldDrift find differences in members with any na
   );
 });
 
-function own(map: Record<string, string>, name: string): string | undefined {
+function getOwn(map: Record<string, string>, name: string): string | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined;
 }
 

@@ -9,23 +9,23 @@ export interface GoldenRow {
   readonly options: Omit<RenderOptions, "installNamespace">;
 }
 
-const scoped = (name: string, config?: JsonObject, more: Omit<RenderOptions, "installNamespace"> = {}): GoldenRow => ({
+const createRow = (name: string, config?: JsonObject, more: Omit<RenderOptions, "installNamespace"> = {}): GoldenRow => ({
   name: `scoped-${name}`,
   bundle: "scoped",
   options: { config, ...more },
 });
 const serving = (name: string, options: GoldenRow["options"]): GoldenRow => ({ name: `serving-${name}`, bundle: "serving", options });
-const deploymentConfig = (name: string, config: JsonObject): GoldenRow => scoped(`config-${name}`, { deploymentConfig: config });
+const deploymentConfig = (name: string, config: JsonObject): GoldenRow => createRow(`config-${name}`, { deploymentConfig: config });
 
 /** Every option of rendering, one a row where they do not depend on each other. */
 export const GOLDEN_ROWS: readonly GoldenRow[] = [
-  scoped("all-namespaces"),
-  scoped("own-namespace", { watchNamespace: "install" }),
-  scoped("single-namespace", { watchNamespace: "watched" }),
-  scoped("several-namespaces", { watchNamespaces: ["watched", "install", "also"] }),
-  scoped("unknown-member", { watchNamespace: "watched", nonsense: true }),
-  scoped("proxy", undefined, { proxy: { HTTPS_PROXY: "http://proxy.example.com:3128", NO_PROXY: ".svc" } }),
-  scoped("proxy-overridden", { deploymentConfig: { env: [{ name: "HTTPS_PROXY", value: "" }] } }, { proxy: { HTTPS_PROXY: "http://p" } }),
+  createRow("all-namespaces"),
+  createRow("own-namespace", { watchNamespace: "install" }),
+  createRow("single-namespace", { watchNamespace: "watched" }),
+  createRow("several-namespaces", { watchNamespaces: ["watched", "install", "also"] }),
+  createRow("unknown-member", { watchNamespace: "watched", nonsense: true }),
+  createRow("proxy", undefined, { proxy: { HTTPS_PROXY: "http://proxy.example.com:3128", NO_PROXY: ".svc" } }),
+  createRow("proxy-overridden", { deploymentConfig: { env: [{ name: "HTTPS_PROXY", value: "" }] } }, { proxy: { HTTPS_PROXY: "http://p" } }),
   deploymentConfig("env", {
     env: [
       { name: "LEVEL", value: "debug" },
@@ -57,7 +57,7 @@ export const GOLDEN_ROWS: readonly GoldenRow[] = [
   deploymentConfig("resources", { resources: { limits: { memory: "2Gi" } }, annotations: { description: "not taken", added: "yes" } }),
   deploymentConfig("init-containers", { env: [{ name: "NEW", value: "1" }], includeInitContainers: true }),
   deploymentConfig("wrong-type", { env: [{ name: 5 }] }),
-  scoped("configs-by-selector", {
+  createRow("configs-by-selector", {
     deploymentConfig: { env: [{ name: "FOR", value: "all" }] },
     deploymentConfigs: [{ selector: { matchLabels: { "app.kubernetes.io/name": "extra" } }, env: [{ name: "FOR", value: "extra" }] }],
   }),

@@ -12,7 +12,7 @@ const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const WAITING = { Installed: "False/Failed", Progressing: "True/Retrying" };
 const DAMAGE = { runAsUser: 0, privileged: true };
 /** A Deployment whose Pods violate the restricted standard. */
-const privileged = (version: string): Record<string, string> => {
+const buildPrivileged = (version: string): Record<string, string> => {
   const files = tinyBundle(version);
   const csv = JSON.parse(files["manifests/csv.yaml"] ?? "") as {
     spec: { install: { spec: { deployments: { spec: { template: { spec: { containers: object[] } } } }[] } } };
@@ -25,7 +25,7 @@ const privileged = (version: string): Record<string, string> => {
 const BUNDLES: Readonly<Record<string, Record<string, string>>> = {
   "1.0.0": tinyBundle("1.0.0", { objects: ["a", "b", "c"].map((name) => configMap(name, undefined)) }),
   "1.1.0": tinyBundle("1.1.0", { objects: ["a", "b", "c", "d"].map((name) => configMap(name, undefined)) }),
-  "2.0.0": privileged("2.0.0"),
+  "2.0.0": buildPrivileged("2.0.0"),
 };
 const SUCCESSION = ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v2.0.0", replaces: "p.v1.1.0" }];
 

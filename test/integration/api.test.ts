@@ -40,9 +40,9 @@ describeWithCluster("ClusterExtension and ClusterCatalog on the API server", (cl
       const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
       const response = await cluster.client.request("GET", `/apis/${API_VERSION}/${plural}`, { headers });
       const table = (await json(response.body)) as { columnDefinitions: { name: string; priority: number }[] };
-      const shown = (wide: boolean): string[] =>
+      const printColumns = (wide: boolean): string[] =>
         table.columnDefinitions.filter(({ priority }) => priority > 0 === wide).map(({ name }) => name);
-      expect([shown(false), shown(true)]).toEqual([columns, wide]);
+      expect([printColumns(false), printColumns(true)]).toEqual([columns, wide]);
     }
   });
 

@@ -62,7 +62,7 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
       channels: {
         stable: versions.map((version, i) => ({ name: `p.v${version}`, ...(i > 0 ? { replaces: `p.v${versions[i - 1]}` } : {}) })),
       },
-      bundles: versions.map((version) => ({ name: `p.v${version}`, version, properties: provided(bundles[version] ?? {}) })),
+      bundles: versions.map((version) => ({ name: `p.v${version}`, version, properties: listProvided(bundles[version] ?? {}) })),
     });
   };
 
@@ -191,14 +191,14 @@ describeWithPrivateCluster("bundles with API services", (cluster) => {
     test("a real bundle with API services is installed with exactly the derived permissions", async () => {
       const bundle = withoutDefinitions(join(folder, "bundles/enmasse/0.28.2"));
       await serve({ "0.28.2": bundle });
-      const rendered = (namespace: string) =>
+      const render = (namespace: string) =>
         renderBundle(loadBundle(files(bundle)), { installNamespace: namespace, certProvider: selfSigned });
       const name = "enmasse";
       await world.extension(name, {
-        computeRules: (namespace) => computeRequiredRules(rendered(namespace), { installNamespace: namespace }),
+        computeRules: (namespace) => computeRequiredRules(render(namespace), { installNamespace: namespace }),
       });
       await world.conditions(name, { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
-      const objects = rendered(`${name}-system`);
+      const objects = render(`${name}-system`);
       for (const object of objects) expect(await cluster.client.get(toObjectRef(object)), describeObject(object)).toBeDefined();
       const trusting = objects.filter(isApiService).map((object) => cluster.client.get(toObjectRef(object)));
       for (const live of await Promise.all(trusting)) expect(live?.["spec"]).toMatchObject({ caBundle: expect.any(String) as string });
@@ -267,7 +267,7 @@ function authorities({ "ca.crt": text = "" }: Record<string, string>): string[] 
 }
 
 /** Returns the catalog's properties for the APIs of a bundle: type olm.gvk. */
-function provided(bundle: Record<string, string>): { type: string; value: unknown }[] {
+function listProvided(bundle: Record<string, string>): { type: string; value: unknown }[] {
   const { csv } = loadBundle(files(bundle));
   return listOwnedApiServices(csv).flatMap(({ group, version, kinds }) =>
     kinds.map(({ kind }) => ({ type: "olm.gvk", value: { group, version, kind } })),

@@ -58,7 +58,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     await world.conditions(name, WAITING);
     return (await world.get(name)).status?.plan as Plan;
   };
-  const shown = ({ objects = [] }: Plan): string[] =>
+  const formatObjects = ({ objects = [] }: Plan): string[] =>
     objects.map(({ action, kind, name, widens, fields = [] }) =>
       `${action} ${kind} ${name}${widens ? " (widens)" : ""} ${fields.join(" ")}`.trim(),
     );
@@ -71,7 +71,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     const { spec } = await world.extension("first", { approval: "Manual", catalog: { version: "1.0.0" } });
     const plan = await readPlan("first");
     expect(plan).toMatchObject({ bundle: { name: "p.v1.0.0", version: "1.0.0" }, create: 5, update: 0, delete: 0, unchanged: 0 });
-    expect(shown(plan).sort()).toEqual([
+    expect(formatObjects(plan).sort()).toEqual([
       "Create ConfigMap kept",
       "Create ConfigMap old",
       "Create Deployment tiny",
@@ -99,7 +99,7 @@ describeWithPrivateCluster("an extension with manual approval", (cluster) => {
     const plan = await readPlan("second");
     expect(plan.digest).not.toBe(first.digest);
     expect(plan).toMatchObject({ bundle: { name: "p.v1.1.0" }, create: 1, update: 3, delete: 1, unchanged: 1 });
-    expect(shown(plan).sort()).toEqual([
+    expect(formatObjects(plan).sort()).toEqual([
       "Create ConfigMap new",
       "Delete ConfigMap old",
       "Update Deployment tiny spec.template.spec.containers[name=manager].image",

@@ -50,7 +50,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
     return texts;
   }
 
-  test("olmv1 bundle reads images like folders", async () => {
+  test("olmv1 bundle commands accept images as well as folders", async () => {
     const validated = await bundle("validate", image, SOUND_BUNDLE);
     expect(validated).toMatchObject({ code: 0, err: "" });
     expect(validated.out.match(/All validation tests have completed successfully/g)).toHaveLength(2);

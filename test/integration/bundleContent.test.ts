@@ -108,7 +108,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
       Object.fromEntries(of.map((name, i) => [name, `value ${i}${suffix}`]));
     /** The API server accepts labels and annotations only with these names. */
     const labels = Object.fromEntries(names.slice(1).map((name, i) => [name, `v${i}`]));
-    const encoded = (of: Record<string, string>): Record<string, string> =>
+    const encode = (of: Record<string, string>): Record<string, string> =>
       Object.fromEntries(Object.entries(of).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
     const properties = (of: readonly string[]): object => Object.fromEntries(of.map((name) => [name, { type: "string" }]));
     const group = "names.example.com";
@@ -127,17 +127,17 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.conditions("names", { Progressing: "True/Succeeded", Installed: "True/Succeeded" });
 
     const config = await cluster.client.get({ apiVersion: "v1", kind: "ConfigMap", namespace, name: "c" });
-    expect(own(config?.["data"])).toEqual(own(map(names)));
+    expect(listOwn(config?.["data"])).toEqual(listOwn(map(names)));
     expect([config?.metadata.labels, config?.metadata.annotations]).toMatchObject([labels, labels]);
     const secret = await cluster.client.get({ apiVersion: "v1", kind: "Secret", namespace, name: "s" });
-    expect(own(secret?.["data"])).toEqual(own(encoded(map(names))));
+    expect(listOwn(secret?.["data"])).toEqual(listOwn(encode(map(names))));
     const deployment = await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
     expect(deployment?.["spec"]).toMatchObject({ template: { metadata: { annotations: labels }, spec: { nodeSelector: labels } } });
 
     const thing = { apiVersion: `${group}/v1`, kind: "Thing", metadata: { name: "t", namespace }, spec: map(names.slice(0, 4)) };
     await eventually(() => cluster.client.create(thing));
     const live = await cluster.client.get({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" });
-    expect(own(live?.["spec"])).toEqual(own(thing.spec));
+    expect(listOwn(live?.["spec"])).toEqual(listOwn(thing.spec));
 
     await world.serve({
       channels: { stable: ["p.v2.0.0", { name: "p.v2.1.0", replaces: "p.v2.0.0" }] },
@@ -149,8 +149,8 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
       versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[];
     };
     expect(Object.keys(versions[0]?.schema.openAPIV3Schema.properties.spec.properties ?? {}).sort()).toEqual(names.toSorted());
-    expect(own((await cluster.client.get({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" }))?.["spec"])).toEqual(
-      own(thing.spec),
+    expect(listOwn((await cluster.client.get({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" }))?.["spec"])).toEqual(
+      listOwn(thing.spec),
     );
     await cluster.client.delete({ apiVersion: thing.apiVersion, kind: "Thing", namespace, name: "t" });
     await world.remove("names");
@@ -158,6 +158,6 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
 });
 
 /** Returns the own members, sorted: a comparison of objects does not see one that is called `__proto__`. */
-function own(value: unknown): [string, unknown][] {
+function listOwn(value: unknown): [string, unknown][] {
   return Object.entries(value as object).sort(([a], [b]) => compareText(a, b));
 }

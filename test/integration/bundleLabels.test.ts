@@ -48,14 +48,14 @@ describeWithPrivateCluster("labels with package and version on installed objects
     await world.serve({ channels: { stable: ["p.v1.0.0", ...entries] }, bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"] });
     return world;
   };
-  const deployed = async (): Promise<ReleaseRecord> => {
+  const readDeployed = async (): Promise<ReleaseRecord> => {
     const { uid = "" } = (await cluster.client.get(extension))!.metadata;
     const [latest] = (await store().history({ name: "x", uid })).current;
     expect(latest?.status).toBe("deployed");
     return latest!;
   };
   const live = async (): Promise<KubeObject[]> => {
-    const found = await Promise.all((await deployed()).objects.map((object) => cluster.client.get(toObjectRef(object))));
+    const found = await Promise.all((await readDeployed()).objects.map((object) => cluster.client.get(toObjectRef(object))));
     return found.flatMap((object) => object ?? []);
   };
   /** Formats an object and its labels, such as "ConfigMap x-system/a p 1.0.0". */
@@ -72,7 +72,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
   const generations = async (): Promise<unknown[]> => (await live()).map(({ metadata }) => metadata.generation);
   const upgradeTo = (version: string): Promise<KubeObject> =>
     cluster.client.patch(extension, { spec: { source: { catalog: { version } } } }, { type: "merge" });
-  const installed = async (world: OperatorWorld, version: string): Promise<void> => {
+  const waitUntilInstalled = async (world: OperatorWorld, version: string): Promise<void> => {
     await eventually(async () => expect((await world.get("x")).status?.install?.bundle.version).toBe(version));
     await world.conditions("x", { ...DONE, Available: "True/Healthy" });
   };
@@ -85,7 +85,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
   test("every object has labels with package and version, which each upgrade updates, and which plan and Events ignore", async () => {
     await using world = await start();
     await world.extension("x", { catalog: { version: "1.0.0" } });
-    await installed(world, "1.0.0");
+    await waitUntilInstalled(world, "1.0.0");
     expect(await labels()).toEqual(all("p 1.0.0"));
     const tiny = (await live()).find(({ kind }) => kind === "Deployment");
     expect(JSON.stringify(tiny?.["spec"])).not.toContain(LABEL_PACKAGE_NAME);
@@ -100,7 +100,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
     expect(plan).toMatchObject({ create: 0, update: 2, delete: 0, unchanged: 3 });
     expect(plan?.objects?.flatMap(({ fields }) => fields)).toEqual(["data.value", "spec.template.spec.containers[name=manager].image"]);
     await cluster.client.patch(extension, { spec: { approval: "Automatic" } }, { type: "merge" });
-    await installed(world, "1.1.0");
+    await waitUntilInstalled(world, "1.1.0");
     expect(await labels()).toEqual(all("p 1.1.0"));
     await eventually(async () =>
       expect(await world.events("x")).toContain('Upgraded: upgraded to bundle "p.v1.1.0" from "p.v1.0.0": 3 unchanged, 2 updated'),
@@ -129,7 +129,7 @@ describeWithPrivateCluster("labels with package and version on installed objects
 
   // Releases of earlier versions of this program lack the labels, like those of the Go operator-controller.
   test("objects of a release without the labels get them with the next release, and their absence is not drift", async () => {
-    const before = await deployed();
+    const before = await readDeployed();
     const { uid = "" } = (await cluster.client.get(extension))!.metadata;
     const objects = before.objects.map(withoutBundleLabels);
     for (const object of objects) await cluster.client.apply(object, { fieldManager: FIELD_MANAGER, force: true });
@@ -140,13 +140,13 @@ describeWithPrivateCluster("labels with package and version on installed objects
 
     await using world = await start();
     const { inputDigest } = before;
-    await eventually(async () => expect((await deployed()).inputDigest).toBe(inputDigest));
+    await eventually(async () => expect((await readDeployed()).inputDigest).toBe(inputDigest));
     await compared(world, "again");
-    expect([await resourceVersions(), await labels(), (await deployed()).version]).toEqual([versions, all("- -"), before.version]);
+    expect([await resourceVersions(), await labels(), (await readDeployed()).version]).toEqual([versions, all("- -"), before.version]);
     expect((await world.events("x")).filter((text) => text.startsWith("Drift"))).toHaveLength(2);
 
     await upgradeTo("1.2.0");
-    await installed(world, "1.2.0");
+    await waitUntilInstalled(world, "1.2.0");
     expect([await labels(), await generations()]).toEqual([all("p 1.2.0"), known]);
     await eventually(async () =>
       expect(await world.events("x")).toContain('Upgraded: upgraded to bundle "p.v1.2.0" from "p.v1.1.0": 5 unchanged'),

@@ -38,7 +38,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
   });
   afterAll(() => world?.stop());
 
-  async function applied(name: string, tag: string, text: string): Promise<string> {
+  async function applyCatalog(name: string, tag: string, text: string): Promise<string> {
     const ref = await world.pushCatalog(`test/${name}`, tag, new Map([["catalog.yaml", Buffer.from(text)]]));
     await world.apply({
       apiVersion: API_VERSION,
@@ -49,7 +49,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     return ref;
   }
   /** Waits until catalogd has reconciled the newest spec. */
-  async function settled(
+  async function waitUntilSettled(
     name: string,
   ): Promise<{ object: KubeObject; status: ClusterCatalogStatus; of: (type: string) => Condition | undefined }> {
     const object = await world.condition(
@@ -67,16 +67,16 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
   const findingsUrl = (name: string): string => `${world.installation.catalogs}/catalogs/${name}/findings`;
 
   test("a catalog without mistakes is Valid and has no findings", async () => {
-    await applied("sound", "v1", SOUND);
-    const { of } = await settled("sound");
+    await applyCatalog("sound", "v1", SOUND);
+    const { of } = await waitUntilSettled("sound");
     expect(of("Valid")).toMatchObject({ status: "True", reason: "Valid", message: "no errors found in the served content" });
     const answer = await fetch(findingsUrl("sound"));
     expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([200, "application/jsonl", ""]);
   });
 
   test("a catalog that opm would reject is served, and reported in condition, Event, metric and findings", async () => {
-    const digestRef = await applied("unsound", "v1", UNSOUND);
-    const { object, status, of } = await settled("unsound");
+    const digestRef = await applyCatalog("unsound", "v1", UNSOUND);
+    const { object, status, of } = await waitUntilSettled("unsound");
     expectProblem(object, "CatalogWarning", { message: "12 errors and 1 warning in the served content" });
     expect([of("Progressing")?.reason, of("Serving")?.status, status.resolvedSource?.image.ref]).toEqual(["Succeeded", "True", digestRef]);
     const valid = of("Valid");
@@ -137,10 +137,10 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
   });
 
   test("a catalog that cannot be served is reported by name, and its last good content is still served and Valid", async () => {
-    await applied("refused", "v1", SOUND);
-    const before = await settled("refused");
-    await applied("refused", "v2", `${SOUND}---\nschema: olm.bundle\npackage: foo\nname: foo.v1\n`);
-    const { status, of } = await settled("refused");
+    await applyCatalog("refused", "v1", SOUND);
+    const before = await waitUntilSettled("refused");
+    await applyCatalog("refused", "v2", `${SOUND}---\nschema: olm.bundle\npackage: foo\nname: foo.v1\n`);
+    const { status, of } = await waitUntilSettled("refused");
     expect(of("Progressing")).toMatchObject({
       reason: "Retrying",
       message:
@@ -151,26 +151,26 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
   });
 
   test("an Unavailable catalog has no condition Valid", async () => {
-    await applied("off", "v1", SOUND);
-    await settled("off");
+    await applyCatalog("off", "v1", SOUND);
+    await waitUntilSettled("off");
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "off" };
     await cluster.client.patch(ref, { spec: { availabilityMode: "Unavailable" } }, { type: "merge" });
-    const { of } = await settled("off");
+    const { of } = await waitUntilSettled("off");
     expect([of("Serving")?.status, of("Valid")]).toEqual(["False", undefined]);
     await eventually(async () => expect((await metrics()).filter((line) => line.includes('catalog="off"'))).toEqual([]));
   });
 
   test("catalogd knows the findings after a restart without reading the catalog again, and Strict rejects new content with errors", async () => {
-    const before = (await settled("unsound")).of("Valid");
+    const before = (await waitUntilSettled("unsound")).of("Valid");
     extraArgs.catalogd = ["--catalog-validation", "Strict"];
     await world.installation.restart("catalogd");
     expect((await (await fetch(findingsUrl("unsound"))).text()).trimEnd().split("\n")).toHaveLength(13);
-    expect((await settled("unsound")).of("Valid")).toEqual(before);
+    expect((await waitUntilSettled("unsound")).of("Valid")).toEqual(before);
 
-    const good = await applied("strict", "v1", SOUND);
-    expect((await settled("strict")).of("Valid")?.status).toBe("True");
-    await applied("strict", "v2", UNSOUND);
-    const { status, of } = await settled("strict");
+    const good = await applyCatalog("strict", "v1", SOUND);
+    expect((await waitUntilSettled("strict")).of("Valid")?.status).toBe("True");
+    await applyCatalog("strict", "v2", UNSOUND);
+    const { status, of } = await waitUntilSettled("strict");
     expect(of("Progressing")).toMatchObject({
       status: "True",
       reason: "Retrying",

@@ -51,7 +51,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
       { type: "merge" },
     );
 
-  async function served(number: number): Promise<number> {
+  async function readServed(number: number): Promise<number> {
     const started = performance.now();
     await want(number);
     await eventually(async () => expect(await watch.current()).toBe(number), { intervalMs: 10 });
@@ -71,7 +71,7 @@ describeWithPrivateCluster("catalogd killed while it unpacks, stores and compres
   }, async () => {
     await world.serve(NAME, refs[0] ?? "");
     watch = new ContentWatch(`${world.installation.catalogs}/catalogs/${NAME}`, contents);
-    const takes = await served(1);
+    const takes = await readServed(1);
     const random = createRandom(SEED);
     let last = 1;
     for (let i = 0; i < KILLS; i++) {

@@ -59,9 +59,9 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     const { spec } = (await cluster.client.get(ref)) as unknown as { spec: { template: { spec: { containers: { env?: EnvVar[] }[] } } } };
     return (spec.template.spec.containers[0]?.env ?? []).map((variable) => `${variable.name}=${variable.value ?? ""}`);
   };
-  const hasEnvironment = (name: string, want: readonly string[]): Promise<void> =>
+  const expectEnvironment = (name: string, want: readonly string[]): Promise<void> =>
     eventually(async () => expect(await environment(name)).toEqual(want), { timeoutMs: 60_000 });
-  const isReleased = (name: string, want: readonly string[]): Promise<void> =>
+  const expectReleases = (name: string, want: readonly string[]): Promise<void> =>
     eventually(async () => expect(await world.releases(name)).toEqual(want));
   const expectEvent = (name: string, text: string): Promise<void> =>
     eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringContaining(text)));
@@ -71,7 +71,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
       { spec: { config: inline && { configType: "Inline", inline } } },
       { type: "merge" },
     );
-  const own = (name: string, value: string): JsonObject => ({ deploymentConfig: { env: [{ name, value }] } });
+  const buildEnv = (name: string, value: string): JsonObject => ({ deploymentConfig: { env: [{ name, value }] } });
 
   test("an install succeeds without permission to read the proxy, and installed bundles get its variables when it is granted", async () => {
     await world.extension("early");
@@ -81,7 +81,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await world.expectProblem("early", "ProxyWarning", { message });
     expect(await environment("early")).toEqual([]);
     await grantPermissions();
-    await hasEnvironment("early", OF_FIRST);
+    await expectEnvironment("early", OF_FIRST);
     await expectEvent(
       "early",
       'ProxyChanged: updated the proxy variables of the Deployments to match the cluster (Proxy "cluster"): HTTP_PROXY set, NO_PROXY set',
@@ -95,13 +95,13 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     await world.conditions("follows", DONE);
     expect(await environment("follows")).toEqual(OF_FIRST);
     await openShift.setProxy(SECOND);
-    await hasEnvironment("follows", OF_SECOND);
+    await expectEnvironment("follows", OF_SECOND);
     await expectEvent("follows", "HTTP_PROXY changed, HTTPS_PROXY set");
-    await isReleased("follows", ["v1 superseded", "v2 deployed"]);
+    await expectReleases("follows", ["v1 superseded", "v2 deployed"]);
     await openShift.removeProxy();
-    await hasEnvironment("follows", []);
+    await expectEnvironment("follows", []);
     await expectEvent("follows", "(the cluster has no proxy): HTTP_PROXY removed, HTTPS_PROXY removed, NO_PROXY removed");
-    await isReleased("follows", ["v1 superseded", "v2 superseded", "v3 deployed"]);
+    await expectReleases("follows", ["v1 superseded", "v2 superseded", "v3 deployed"]);
     await expectEvent("follows", "Upgraded");
     const shown = JSON.stringify([await world.get("follows"), await world.events("follows")]);
     expect(shown).toContain("ProxyChanged");
@@ -110,19 +110,19 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
 
   test("the variables of the user replace all proxy variables, and an empty one unsets", async () => {
     await openShift.setProxy(FIRST);
-    await world.extension("own", { config: { configType: "Inline", inline: own("HTTPS_PROXY", "http://mine:1") } });
+    await world.extension("own", { config: { configType: "Inline", inline: buildEnv("HTTPS_PROXY", "http://mine:1") } });
     await world.conditions("own", DONE);
     expect(await environment("own")).toEqual(["HTTPS_PROXY=http://mine:1"]);
     await openShift.setProxy(SECOND);
     await world.extension("other");
-    await hasEnvironment("other", OF_SECOND);
+    await expectEnvironment("other", OF_SECOND);
     expect(await world.releases("own")).toEqual(["v1 deployed"]);
     expect(await environment("own")).toEqual(["HTTPS_PROXY=http://mine:1"]);
-    await configure("own", own("HTTP_PROXY", ""));
-    await hasEnvironment("own", ["HTTP_PROXY="]);
+    await configure("own", buildEnv("HTTP_PROXY", ""));
+    await expectEnvironment("own", ["HTTP_PROXY="]);
     await configure("own", null);
-    await hasEnvironment("own", OF_SECOND);
-    await isReleased("own", ["v1 superseded", "v2 superseded", "v3 deployed"]);
+    await expectEnvironment("own", OF_SECOND);
+    await expectReleases("own", ["v1 superseded", "v2 superseded", "v3 deployed"]);
     await expectEvent("own", "ProxyChanged");
     expect((await world.events("own")).filter((event) => event.startsWith("ProxyChanged"))).toHaveLength(1);
   });
@@ -171,7 +171,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
   test("a plan that waits for approval does not change with the proxy", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("manual");
-    await hasEnvironment("manual", OF_FIRST);
+    await expectEnvironment("manual", OF_FIRST);
     await cluster.client.patch(
       { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "manual" },
       { spec: { approval: "Manual" } },

@@ -45,7 +45,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     const { message } = await gate.openShift.upgradeable(({ status, message: text }) => status === "False" && text.startsWith(begins));
     return message.split("\n")[0] ?? "";
   };
-  const blocked = (next: string, ...names: string[]) =>
+  const buildBlocked = (next: string, ...names: string[]) =>
     firstLine(`InstalledOLMOperatorsUpgradeable: ${IN_THE_WAY} ${next}: ${bundles(...names)}.`);
   const gateFor = ({ name }: SmallPackage): Promise<AdmissionGate> => {
     const probe: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "probe", namespace: `${name}-system` } };
@@ -78,12 +78,12 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
 
   test("an update within a minor version only changes the reported version", async () => {
     await gate.install(HELD, "1.0.0");
-    const before = await blocked("4.19", "held.v1.0.0");
+    const before = await buildBlocked("4.19", "held.v1.0.0");
     await gate.openShift.setVersion("4.18.20");
     await eventually(async () =>
       expect((await gate.openShift.clusterOperator())?.["status"]).toMatchObject({ versions: [{ name: "operator", version: "4.18.20" }] }),
     );
-    expect(await blocked("4.19", "held.v1.0.0")).toBe(before);
+    expect(await buildBlocked("4.19", "held.v1.0.0")).toBe(before);
     const text = 'OperatorVersionChanged: clusteroperator/olm version "operator" changed from "4.18.3" to "4.18.20"';
     await eventually(async () => expect(await gate.events()).toContain(text));
     await gate.openShift.setVersion("4.17.9");
@@ -92,7 +92,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
 
   test("a bundle that does not support the next minor version blocks until it is upgraded", async () => {
     await gate.install(HELD, "1.0.0");
-    expect(await blocked("4.19", "held.v1.0.0")).toBe(
+    expect(await buildBlocked("4.19", "held.v1.0.0")).toBe(
       'InstalledOLMOperatorsUpgradeable: Found ClusterExtensions that require upgrades prior to upgrading cluster to version 4.19: bundle "held.v1.0.0" for ClusterExtension "held".',
     );
     expect((await gate.openShift.condition("Upgradeable"))?.reason).toBe("InstalledOLMOperators_IncompatibleOperatorsInstalled");
@@ -122,14 +122,14 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
 
   test("a bundle that does not support the next minor version blocks until it is uninstalled", async () => {
     await gate.install(HELD, "1.0.0");
-    await blocked("4.19", "held.v1.0.0");
+    await buildBlocked("4.19", "held.v1.0.0");
     await gate.world.removed("ClusterExtension", "held");
     await upgradeable();
   });
 
   test("all blocking bundles are listed in order, separated by commas", async () => {
     await Promise.all([gate.install(OTHER, "2.0.0"), gate.install(HELD, "1.0.0"), gate.install(FREE, "1.1.0")]);
-    await blocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
+    await buildBlocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
   });
 
   test("the next minor version after 4.23 and 5.0 is 5.1", async () => {
@@ -140,11 +140,11 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     );
     await upgradeable();
     await gate.openShift.setVersion("4.23.0");
-    await blocked("5.1", "five.v1.0.0");
+    await buildBlocked("5.1", "five.v1.0.0");
     await gate.openShift.setVersion("4.21.0");
     await upgradeable();
     await gate.openShift.setVersion("5.0.2");
-    await blocked("5.1", "five.v1.0.0");
+    await buildBlocked("5.1", "five.v1.0.0");
   });
 
   test("an invalid version of the cluster blocks", async () => {
@@ -162,12 +162,12 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       await gate.install(VALUES.number, "1.0.0");
       await upgradeable();
       await gate.openShift.setVersion("4.10.1");
-      await blocked("4.11", "number.v1.0.0");
+      await buildBlocked("4.11", "number.v1.0.0");
     });
 
     test("olm.maxOpenShiftVersion in properties.yaml counts", async () => {
       await gate.install(VALUES.inYaml, "1.0.0");
-      await blocked("4.19", "in-yaml.v1.0.0");
+      await buildBlocked("4.19", "in-yaml.v1.0.0");
     });
 
     test.for([
@@ -185,7 +185,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
 
     test("errors are listed after blocking bundles", async () => {
       await Promise.all([gate.install(HELD, "1.0.0"), gate.install(VALUES.invalid, "1.0.0")]);
-      await blocked("4.19", "held.v1.0.0");
+      await buildBlocked("4.19", "held.v1.0.0");
       const { reason, message } = await gate.openShift.upgradeable(({ message: text }) => text.includes(ERRORS));
       expect(reason).toBe("InstalledOLMOperators_IncompatibleOperatorsInstalled");
       expect(message.split("\n")[1]).toContain(
@@ -197,14 +197,14 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
   describe("during an upgrade of the bundle", () => {
     test("during an upgrade of the bundle the deployed version counts", async () => {
       await gate.install(HELD, "1.0.0");
-      await blocked("4.19", "held.v1.0.0");
+      await buildBlocked("4.19", "held.v1.0.0");
       const conditions = await gate.watchCondition("Upgradeable");
       await using door = await gateFor(HELD);
       door.close();
       await gate.ask(HELD, "1.1.0");
       await door.holds();
       expect(conditions.seen.map(({ status }) => status)).not.toContain("True");
-      await blocked("4.19", "held.v1.0.0");
+      await buildBlocked("4.19", "held.v1.0.0");
       door.open();
       await upgradeable();
       await conditions.stop();
@@ -217,20 +217,20 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       door.close();
       await gate.ask(FREE, "1.1.0");
       await door.holds();
-      await blocked("4.19", "free.v1.1.0");
+      await buildBlocked("4.19", "free.v1.1.0");
       door.open();
       await gate.world.installed("free", "1.1.0");
-      await blocked("4.19", "free.v1.1.0");
+      await buildBlocked("4.19", "free.v1.1.0");
     });
   });
 
   test("condition Upgradeable does not change when operator-controller is killed and restarted while bundles block", async () => {
     await Promise.all([gate.install(HELD, "1.0.0"), gate.install(OTHER, "2.0.0")]);
-    await blocked("4.19", "held.v1.0.0", "other.v2.0.0");
+    await buildBlocked("4.19", "held.v1.0.0", "other.v2.0.0");
     const conditions = await gate.watchCondition("Upgradeable");
     await gate.restart("SIGKILL");
     await gate.install(FREE, "1.1.0");
-    await blocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
+    await buildBlocked("4.19", "free.v1.1.0", "held.v1.0.0", "other.v2.0.0");
     await conditions.stop();
     expect(new Set(conditions.seen.map(({ status }) => status))).toEqual(new Set(["False"]));
   });
@@ -256,7 +256,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
 
   test("metrics report the block", async () => {
     await Promise.all([gate.install(HELD, "1.0.0"), gate.install(BIG, "1.0.0")]);
-    await blocked("4.19", "held.v1.0.0");
+    await buildBlocked("4.19", "held.v1.0.0");
     expect(await gate.metrics("operator_controller_cluster_upgrade")).toEqual(
       expect.arrayContaining([
         'operator_controller_cluster_upgrade_blocked{extension="held",bundle="held.v1.0.0",max="4.18"} 1',

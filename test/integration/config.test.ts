@@ -380,9 +380,9 @@ describeWithCluster("config", (cluster) => {
     ])(
       "with config/tls the certificate of $server is at the path of its flags, and its metrics at the port of Service and ServiceMonitor",
       ({ server, parse, port }) => {
-        const named = (kind: string, name: string): Record<string, unknown> =>
+        const findNamed = (kind: string, name: string): Record<string, unknown> =>
           objects.find((object) => object.kind === kind && object.metadata.name === name)?.["spec"] as Record<string, unknown>;
-        const { spec } = named("Deployment", `${server}-controller-manager`)["template"] as PodTemplate;
+        const { spec } = findNamed("Deployment", `${server}-controller-manager`)["template"] as PodTemplate;
         const [container] = spec.containers;
         expect(parse(container?.args.slice(1) ?? [])).toMatchObject({
           "tls-cert": "/etc/olmv1/tls/tls.crt",
@@ -394,8 +394,8 @@ describeWithCluster("config", (cluster) => {
           volumeMounts: expect.arrayContaining([{ name: "tls", mountPath: "/etc/olmv1/tls", readOnly: true }]),
         });
         expect(spec).toMatchObject({ volumes: expect.arrayContaining([{ name: "tls", secret: { secretName: `${server}-cert` } }]) });
-        expect(named("Service", `${server}-service`)["ports"]).toContainEqual({ name: "metrics", port, targetPort: "metrics" });
-        expect(named("ServiceMonitor", server)["endpoints"]).toMatchObject([
+        expect(findNamed("Service", `${server}-service`)["ports"]).toContainEqual({ name: "metrics", port, targetPort: "metrics" });
+        expect(findNamed("ServiceMonitor", server)["endpoints"]).toMatchObject([
           {
             port: "metrics",
             scheme: "https",
@@ -483,12 +483,12 @@ describeWithData("the sample's installer", (data) => {
     const { clusterRules, namespaceRules } = computeRequiredRules(renderBundle(bundle, { installNamespace: SAMPLE_NAMESPACE }), {
       installNamespace: SAMPLE_NAMESPACE,
     });
-    const granted = (kind: string): PolicyRule[] => {
+    const listGranted = (kind: string): PolicyRule[] => {
       const role = readFiles("samples/installer.yaml").find((object) => object.kind === kind && !object.metadata.name.endsWith("-token"));
       return (role?.["rules"] ?? []) as PolicyRule[];
     };
     const missing = (needed: readonly PolicyRule[], kind: string): PolicyRule[] =>
-      needed.flatMap(singleVerbs).filter((rule) => !granted(kind).some((held) => covers(held, rule)));
+      needed.flatMap(singleVerbs).filter((rule) => !listGranted(kind).some((held) => covers(held, rule)));
     expect(missing(clusterRules, "ClusterRole")).toEqual([]);
     expect([...namespaceRules.keys()]).toEqual([SAMPLE_NAMESPACE]);
     expect(missing(namespaceRules.get(SAMPLE_NAMESPACE) ?? [], "Role")).toEqual([]);

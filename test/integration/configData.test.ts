@@ -23,7 +23,7 @@ const secret = (name: string, value: string): KubeObject => ({
 
 describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
   const extension: ObjectRef = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "x" };
-  const named = (kind: string, name: string): ObjectRef => ({ apiVersion: "v1", kind, namespace: "x-system", name });
+  const toRef = (kind: string, name: string): ObjectRef => ({ apiVersion: "v1", kind, namespace: "x-system", name });
   const start = async (): Promise<OperatorWorld> => {
     const world = await OperatorWorld.start(cluster);
     const v1 = [trusted, configMap("settings-v1", "1"), secret("credentials-v1", "1"), configMap("kept", "1"), secret("kept", "1")];
@@ -36,7 +36,7 @@ describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
     });
     return world;
   };
-  const installed = async (world: OperatorWorld, version: string): Promise<void> => {
+  const waitUntilInstalled = async (world: OperatorWorld, version: string): Promise<void> => {
     await eventually(async () => expect((await world.get("x")).status?.install?.bundle.version).toBe(version));
     await world.conditions("x", { Progressing: "True/Succeeded" });
   };
@@ -45,18 +45,18 @@ describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
     return items.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-root-ca.crt");
   };
   const patchLabel = (value: string): Promise<KubeObject> =>
-    cluster.client.patch(named("ConfigMap", "trusted-ca"), { metadata: { labels: { [INJECT]: value } } }, { type: "merge" });
+    cluster.client.patch(toRef("ConfigMap", "trusted-ca"), { metadata: { labels: { [INJECT]: value } } }, { type: "merge" });
   /** Expects the label of the bundle, and the data that the cluster wrote. */
   const isTrusted = (pem: string): Promise<void> =>
     eventually(async () =>
-      expect(await cluster.client.get(named("ConfigMap", "trusted-ca"))).toMatchObject({
+      expect(await cluster.client.get(toRef("ConfigMap", "trusted-ca"))).toMatchObject({
         metadata: { labels: { [INJECT]: "true" } },
         data: { "ca-bundle.crt": pem },
       }),
     );
   const inject = (pem: string): Promise<KubeObject> =>
     cluster.client.patch(
-      named("ConfigMap", "trusted-ca"),
+      toRef("ConfigMap", "trusted-ca"),
       { data: { "ca-bundle.crt": pem } },
       { type: "merge", fieldManager: "cluster-network-operator" },
     );
@@ -66,22 +66,22 @@ describeWithPrivateCluster("ConfigMaps and Secrets of a bundle", (cluster) => {
     {
       await using world = await start();
       await world.extension("x", { catalog: { version: "1.0.0" } });
-      await installed(world, "1.0.0");
+      await waitUntilInstalled(world, "1.0.0");
       await inject("PEM 1");
       await patchLabel("false");
       await isTrusted("PEM 1");
       const uids = async (): Promise<unknown[]> =>
-        Promise.all(["ConfigMap", "Secret"].map(async (kind) => (await cluster.client.get(named(kind, "kept")))?.metadata.uid));
+        Promise.all(["ConfigMap", "Secret"].map(async (kind) => (await cluster.client.get(toRef(kind, "kept")))?.metadata.uid));
       const before = await uids();
       await cluster.client.patch(extension, { spec: { source: { catalog: { version: "2.0.0" } } } }, { type: "merge" });
-      await installed(world, "2.0.0");
+      await waitUntilInstalled(world, "2.0.0");
       expect([await names("ConfigMap"), await names("Secret")]).toEqual([
         ["kept", "settings-v2", "trusted-ca"],
         ["credentials-v2", "kept"],
       ]);
       expect(await uids()).toEqual(before);
-      expect(await cluster.client.get(named("ConfigMap", "kept"))).toMatchObject({ data: { value: "2" } });
-      expect(await cluster.client.get(named("Secret", "kept"))).toMatchObject({ data: { value: "Mg==" } });
+      expect(await cluster.client.get(toRef("ConfigMap", "kept"))).toMatchObject({ data: { value: "2" } });
+      expect(await cluster.client.get(toRef("Secret", "kept"))).toMatchObject({ data: { value: "Mg==" } });
       await isTrusted("PEM 1");
     }
     await inject("PEM 2");

@@ -239,16 +239,16 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   test("deploymentConfig changes the Deployments that its selector matches, and reports when it matches none", async () => {
     const name = cluster.name("chosen");
     const watchNamespaces = await namespaces(2);
-    const chosen = (app: string): JsonObject => ({
+    const buildConfig = (app: string): JsonObject => ({
       watchNamespaces,
       deploymentConfig: { selector: { matchLabels: { app } }, env: [{ name: "LEVEL", value: "debug" }] },
     });
-    await world.extension(name, inline(chosen("web")));
+    await world.extension(name, inline(buildConfig("web")));
     const { Progressing } = await world.conditions(name, { Ready: "True/Succeeded", Progressing: "True/Succeeded" });
     expect(Progressing).toBe("Desired state reached");
     expect(await readEnv(name, "web")).toEqual([{ name: "LEVEL", value: "debug" }]);
     expect(await readEnv(name, "tiny")).toBeUndefined();
-    await configure(name, chosen("nobody"));
+    await configure(name, buildConfig("nobody"));
     await world.expectProblem(name, "ConfigurationWarning", {
       message:
         "deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, " +

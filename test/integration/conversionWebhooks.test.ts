@@ -90,7 +90,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
   });
 
   /** Runs `olmv1 plan` for the upgrade of an extension to version 3.0.0. */
-  async function planned(name: string): Promise<InstallPlan> {
+  async function readPlan(name: string): Promise<InstallPlan> {
     const version = (of: string): object => ({ type: "olm.package", value: { packageName: "p", version: of } });
     const bundle = (of: string): object => ({
       schema: "olm.bundle",
@@ -174,7 +174,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(Progressing).toBe(message);
     expect(problems).toBe(
       `Error ConversionNeeded: ${message}; next: ` +
-        "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their definition, or keep them without conversion, which can hide fields that only one version has: " +
+        "delete the custom resources, set spec.uninstall.crdPolicy to Delete to delete them with their CRD, or keep them without conversion, which can hide fields that only one version has: " +
         "kubectl annotate clusterextension held olm.operatorframework.io/drop-conversion=true",
     );
     await world.expectProblem("held", "ConversionNeeded", {
@@ -203,7 +203,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await eventually(async () => expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined());
   });
 
-  test("uninstall deletes custom resources with their definition when crdPolicy becomes Delete", async () => {
+  test("uninstall deletes custom resources with their CRD when crdPolicy becomes Delete", async () => {
     await start("deleting", "other", "2.0.0", "other.example.com");
     await remove("deleting");
     await world.conditions("deleting", HELD);
@@ -239,7 +239,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
 
   test("an upgrade without the definition is not applied while its custom resources need the webhook", async () => {
     await start("upgraded", "other", "2.0.0", "other.example.com");
-    const { findings } = await planned("upgraded");
+    const { findings } = await readPlan("upgraded");
     await patch("upgraded", { spec: { source: { catalog: { version: "3.0.0" } } } });
     const { Progressing } = await world.conditions("upgraded", { ...HELD, Installed: "True/Succeeded" });
     expect(Progressing).toContain("not applied: CustomResourceDefinition things.other.example.com stays");

@@ -12,7 +12,7 @@ import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { describeWithCluster, eventually, type TestCluster } from "../support/cluster.ts";
 import { MemoryReleases, RecordedEvents, stepContext } from "../support/extensionFakes.ts";
 import { type LoneExtension, loneExtension } from "../support/loneExtension.ts";
-import { authenticated } from "../support/phases.ts";
+import { buildAuthenticated } from "../support/phases.ts";
 import { configMap } from "../support/releases.ts";
 
 type Safety = NonNullable<NonNullable<ClusterExtension["spec"]["install"]>["preflight"]>["crdUpgradeSafety"];
@@ -76,7 +76,7 @@ class Installing {
     const extension = safety ? { ...x, spec: { ...x.spec, install: { preflight: { crdUpgradeSafety: safety } } } } : x;
     const bundle: InstalledBundle = { packageName: "p", name: `p.v${version}`, version, image: "quay.io/p@sha256:1" };
     const installed = this.releases.now().current.length > 0 ? bundle : undefined;
-    const phase = authenticated(extension, { releases: { history: this.releases.now(), installed }, client: account.client });
+    const phase = buildAuthenticated(extension, { releases: { history: this.releases.now(), installed }, client: account.client });
     const deps: RollbackServices = {
       discovery: this.#cluster.client,
       releases: this.releases,
@@ -225,16 +225,16 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
   });
 
   describe("served versions", () => {
-    const both = (ns: string, conversion?: unknown) => widgets(ns, { v1: { spec: STRING }, v2: { spec: NUMBER } }, conversion);
+    const withBothVersions = (ns: string, conversion?: unknown) => widgets(ns, { v1: { spec: STRING }, v2: { spec: NUMBER } }, conversion);
 
     test("served versions with different schemas are rejected, unless a webhook converts between them", async () => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
-      expect(await it.apply("2", [both(it.ns)])).toMatch(/: v1 -> v2: \^\.spec\.size: type: type changed : "string" -> "integer"$/);
+      expect(await it.apply("2", [withBothVersions(it.ns)])).toMatch(/: v1 -> v2: \^\.spec\.size: type: type changed : "string" -> "integer"$/);
       const service = { name: "converter", namespace: it.ns, path: "/convert" };
       const webhook = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig: { service } } };
-      expect(await it.apply("2", [both(it.ns, webhook)])).toBe("");
+      expect(await it.apply("2", [withBothVersions(it.ns, webhook)])).toBe("");
       expect(await it.schemaOf("v2")).toEqual(NUMBER);
     });
 
@@ -254,16 +254,16 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
   });
 
   describe("stored versions", () => {
-    const old = (ns: string) => widgets(ns, { v1alpha1: { spec: STRING }, v1: { spec: STRING } });
-    const moved = (ns: string) =>
+    const withOldVersion = (ns: string) => widgets(ns, { v1alpha1: { spec: STRING }, v1: { spec: STRING } });
+    const withMovedStorage = (ns: string) =>
       widgets(ns, { v1alpha1: { served: false, storage: false, spec: STRING }, v1: { storage: true, spec: STRING } });
     const without = (ns: string) => widgets(ns, { v1: { spec: STRING } });
 
     test("a stored version is not removed while custom resources exist; the message names the steps, and they work", async () => {
       const it = await start();
-      await it.apply("1", [old(it.ns)]);
+      await it.apply("1", [withOldVersion(it.ns)]);
       await it.widget("w", "v1", { size: "1" });
-      expect(await it.apply("2", [moved(it.ns)])).toBe("");
+      expect(await it.apply("2", [withMovedStorage(it.ns)])).toBe("");
       await it.stores("v1alpha1", "v1");
       const refused = await it.apply("3", [without(it.ns)]);
       const crd = `widgets.${it.ns}.example.com`;
@@ -281,8 +281,8 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
 
     test("a stored version is removed from the CRD's status when no custom resource exists, if the ServiceAccount has permission", async () => {
       const it = await start();
-      await it.apply("1", [old(it.ns)]);
-      await it.apply("2", [moved(it.ns)]);
+      await it.apply("1", [withOldVersion(it.ns)]);
+      await it.apply("2", [withMovedStorage(it.ns)]);
       await it.stores("v1alpha1", "v1");
       const crdRule: PolicyRule = {
         apiGroups: ["apiextensions.k8s.io"],
@@ -310,7 +310,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
 
     test("a stored version is not removed while objects are written in it", async () => {
       const it = await start();
-      await it.apply("1", [old(it.ns)]);
+      await it.apply("1", [withOldVersion(it.ns)]);
       await it.stores("v1alpha1");
       const refused = await it.apply("2", [without(it.ns)]);
       expect(refused).toContain("are stored in version v1alpha1: first upgrade to a bundle that stores them in another version");

@@ -51,14 +51,14 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     }
   }
 
-  const of = (packageName: string, spec: Partial<ClusterExtensionSpec> = {}) => ({ ...spec, catalog: { packageName } });
+  const buildSpec = (packageName: string, spec: Partial<ClusterExtensionSpec> = {}) => ({ ...spec, catalog: { packageName } });
 
   test("policy Require waits, names the provider of a missing package, and resumes when that is installed", async () => {
     await serve({
       needy: { bundles: [{ name: "needy.v1.0.0", requires: ["giver >=1.0.0"] }] },
       giver: { bundles: ["giver.v1.0.0"] },
     });
-    await world.extension("needy", of("needy"));
+    await world.extension("needy", buildSpec("needy"));
     const { Progressing } = await world.conditions("needy", MISSING);
     await world.expectProblem("needy", "UnsatisfiedDependencies", {
       details: expect.arrayContaining([{ bundle: "needy.v1.0.0", message: 'it requires package "giver" >=1.0.0' }]),
@@ -70,14 +70,14 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await eventually(async () =>
       expect((await world.events("needy")).filter((text) => text.startsWith("UnsatisfiedDependencies"))).toHaveLength(1),
     );
-    await world.extension("giver", of("giver"));
+    await world.extension("giver", buildSpec("giver"));
     await world.conditions("giver", DONE);
     await world.conditions("needy", DONE);
   });
 
   test("policy Require resumes as well when the cluster serves the missing API", async () => {
     await serve({ reader: { bundles: [{ name: "reader.v1.0.0", requires: ["API Book"] }] } });
-    await world.extension("reader", of("reader"));
+    await world.extension("reader", buildSpec("reader"));
     await world.conditions("reader", MISSING);
     await cluster.client.apply(crd("Book"), { fieldManager: "test" });
     await world.conditions("reader", DONE);
@@ -89,9 +89,9 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       bundles: [{ name: "library.v1.0.0", provides: ["Shelf"] }],
     };
     await serve({ library: versions, lender: { bundles: [{ name: "lender.v1.0.0", requires: ["API Shelf"] }] } });
-    await world.extension("library", of("library"));
+    await world.extension("library", buildSpec("library"));
     await world.conditions("library", DONE);
-    await world.extension("lender", of("lender"));
+    await world.extension("lender", buildSpec("lender"));
     await world.conditions("lender", DONE);
     await serve({ library: { ...versions, bundles: [...versions.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
     const message =
@@ -109,7 +109,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   test("policy Ignore installs the bundle, and a problem reports that dependencies are not checked", async () => {
     await serve({ careless: { bundles: [{ name: "careless.v1.0.0", requires: ["API Nothing"] }] } });
-    await world.extension("careless", of("careless", { dependencies: { policy: "Ignore" } }));
+    await world.extension("careless", buildSpec("careless", { dependencies: { policy: "Ignore" } }));
     await world.conditions("careless", DONE);
     await world.expectProblem("careless", "UnsatisfiedDependencies", {
       severity: "Info",
@@ -124,7 +124,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       till: { bundles: [{ name: "till.v1.0.0", provides: ["Till"], requires: ["power >=1.0.0 <2.0.0"] }] },
       power: { bundles: ["power.v1.0.0", "power.v2.0.0"] },
     });
-    await world.extension("shop", of("shop", { dependencies: { policy: "Install" } }));
+    await world.extension("shop", buildSpec("shop", { dependencies: { policy: "Install" } }));
     await world.conditions("shop", DONE);
     const [till, power] = [await world.get("till"), await world.get("power")];
     expect(till.spec).toMatchObject({
@@ -142,7 +142,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
         'DependencyCreated: created ClusterExtension "till" of package "till" from catalog "c"',
       ]),
     );
-    await world.extension("stall", of("stall"));
+    await world.extension("stall", buildSpec("stall"));
     await world.conditions("stall", DONE);
     await world.remove("shop");
     await world.conditions("till", DONE);
@@ -155,7 +155,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
   test("an update is installed when a catalog starts to offer its dependencies", async () => {
     const band = { channels: { stable: ["band.v1.0.0", { name: "band.v2.0.0", replaces: "band.v1.0.0" }] } };
     await serve({ band: { ...band, bundles: ["band.v1.0.0", { name: "band.v2.0.0", requires: ["API Drum"] }] } });
-    await world.extension("band", of("band", { dependencies: { policy: "Install" } }));
+    await world.extension("band", buildSpec("band", { dependencies: { policy: "Install" } }));
     await world.conditions("band", DONE);
     await world.expectProblem("band", "UpgradeWarning", {
       message: 'bundle "band.v2.0.0" is not chosen: band 2.0.0 requires API example.com/v1 Drum',
@@ -171,9 +171,9 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       verse: { bundles: ["verse.v1.0.0"] },
       prose: { bundles: ["prose.v1.0.0"] },
     });
-    await world.extension("verse", of("prose"));
+    await world.extension("verse", buildSpec("prose"));
     await world.conditions("verse", DONE);
-    await world.extension("poet", of("poet", { dependencies: { policy: "Install" } }));
+    await world.extension("poet", buildSpec("poet", { dependencies: { policy: "Install" } }));
     await world.conditions("poet", DONE);
     const [, name = ""] = listDependencyNames("verse");
     const created = await world.get(name);
@@ -189,9 +189,9 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       writer: { bundles: [{ name: "writer.v1.0.0", requires: ["ink 1.0.0"] }] },
       ink: { bundles: ["ink.v1.0.0", "ink.v2.0.0"] },
     });
-    await world.extension("ours", { ...of("ink"), catalog: { packageName: "ink", version: "9.9.9" } });
+    await world.extension("ours", { ...buildSpec("ink"), catalog: { packageName: "ink", version: "9.9.9" } });
     await world.conditions("ours", { Progressing: "True/Retrying" });
-    await world.extension("writer", of("writer", { dependencies: { policy: "Install" } }));
+    await world.extension("writer", buildSpec("writer", { dependencies: { policy: "Install" } }));
     const { Progressing } = await world.conditions("writer", { Installed: "False/Failed", Progressing: "True/Retrying" });
     expect(Progressing).toContain(
       'waiting for the dependencies of bundle "writer.v1.0.0": ClusterExtension "ours" of package "ink": Retrying: ',
@@ -209,8 +209,8 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   test("policy Install reports when all names for the new extension are taken", async () => {
     await serve({ gist: { bundles: [{ name: "gist.v1.0.0", requires: ["pith 1.0.0"] }] }, pith: { bundles: ["pith.v1.0.0"] } });
-    for (const name of listDependencyNames("pith")) await world.extension(name, { ...of("prose"), suspend: true });
-    await world.extension("gist", of("gist", { dependencies: { policy: "Install" } }));
+    for (const name of listDependencyNames("pith")) await world.extension(name, { ...buildSpec("prose"), suspend: true });
+    await world.extension("gist", buildSpec("gist", { dependencies: { policy: "Install" } }));
     await world.conditions("gist", { Installed: "False/Failed", Progressing: "True/Retrying" });
     await world.expectProblem("gist", "ReconcileFailed", {
       message: 'cannot create a ClusterExtension for package "pith": other extensions use its names',

@@ -32,7 +32,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
   });
   afterAll(() => Promise.all(programs.map((each) => each.stop())));
 
-  async function examined(): Promise<{ code: number; findings: DoctorFinding[] }> {
+  async function runDoctor(): Promise<{ code: number; findings: DoctorFinding[] }> {
     const { code, out, err } = await runCli(["doctor", "--kubeconfig", cluster.kubeconfig, "-o", "json"]);
     expect(err).toBe("");
     return { code, findings: (JSON.parse(out) as { findings: DoctorFinding[] }).findings };
@@ -42,7 +42,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
 
   test("olmv1 doctor reports no problem for the objects of config when its programs run", async () => {
     await eventually(async () => {
-      const { code, findings } = await examined();
+      const { code, findings } = await runDoctor();
       expect([code, summarize(findings)]).toEqual([
         0,
         ["warning: catalogs", "warning: ValidatingAdmissionPolicyBinding clusterextension-service-accounts"],
@@ -59,7 +59,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     await cluster.client.patch(secret, { data: { "tls.key": "" } }, { type: "merge" });
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: SYSTEM_NAMESPACE, name: "catalogd-controller-manager" };
     await cluster.client.patch(deployment, { spec: { replicas: 0 } }, { type: "merge" });
-    const { code, findings } = await examined();
+    const { code, findings } = await runDoctor();
     expect([code, summarize(findings).filter((text) => text.startsWith("problem"))]).toEqual([
       1,
       [

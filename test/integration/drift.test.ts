@@ -41,7 +41,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
   const say = (name: string, text: string): Promise<string> => world.problems(name, (problems) => problems.includes(text));
 
   /** Waits until `holds`, with short intervals. @returns milliseconds. */
-  async function repaired(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
+  async function measureRepair(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
     const started = performance.now();
     await eventually(async () => holds(await cluster.client.get(ref)), { intervalMs: 20, timeoutMs: 60_000 });
     return performance.now() - started;
@@ -49,7 +49,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
 
   async function expectCorrected(extension: ClusterExtension): Promise<number> {
     await cluster.client.delete(toPhrasesRef(extension));
-    return repaired(toPhrasesRef(extension), (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
+    return measureRepair(toPhrasesRef(extension), (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
   }
 
   /** Returns the requests of an extension's installer, for one object or for all. */
@@ -95,13 +95,13 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     for (const object of objects) {
       const ref = toObjectRef(object);
       await cluster.client.patch(ref, { metadata: { labels: { [LABEL_OWNER_NAME]: "somebody" } } }, { type: "merge" });
-      const changed = await repaired(ref, (live) => expect(live?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("kinds"));
+      const changed = await measureRepair(ref, (live) => expect(live?.metadata.labels?.[LABEL_OWNER_NAME]).toBe("kinds"));
       times.push([`${ref.kind} changed`, changed]);
     }
     for (const object of objects) {
       const ref = toObjectRef(object);
       await cluster.client.delete(ref);
-      const deleted = await repaired(ref, (live) => {
+      const deleted = await measureRepair(ref, (live) => {
         expect(live).toBeDefined();
         expect(live?.metadata.uid).not.toBe(object.metadata.uid);
       });
@@ -182,7 +182,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     print([["with permissions for whole kinds", await expectCorrected(extension)]]);
     const role = sample.rendered("1.0.0", extension.spec.namespace).find(({ kind }) => kind === "ClusterRole")!;
     await cluster.client.delete(toObjectRef(role));
-    await repaired(toObjectRef(role), (live) => expect(live).toBeDefined());
+    await measureRepair(toObjectRef(role), (live) => expect(live).toBeDefined());
   });
 
   test("a missing permission to watch is reported as a problem, and a comparison can be requested", async () => {
@@ -196,7 +196,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     });
     await cluster.client.delete(toPhrasesRef(extension));
     await patchExtension("blind", { metadata: { annotations: { [REQUESTED]: "now" } } });
-    await repaired(toPhrasesRef(extension), (live) => expect(live).toBeDefined());
+    await measureRepair(toPhrasesRef(extension), (live) => expect(live).toBeDefined());
     await eventually(async () => expect((await world.extension("blind"))?.status?.lastHandledReconcileAt).toBe("now"));
   });
 
@@ -213,14 +213,14 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     process.stderr.write(`${edits} edits in ${FIGHT_MS / 1_000} s were answered by ${writes.length} writes\n`);
     expect(writes.length).toBeGreaterThanOrEqual(3);
     expect(writes.length).toBeLessThanOrEqual(5);
-    await repaired(phrases, (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
+    await measureRepair(phrases, (live) => expect(live?.["data"]).toEqual({ greeting: "Hello, %s!" }));
   });
 
   test("objects are watched again after the API server restarts", async () => {
     const extension = await sample.installed("restart", "1.0.0");
     await dev().restart("kube-apiserver");
     await eventually(() => cluster.client.delete(toPhrasesRef(extension)));
-    print([["after a restart of the API server", await repaired(toPhrasesRef(extension), (live) => expect(live).toBeDefined())]]);
+    print([["after a restart of the API server", await measureRepair(toPhrasesRef(extension), (live) => expect(live).toBeDefined())]]);
   });
 
   test("policy Warn reports drift until it is gone without correcting it; policy Ignore watches nothing", async () => {
@@ -249,7 +249,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(async () => expect((await world.extension("warn"))?.status?.lastHandledReconcileAt).toBe("now"));
     expect(await cluster.client.get(phrases)).toBeUndefined();
     await patchExtension("warn", { spec: { drift: { policy: "Correct" } } });
-    await repaired(phrases, (live) => expect(live).toBeDefined());
+    await measureRepair(phrases, (live) => expect(live).toBeDefined());
     await eventually(() => expectCorrected(extension));
   });
 

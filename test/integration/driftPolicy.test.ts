@@ -36,7 +36,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   /** Creates objects of an extension as a deployed release applied them; runs reconciles with a drift spec. */
-  async function installed(objectsIn: (ns: string) => KubeObject[]) {
+  async function install(objectsIn: (ns: string) => KubeObject[]) {
     const lone: LoneExtension = await loneExtension(cluster);
     const { x, ns, account } = lone;
     const rendered = objectsIn(ns);
@@ -60,7 +60,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   }
 
   test("drift correction keeps the fields of other managers: a restart by kubectl, labels, a sidecar, and data", async () => {
-    const { ns, maintain, live, edit } = await installed((namespace) => [deployment(namespace)]);
+    const { ns, maintain, live, edit } = await install((namespace) => [deployment(namespace)]);
     const restarted = { "kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z" };
     await edit({ metadata: { labels: { team: "theirs" } }, spec: { template: { metadata: { annotations: restarted } } } });
     const sidecar = { spec: { template: { spec: { containers: [{ name: "sidecar", image: "s:1" }] } } } };
@@ -78,7 +78,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   // S0-090: the cluster fills a ConfigMap that the bundle leaves empty.
   test("drift correction keeps trusted certificates that the cluster writes into a ConfigMap", async () => {
     const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };
-    const { maintain, live, edit, releases, x, account, rendered } = await installed((namespace) => [
+    const { maintain, live, edit, releases, x, account, rendered } = await install((namespace) => [
       { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "trusted-ca", namespace, labels } },
     ]);
     await edit({ data: { "ca-bundle.crt": "PEM" } }, "cluster-network-operator");
@@ -98,7 +98,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("a changed field is corrected and reported with its path and the manager that changed it, without its value", async () => {
-    const { ns, maintain, live, edit } = await installed((namespace) => [
+    const { ns, maintain, live, edit } = await install((namespace) => [
       { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace }, data: { password: "b3Vycw==" } },
     ]);
     await edit({ data: { password: "dGhlaXJz" } }, "kubectl-edit");
@@ -128,7 +128,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     },
     { what: "nothing changes", interfere: () => Promise.resolve(), reported: undefined },
   ])("drift correction reports changes between the read of an object and its apply when $what", async ({ interfere, reported }) => {
-    const { ns, x, account, releases, live, rendered } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
+    const { ns, x, account, releases, live, rendered } = await install((namespace) => [configMap("a", namespace, { k: "v" })]);
     const appliedAt = (await live())?.metadata.managedFields?.map(({ time }) => Date.parse(String(time))) ?? [];
     await eventually(() => Promise.resolve(expect(Date.now()).toBeGreaterThan(Math.max(...appliedAt) + 1_000))); // times have a resolution of one second
     const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift: { policy: "Correct" } } }, account.client, releases);
@@ -148,7 +148,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("policy Warn writes nothing, and the condition still reports the drift", async () => {
-    const { ns, maintain, live, edit, rendered } = await installed((namespace) => [
+    const { ns, maintain, live, edit, rendered } = await install((namespace) => [
       configMap("a", namespace, { k: "v" }),
       configMap("b", namespace),
     ]);
@@ -165,7 +165,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("policy Ignore compares nothing", async () => {
-    const { maintain, live, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v" })]);
+    const { maintain, live, edit } = await install((namespace) => [configMap("a", namespace, { k: "v" })]);
     await edit({ data: { k: "theirs" } });
     const { events, phase } = await maintain({ policy: "Ignore" });
     expect([events.seen, phase.report.problems.map(({ message }) => message), phase.changes.began]).toEqual([[], [], undefined]);
@@ -173,7 +173,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("ignored fields keep the values of others, also in upgrades, and other fields are corrected", async () => {
-    const { x, account, releases, maintain, live, edit, rendered } = await installed((namespace) => [deployment(namespace)]);
+    const { x, account, releases, maintain, live, edit, rendered } = await install((namespace) => [deployment(namespace)]);
     const drift: DriftSpec = {
       ignore: [{ paths: ["/spec/replicas", "/metadata/annotations/example.com~1theme"], target: { group: "apps", kind: "Deployment" } }],
     };
@@ -199,7 +199,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("a newly ignored field keeps its value, although no other manager owns it", async () => {
-    const { maintain, live, edit } = await installed((namespace) => [deployment(namespace)]);
+    const { maintain, live, edit } = await install((namespace) => [deployment(namespace)]);
     const drift: DriftSpec = { ignore: [{ paths: ["/metadata/annotations"], target: { kind: "Deployment", name: "d" } }] };
     await maintain(drift);
     expect((await live())?.metadata.annotations?.["example.com/theme"]).toBe("dark");
@@ -209,7 +209,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("objects that cannot be watched are compared once an interval, and watched ones are not", async () => {
-    const { x, account, releases, rendered, live } = await installed((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
+    const { x, account, releases, rendered, live } = await install((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, createWatchRule("b")]);
     const parts = passOver(cluster.client, x, account.client, releases);
     const watches = new ObjectWatches({ log: parts.context.log, requeueAfter: () => undefined, retryRefusedMs: 60_000 });
@@ -217,8 +217,8 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
       const maintain = (seconds: number): Promise<void> =>
         new ObjectReconciler({ ...parts.deps, now: () => seconds * 1_000, watches }, parts.phase, parts.context).maintain();
       await maintain(1_000);
-      const unwatched = (): string[] => watches.unwatched(x.metadata.name).map(({ ref }) => ref.name);
-      await eventually(() => expect([watches.states.open, unwatched()]).toEqual([1, ["a"]]));
+      const listUnwatched = (): string[] => watches.unwatched(x.metadata.name).map(({ ref }) => ref.name);
+      await eventually(() => expect([watches.states.open, listUnwatched()]).toEqual([1, ["a"]]));
       const before = await live(1);
       await cluster.client.delete(toObjectRef(rendered[0]!));
       await maintain(1_059);
@@ -236,7 +236,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
   });
 
   test("a delayed comparison of a change is not lost when another reconcile runs first", async () => {
-    const { x, ns, account, releases, edit } = await installed((namespace) => [configMap("a", namespace, { k: "v", l: "w" })]);
+    const { x, ns, account, releases, edit } = await install((namespace) => [configMap("a", namespace, { k: "v", l: "w" })]);
     const drift: DriftSpec = { policy: "Warn" };
     const parts = passOver(cluster.client, { ...x, spec: { ...x.spec, drift } }, account.client, releases);
     const clock = new FakeClock();

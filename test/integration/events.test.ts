@@ -48,7 +48,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
   const expectEvents = (name: string, ...texts: string[]): Promise<void> =>
     eventually(async () => {
       const events = await world.events(name);
-      for (const text of texts) expect(events).toContainEqual(expect.stringMatching(new RegExp(`^${escaped(text)}`)));
+      for (const text of texts) expect(events).toContainEqual(expect.stringMatching(new RegExp(`^${escapeRegExp(text)}`)));
     });
 
   test("an upgrade records Events that list deleted and recreated objects", async () => {
@@ -150,7 +150,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
   });
 
   test("olmv1 events and describe print the Events of one extension when an earlier one had its name", async () => {
-    const own = async (): Promise<string[]> => {
+    const listOwnEvents = async (): Promise<string[]> => {
       const { out } = await runCli(["events", "again", "-o", "json", "--kubeconfig", cluster.kubeconfig]);
       const { items } = JSON.parse(out) as { items: { involvedObject: { uid: string } }[] };
       return [...new Set(items.map(({ involvedObject }) => involvedObject.uid))];
@@ -171,7 +171,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
       }
       await world.conditions("again", DONE);
       uids.push((await world.get("again")).metadata.uid);
-      await eventually(async () => expect(await own()).toEqual([uids.at(-1)]));
+      await eventually(async () => expect(await listOwnEvents()).toEqual([uids.at(-1)]));
       if (bundleVersion === "1.0.0") await world.remove("again");
     }
     const described = await runCli(["describe", "again", "--system-namespace", "olmv1-system", "--kubeconfig", cluster.kubeconfig], {
@@ -180,10 +180,10 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     expect([described.code, described.err, described.out]).toEqual([0, "", expect.stringContaining('installed bundle "p.v2.0.0"')]);
     expect(described.out).not.toContain('"p.v1.0.0"');
     await world.remove("again");
-    expect(await own()).toEqual([uids.at(-1)]);
+    expect(await listOwnEvents()).toEqual([uids.at(-1)]);
   });
 });
 
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }

@@ -71,9 +71,9 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
   // Source: O-05: spec.dependencies.template as spec.serviceAccount.
   describe("by config/samples/service-accounts.yaml", () => {
     let user: Client;
-    const named = (name: string): Partial<ClusterExtensionSpec> => ({ namespace: "x-system", serviceAccount: { name } });
+    const buildSpec = (name: string): Partial<ClusterExtensionSpec> => ({ namespace: "x-system", serviceAccount: { name } });
     const template = (namespace: string, name: string): Partial<ClusterExtensionSpec> => ({
-      ...named("mine"),
+      ...buildSpec("mine"),
       dependencies: { policy: "Install", template: { namespace, serviceAccount: { name } } },
     });
 
@@ -81,12 +81,12 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       user = (await serviceAccount(cluster.client, "x-system", "user", [WRITE, impersonating("mine")])).client;
       await apply("samples/service-accounts.yaml");
       await eventually(() =>
-        expect(user.create(extension("probe", named("theirs")), { dryRun: true })).rejects.toThrow("may not impersonate"),
+        expect(user.create(extension("probe", buildSpec("theirs")), { dryRun: true })).rejects.toThrow("may not impersonate"),
       );
     });
 
     test.for<[string, Partial<ClusterExtensionSpec>]>([
-      ["a ServiceAccount that the user may impersonate", named("mine")],
+      ["a ServiceAccount that the user may impersonate", buildSpec("mine")],
       ["the same ServiceAccount for dependencies", template("x-system", "mine")],
       ["none", { namespace: "x-system", serviceAccount: undefined }],
     ])("service-accounts.yaml permits an extension to name %s", async ([, spec]) => {
@@ -94,7 +94,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     });
 
     test.for<[string, Partial<ClusterExtensionSpec>, string]>([
-      ["another ServiceAccount", named("theirs"), "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs"],
+      ["another ServiceAccount", buildSpec("theirs"), "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs"],
       [
         "another ServiceAccount for dependencies",
         template("x-system", "theirs"),
@@ -105,7 +105,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     });
 
     test("service-accounts.yaml checks changes of the spec, but not of labels or by operator-controller", async () => {
-      await cluster.client.create(extension("changed", named("theirs")));
+      await cluster.client.create(extension("changed", buildSpec("theirs")));
       const change = (client: Client, patch: object): Promise<unknown> => client.patch(ref("changed"), patch, { type: "merge" });
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
       await expect(change(user, { spec: { source: { catalog: { version: "1.0.0" } } } })).rejects.toThrow(refusal);
@@ -116,7 +116,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await change(user, { metadata: { labels: { team: "a" } } });
       await change(controller, { metadata: { labels: DEPENDENCY } });
       await expect(change(user, { metadata: { labels: { "olm.operatorframework.io/dependency": null } } })).rejects.toThrow(refusal);
-      await controller.create(extension("made-for-it", named("theirs"), DEPENDENCY));
+      await controller.create(extension("made-for-it", buildSpec("theirs"), DEPENDENCY));
     });
 
     test.for<[what: string, finalizers: string[]]>([
@@ -130,7 +130,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
         [theirs, "theirs"],
         [mine, "mine"],
       ] as const) {
-        const created = extension(name, named(account));
+        const created = extension(name, buildSpec(account));
         await cluster.client.create({ ...created, metadata: { name, finalizers: ["olm.operatorframework.io/uninstall"] } });
       }
       const change = (client: Client, name: string, list: string[]): Promise<unknown> =>
@@ -147,7 +147,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     });
 
     test("a user who may not impersonate its ServiceAccount cannot remove it from an extension, nor change the template of its dependencies", async () => {
-      await cluster.client.create(extension("emptied", named("theirs")));
+      await cluster.client.create(extension("emptied", buildSpec("theirs")));
       const change = (name: string, spec: object): Promise<unknown> => user.patch(ref(name), { spec }, { type: "merge" });
       await expect(change("emptied", { serviceAccount: null })).rejects.toThrow(
         "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs",
@@ -156,14 +156,14 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await expect(change("templated", { dependencies: null })).rejects.toThrow(
         "spec.dependencies.template: you may not impersonate ServiceAccount x-system/theirs",
       );
-      await cluster.client.create(extension("released", named("mine")));
+      await cluster.client.create(extension("released", buildSpec("mine")));
       await change("released", { serviceAccount: null });
       for (const name of ["emptied", "templated", "released"]) await cluster.client.delete(ref(name));
     });
 
     test("a user who may not impersonate its ServiceAccount cannot delete an extension, but the garbage collector can", async () => {
-      await cluster.client.create(extension("kept", named("theirs")));
-      await cluster.client.create(extension("own", named("mine")));
+      await cluster.client.create(extension("kept", buildSpec("theirs")));
+      await cluster.client.create(extension("own", buildSpec("mine")));
       await expect(user.delete(ref("kept"))).rejects.toThrow("you may not impersonate ServiceAccount x-system/theirs");
       await user.delete(ref("own"));
       const collector = new ServiceAccountTokens(cluster.client).tokenFor("kube-system", "generic-garbage-collector");
@@ -173,7 +173,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
     test("a ServiceAccount with the name of operator-controller's in another namespace has no exemption", async () => {
       const { client } = await serviceAccount(cluster.client, "other", "operator-controller-controller-manager", [WRITE]);
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
-      await expect(client.create(extension("refused", named("theirs"), DEPENDENCY), { dryRun: true })).rejects.toThrow(refusal);
+      await expect(client.create(extension("refused", buildSpec("theirs"), DEPENDENCY), { dryRun: true })).rejects.toThrow(refusal);
     });
   });
 

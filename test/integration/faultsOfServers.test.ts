@@ -30,7 +30,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   const toInstallerRef = ({ spec: { namespace, serviceAccount } }: ClusterExtension): ObjectRef => {
     return { apiVersion: "v1", kind: "ServiceAccount", namespace, name: serviceAccount?.name ?? "" };
   };
-  const recreated = async (account: ObjectRef): Promise<void> => {
+  const recreate = async (account: ObjectRef): Promise<void> => {
     const { apiVersion, kind, name, namespace = "" } = account;
     await cluster.client.create({ apiVersion, kind, metadata: { name, namespace } });
   };
@@ -70,7 +70,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
     await point.settled;
     const refused = await watchToken(account);
     await cluster.client.delete(account);
-    await recreated(account);
+    await recreate(account);
     await refused();
     point.lift();
     await world.settled(x, "1.0.0", ["v1 deployed"]);
@@ -101,7 +101,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
       const { Progressing } = await world.operator.conditions(name, { Progressing: "True/Retrying" });
       expect(Progressing).toContain(`service account "${account.name}" not found in namespace "${x.spec.namespace}"`);
     });
-    await recreated(account);
+    await recreate(account);
     await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
     await world.quiet();
     await expectAudited(since, AT_MOST);
@@ -113,7 +113,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
     const x = await world.create(name);
     await world.settled(x, "1.0.0", ["v1 deployed"]);
     const since = Date.now();
-    const unseen = async (work: () => Promise<void>): Promise<number> => {
+    const changeUnseen = async (work: () => Promise<void>): Promise<number> => {
       const lift = Promise.withResolvers<void>();
       world.proxy.before(({ verb }) => (verb === "watch" ? lift.promise : undefined));
       const from = world.proxy.requests.length;
@@ -126,11 +126,11 @@ describeWithPrivateCluster("servers and identities that fail during an operation
       lift.resolve();
       return from;
     };
-    const from = await unseen(() => world.damage(x));
+    const from = await changeUnseen(() => world.damage(x));
     await world.settled(x, "1.0.0", ["v1 deployed"]);
     const tooOld = world.proxy.requests.slice(from).filter(({ expired }) => expired);
     expect(tooOld.map(({ resource }) => resource)).toEqual(expect.arrayContaining(["clusterextensions", "configmaps", "services"]));
-    await unseen(() => world.upgrade(name));
+    await changeUnseen(() => world.upgrade(name));
     await world.settled(x, "2.0.0", ["v1 superseded", "v2 deployed"]);
     await world.quiet();
     await expectAudited(since, AT_MOST);

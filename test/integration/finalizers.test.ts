@@ -21,7 +21,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
   });
 
   const deployment = (namespace: string) => cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
-  const removed = async (name: string): Promise<string[]> =>
+  const listRemoved = async (name: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith("FinalizerRemoved: "));
 
   test.for([
@@ -42,7 +42,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
         expect(metadata.finalizers?.toSorted()).toEqual(["example.com/theirs", FINALIZER_UNINSTALL]),
       );
       await eventually(async () =>
-        expect(await removed(name)).toEqual([
+        expect(await listRemoved(name)).toEqual([
           `FinalizerRemoved: finalizer ${finalizer} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
         ]),
       );
@@ -73,6 +73,6 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     await eventually(async () => expect((await world.events("left")).join("\n")).toContain("Orphaned: deleted with --cascade=orphan"));
     expect(await deployment(x.spec.namespace)).toBeDefined();
     expect(await world.releases("left")).toEqual(["v1 deployed"]);
-    expect(await removed("left")).toEqual([]);
+    expect(await listRemoved("left")).toEqual([]);
   });
 });

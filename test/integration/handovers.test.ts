@@ -65,7 +65,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
       { spec: { source: { catalog: { version } } } },
       { type: "merge" },
     );
-  const arrived = async (name: string, version: string): Promise<void> => {
+  const waitUntilInstalled = async (name: string, version: string): Promise<void> => {
     await world.until(name, ({ status }) => expect(status?.install?.bundle.version).toBe(version));
     await world.conditions(name, DONE);
   };
@@ -104,8 +104,8 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
       `ClusterRole 'blue' already exists in namespace '' and cannot be managed by operator-controller; next: it belongs to ClusterExtension "second"`,
     );
     await move("second", "1.0.0");
-    await arrived("first", "2.0.0");
-    await arrived("second", "1.0.0");
+    await waitUntilInstalled("first", "2.0.0");
+    await waitUntilInstalled("second", "1.0.0");
     expect(await owners(RED, BLUE, THINGS)).toEqual(["second", "first", "first"]);
     expect(await uids()).toEqual(before);
     expect(await cluster.client.get(toObjectRef(thing))).toBeDefined();
@@ -128,9 +128,9 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await move("one", "2.0.0");
     await move("two", "3.0.0");
     await move("three", "1.0.0");
-    await arrived("one", "2.0.0");
-    await arrived("two", "3.0.0");
-    await arrived("three", "1.0.0");
+    await waitUntilInstalled("one", "2.0.0");
+    await waitUntilInstalled("two", "3.0.0");
+    await waitUntilInstalled("three", "1.0.0");
     expect(await owners(RED, BLUE, THINGS, GREEN)).toEqual(["three", "one", "one", "two"]);
     expect(await uids()).toEqual(before);
     await removeAll("one", "two", "three");
@@ -147,8 +147,8 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await eventually(async () => expect((await owners(RED, BLUE)).every((owner) => owner !== undefined)).toBe(true));
     expect(await uids()).toEqual(before);
     await move("failing", "2.0.0");
-    await arrived("failing", "2.0.0");
-    await arrived("other", "1.0.0");
+    await waitUntilInstalled("failing", "2.0.0");
+    await waitUntilInstalled("other", "1.0.0");
     expect(await owners(RED, BLUE, THINGS)).toEqual(["other", "failing", "failing"]);
     expect(await uids()).toEqual(before);
     await removeAll("failing", "other");
@@ -166,8 +166,8 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await eventually(async () => expect((await owners(RED, BLUE)).every((owner) => owner !== undefined)).toBe(true));
     expect(await uids()).toEqual(before);
     await move("lagging", "1.0.0");
-    await arrived("lagging", "1.0.0");
-    await arrived("leading", "2.0.0");
+    await waitUntilInstalled("lagging", "1.0.0");
+    await waitUntilInstalled("leading", "2.0.0");
     expect(await owners(RED, BLUE, THINGS)).toEqual(["lagging", "leading", "leading"]);
     expect(await uids()).toEqual(before);
     await removeAll("leading", "lagging");
@@ -184,11 +184,11 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await world.conditions("taker", WAITING);
     const { red } = await uids();
     await move("giver", "4.0.0");
-    await arrived("giver", "4.0.0");
+    await waitUntilInstalled("giver", "4.0.0");
     expect((await uids())["red"]).toBe(red);
     expect(await owners(RED)).toEqual(["giver"]);
     await move("taker", "4.0.0");
-    await arrived("taker", "4.0.0");
+    await waitUntilInstalled("taker", "4.0.0");
     await eventually(async () => expect((await uids())["red"]).toBeUndefined(), { timeoutMs: 30_000 });
     await cluster.client.delete(toObjectRef(BLUE));
     await removeAll("giver", "taker");
@@ -214,8 +214,8 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
       await world.restart(() => {
         beforeWrite = () => undefined;
       });
-      await arrived("left", left);
-      await arrived("right", right);
+      await waitUntilInstalled("left", left);
+      await waitUntilInstalled("right", right);
       expect(await uids(), `stopped after ${writes} writes`).toEqual(before);
       expect(await owners(RED, BLUE, THINGS), `stopped after ${writes} writes`).toEqual(
         isBack ? ["left", "right", "right"] : ["right", "left", "left"],

@@ -59,16 +59,16 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
 
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), "olmv1-chart-")));
-    const text = (file: string): Promise<string> => readFile(join(CONFIG, "overlays", file), "utf8");
-    const registries = { conf: await text("air-gapped/registries.conf") };
-    const signatures = { policy: await text("signatures/policy.json") };
+    const readText = (file: string): Promise<string> => readFile(join(CONFIG, "overlays", file), "utf8");
+    const registries = { conf: await readText("air-gapped/registries.conf") };
+    const signatures = { policy: await readText("signatures/policy.json") };
     await writeFile(join(folder, "registries.yaml"), JSON.stringify({ registries }));
     await writeFile(join(folder, "signatures.yaml"), JSON.stringify({ signatures }));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   /** Returns the objects of several folders of config/, with components. */
-  async function together({ folders, components = [] }: Variant): Promise<KubeObject[]> {
+  async function renderTogether({ folders, components = [] }: Variant): Promise<KubeObject[]> {
     if (folders.length === 1 && components.length === 0) return renderKustomization(`config/${folders[0]}`);
     const paths = (of: readonly string[]): string => JSON.stringify(of.map((one) => relative(folder, join(CONFIG, one))));
     const lines = ["kind: Kustomization", "apiVersion: kustomize.config.k8s.io/v1beta1"];
@@ -78,7 +78,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
   }
 
   test.for(VARIANTS)("the chart with $name renders the objects of kustomize", async (variant) => {
-    const [expected, rendered] = [await together(variant), await renderChart(inFolder(variant.args))];
+    const [expected, rendered] = [await renderTogether(variant), await renderChart(inFolder(variant.args))];
     const names = (objects: readonly KubeObject[]): string[] => objects.map(describeObject).sort();
     expect(names(rendered)).toEqual(names(expected));
     const kept = rendered.filter(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"] === "keep");
@@ -93,8 +93,8 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
 
   test("helm lint reports no problem of the chart", async () => {
     for (const { args } of [...VARIANTS, { args: ["--set", "tls.source=cert-manager"] }]) {
-      const text = await runTool("helm", ["lint", "--strict", CHART, ...inFolder(args)]);
-      expect(text.trim()).toBe("[INFO] Chart.yaml: icon is recommended");
+      const readText = await runTool("helm", ["lint", "--strict", CHART, ...inFolder(args)]);
+      expect(readText.trim()).toBe("[INFO] Chart.yaml: icon is recommended");
     }
   });
 

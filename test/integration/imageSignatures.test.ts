@@ -250,11 +250,11 @@ describeWithCluster("the signature policy", (cluster) => {
   });
 
   describe("as a file", () => {
-    const opened = (): Promise<string> => outcome(`${name}:v1`);
+    const pullFirst = (): Promise<string> => outcome(`${name}:v1`);
 
     test("a missing file that the user named, or an invalid one, prevents all pulls", async () => {
       await writeFile(policy, '{"default":[{"type":"insecureAcceptAnything"}],"transport":{}}');
-      expect(await opened()).toBe(
+      expect(await pullFirst()).toBe(
         `error loading policy context: error loading signature policy: invalid policy in "${policy}": Unknown key "transport"`,
       );
       const { puller: without } = await puller({ signaturePolicy: `${policy}.missing` });
@@ -275,12 +275,12 @@ describeWithCluster("the signature policy", (cluster) => {
 
     test("a new policy is logged once for each content, with its unsupported parts", async () => {
       const countLogged = (text: string): number => testPuller.logged.filter((line) => line.includes(text)).length;
-      await opened();
-      await opened();
+      await pullFirst();
+      await pullFirst();
       expect(countLogged("signature policy in force")).toBe(1);
       await writeFile(policy, signedBy([alice], { "example.com": [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }] }));
-      await opened();
-      await opened();
+      await pullFirst();
+      await pullFirst();
       expect([countLogged("signature policy in force"), countLogged('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
     });
 
@@ -289,13 +289,13 @@ describeWithCluster("the signature policy", (cluster) => {
       const rule = { type: "sigstoreSigned", keyPath: key, signedIdentity: { type: "matchRepository" } };
       await writeFile(policy, JSON.stringify({ default: [rule] }));
       await attach(image.digest, alice.claim(image.digest, name));
-      expect(await opened()).toMatch(
+      expect(await pullFirst()).toMatch(
         /^error copying image: Source image rejected: a key of the signature policy cannot be used: ENOENT: no such file/,
       );
       await writeFile(key, mallory.pem);
-      expect(await opened()).toBe(UNVERIFIED);
+      expect(await pullFirst()).toBe(UNVERIFIED);
       await writeFile(key, alice.pem);
-      expect(await opened()).toBe("pulled");
+      expect(await pullFirst()).toBe("pulled");
       expect(JSON.parse(await readFile(join(testPuller.cacheDir, "ext", `.${image.digest}.json`), "utf8"))).toMatchObject({
         instance: image.digest,
         signatures: [{}],

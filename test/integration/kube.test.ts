@@ -113,7 +113,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(again.metadata.resourceVersion).toBe(forced.metadata.resourceVersion);
   });
 
-  test("a stale replace and a deletion with another uid are conflicts", async () => {
+  test("replace with a stale resourceVersion and delete with a wrong uid return 409", async () => {
     const created = await cluster.client.create(configMap(namespace, "versioned"));
     const ref = { ...CONFIG_MAP, name: "versioned", namespace };
     await cluster.client.patch(ref, { data: { a: "1" } }, { type: "merge" });

@@ -20,12 +20,12 @@ const files = new Map([
 const labels = { [CONFIG_DIR_LABEL]: "/configs", another: "label" };
 
 describeWithCluster("images in a real registry", (cluster) => {
-  const mirrored = () => puller({ conf: insecureRegistry(cluster.registry.host, "quay.io") });
+  const createMirrored = () => puller({ conf: insecureRegistry(cluster.registry.host, "quay.io") });
 
   test.for(["gzip", "zstd", "none"] as const)("an image that is pushed with %s compression is pulled unchanged", async (compression) => {
     const repository = cluster.name("ns/app");
     const pushed = await pushImage(cluster.registry, repository, "v1", { files, labels, compression });
-    const { puller: p } = await mirrored();
+    const { puller: p } = await createMirrored();
     const pulled = await p.pull("ext", `quay.io/${repository}:v1`, { signal });
     expect(pulled).toMatchObject({ canonical: `quay.io/${repository}@${pushed.digest}`, digest: pushed.digest, labels });
     for (const [path, content] of files) expect(content.equals(await readFile(join(pulled.dir, path)))).toBe(true);
@@ -43,7 +43,7 @@ describeWithCluster("images in a real registry", (cluster) => {
   test("a catalog image is unpacked to its folder only", async () => {
     const repository = cluster.name("ns/catalog");
     await pushImage(cluster.registry, repository, "latest", { files, labels });
-    const { puller: p } = await mirrored();
+    const { puller: p } = await createMirrored();
     const pulled = await p.pull("catalog", `quay.io/${repository}:latest`, { signal, filter: findCatalogRoot });
     expect(pulled.root).toBe("configs");
     expect(await readFile(join(pulled.dir, "configs/a/catalog.yaml"), "utf8")).toBe("a");
@@ -52,7 +52,7 @@ describeWithCluster("images in a real registry", (cluster) => {
 
   // Source: H-01, S0-014.
   test("a pull of a bundle rejects a catalog and other media types before it requests any layer", async () => {
-    const { puller: p } = await mirrored();
+    const { puller: p } = await createMirrored();
     const pulling = async (repository: string, ofImage: Readonly<Record<string, string>>): Promise<unknown> => {
       const { digest } = await pushImage(cluster.registry, repository, "v1", { files, labels: ofImage });
       return p.pull("ext", `quay.io/${repository}@${digest}`, { signal, filter: findBundleRoot });
@@ -115,7 +115,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     const repository = cluster.name("ns/app");
     const first = await pushImage(cluster.registry, repository, "v1", { files: new Map([["a", Buffer.from("1")]]) });
     const second = await pushImage(cluster.registry, repository, "v1", { files: new Map([["a", Buffer.from("2")]]) });
-    const { puller: p } = await mirrored();
+    const { puller: p } = await createMirrored();
     const read = async (ref: string): Promise<string> => readFile(join((await p.pull("ext", ref, { signal })).dir, "a"), "utf8");
     expect(await read(`quay.io/${repository}:v1`)).toBe("2");
     expect(await read(`quay.io/${repository}@${first.digest}`)).toBe("1");
@@ -123,7 +123,7 @@ describeWithCluster("images in a real registry", (cluster) => {
   });
 
   test("a missing image is reported with the message of the registry", async () => {
-    const { puller: p } = await mirrored();
+    const { puller: p } = await createMirrored();
     const { host } = cluster.registry;
     await expect(p.pull("ext", "quay.io/no/such:v1", { signal })).rejects.toThrow(
       `error creating image source: reading manifest v1 in ${host}/no/such: manifest unknown`,
@@ -134,7 +134,7 @@ describeWithCluster("images in a real registry", (cluster) => {
     const repository = cluster.name("ns/large");
     const content = randomBytes(40 * 1024 * 1024);
     await pushImage(cluster.registry, repository, "v1", { files: new Map([["big", content]]) });
-    const { puller: p } = await mirrored();
+    const { puller: p } = await createMirrored();
     const { dir } = await p.pull("ext", `quay.io/${repository}:v1`, { signal });
     expect(content.equals(await readFile(join(dir, "big")))).toBe(true);
   });

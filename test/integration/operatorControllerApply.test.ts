@@ -95,7 +95,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   // Source: O-04.
   test("Deployments and bindings are recreated for an immutable field, and other kinds are rejected by name", async () => {
     const { x, ns, account } = await loneExtension(cluster);
-    const labelled = (kind: string, app: string): KubeObject => ({
+    const buildLabelled = (kind: string, app: string): KubeObject => ({
       apiVersion: "apps/v1",
       kind,
       metadata: { name: "w", namespace: ns },
@@ -120,11 +120,11 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
       await applier.apply(objects, live);
       return listActions(applier).sort();
     };
-    await pass(prepareObjectsFor(x, [labelled("Deployment", "a"), binding("view"), labelled("StatefulSet", "a")]));
+    await pass(prepareObjectsFor(x, [buildLabelled("Deployment", "a"), binding("view"), buildLabelled("StatefulSet", "a")]));
     const recreated = ["recreated Deployment", "recreated RoleBinding"];
-    expect(await pass(prepareObjectsFor(x, [labelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
+    expect(await pass(prepareObjectsFor(x, [buildLabelled("Deployment", "b"), binding("edit")]))).toEqual(recreated);
     expect((await cluster.client.get(toObjectRef(binding(""))))?.["roleRef"]).toMatchObject({ name: "edit" });
-    await expect(pass(prepareObjectsFor(x, [labelled("StatefulSet", "b")]))).rejects.toMatchObject({
+    await expect(pass(prepareObjectsFor(x, [buildLabelled("StatefulSet", "b")]))).rejects.toMatchObject({
       message: expect.stringMatching(/^StatefulSet \S+\/w: StatefulSet\.apps "w" is invalid: /),
       problems: [expect.objectContaining({ type: "ObjectRejected", next: expect.stringContaining("because data could be lost") })],
     });
@@ -132,7 +132,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     await expect(pass(prepareObjectsFor(x, [binding("view")]))).rejects.toMatchObject({
       problems: [expect.objectContaining({ next: expect.stringContaining("because it is not marked as an object of this extension") })],
     });
-    const broken = labelled("Deployment", "c");
+    const broken = buildLabelled("Deployment", "c");
     (broken["spec"] as { replicas: number }).replicas = -1;
     await expect(pass(prepareObjectsFor(x, [broken]))).rejects.toThrow(/replicas/);
     expect((await cluster.client.get(toObjectRef(broken)))?.["spec"]).toMatchObject({ selector: { matchLabels: { app: "b" } } });

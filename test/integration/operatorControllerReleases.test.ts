@@ -119,19 +119,19 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
 
   test("an incomplete record is distinguished from one that has lost a chunk", async () => {
     const x = await extension();
-    const stored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
+    const buildStored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
       const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: toOwner(x) });
       return index!;
     };
     await store.create(release(x, 1, "deployed", { objects: ["a"] }), toOwner(x));
-    const begun = stored(2, "pending-upgrade");
+    const begun = buildStored(2, "pending-upgrade");
     const marked = { ...begun, metadata: { ...begun.metadata, annotations: { [ANNOTATION_INCOMPLETE]: "true" } } };
     await cluster.client.create(marked);
     const { current, unfinished, highest } = await store.history(toOwner(x));
     expect([current.map(({ version }) => version), unfinished, highest]).toEqual([[1], [2], 2]);
     await store.remove(x.metadata.name, 2);
     for (const status of ["deployed", "pending-upgrade"] as const) {
-      await cluster.client.create(stored(3, status));
+      await cluster.client.create(buildStored(3, status));
       const { unreadable, unfinished: begunOnes } = await store.history(toOwner(x));
       expect([status, begunOnes, unreadable]).toEqual([
         status,

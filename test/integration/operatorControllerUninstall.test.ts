@@ -62,13 +62,13 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     thing: (finalizers?: string[]) => Promise<KubeObject>;
   }
 
-  async function installed(policy?: CrdPolicy): Promise<Installed> {
+  async function install(policy?: CrdPolicy): Promise<Installed> {
     const { x, ns, account } = await loneExtension(cluster, policy);
     const group = `${ns}.example.com`;
     const objects = prepareObjectsFor(x, bundle(ns, group));
     const applier = new Applier(account.client, log, signal);
     await applier.apply(objects, new Map());
-    const of = (kind: string): KubeObject => objects.find((object) => object.kind === kind)!;
+    const findKind = (kind: string): KubeObject => objects.find((object) => object.kind === kind)!;
     onTestFinished(async () => {
       for (const object of [...objects, x]) await cluster.client.delete(toObjectRef(object));
     });
@@ -76,7 +76,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
       x,
       account,
       objects,
-      of,
+      of: findKind,
       pass: async () => {
         const one = new Applier(account.client, log, signal);
         const progress = await new Uninstaller(account.client, one, x, signal).run(objects.map(toObjectRef));
@@ -90,7 +90,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   }
 
   /** Runs reconciles until there is nothing to wait for. */
-  const uninstalled = ({ pass }: Installed): Promise<UninstallProgress> =>
+  const uninstall = ({ pass }: Installed): Promise<UninstallProgress> =>
     eventually(async () => {
       const progress = await pass();
       expect(progress.waitingFor).toEqual([]);
@@ -98,7 +98,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     });
 
   test("uninstall without custom resources deletes all objects, workloads with their Pods first", async () => {
-    const set = await installed();
+    const set = await install();
     await eventually(async () => {
       const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name });
       expect(items).toHaveLength(1);
@@ -107,13 +107,13 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(first.did).toEqual(["deleted ValidatingWebhookConfiguration", "deleted Deployment"]);
     expect(first.waitingFor).toEqual([`Deployment ${set.x.metadata.name}/operator`]);
     expect(await liveKinds(cluster, set.objects)).toEqual(["ConfigMap", "CustomResourceDefinition", "Deployment"]);
-    expect((await uninstalled(set)).kept).toEqual([]);
+    expect((await uninstall(set)).kept).toEqual([]);
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
     expect((await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name })).items).toEqual([]);
   });
 
   test("uninstall waits for a webhook configuration before it deletes other objects", async () => {
-    const set = await installed();
+    const set = await install();
     await hold(set.of("ValidatingWebhookConfiguration"), [HOLD]);
     const { did, waitingFor } = await set.pass();
     expect(did).toEqual(["deleted ValidatingWebhookConfiguration"]);
@@ -121,7 +121,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect((await set.pass()).did).toEqual([]);
     expect(await liveKinds(cluster, set.objects)).toEqual(KINDS);
     await hold(set.of("ValidatingWebhookConfiguration"), []);
-    await uninstalled(set);
+    await uninstall(set);
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
@@ -130,14 +130,14 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     ["DeleteIfUnused", "custom resources of it exist"],
     ["Retain", "spec.uninstall.crdPolicy is Retain"],
   ])("uninstall with policy %s keeps a definition in use, with its custom resources", async ([policy, reason]) => {
-    const set = await installed(policy);
+    const set = await install(policy);
     const thing = await set.thing();
     const definition = set.of("CustomResourceDefinition");
     // As the Go operator-controller writes it: the garbage collector would delete it with its extension.
     const { name, uid = "" } = set.x.metadata;
     const ownerReferences = [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid, controller: true, blockOwnerDeletion: true }];
     await cluster.client.patch(toObjectRef(definition), { metadata: { ownerReferences } }, { type: "merge" });
-    const { kept } = await uninstalled(set);
+    const { kept } = await uninstall(set);
     expect(kept.map(({ text }) => text)).toEqual([`${describeObject(definition)}: ${reason}`]);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
     expect((await cluster.client.get(toObjectRef(definition)))?.metadata.ownerReferences).toBeUndefined();
@@ -145,25 +145,25 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test("uninstall with policy Delete deletes custom resources first, while the operator that may have to clean up still runs", async () => {
-    const set = await installed("Delete");
+    const set = await install("Delete");
     const thing = await set.thing([HOLD]);
     const { did, waitingFor } = await set.pass();
     expect(did).toEqual(["deleted ValidatingWebhookConfiguration", "deleted Thing"]);
     expect(waitingFor).toEqual([describeObject(thing)]);
     expect(await liveKinds(cluster, set.objects)).toEqual(["ConfigMap", "CustomResourceDefinition", "Deployment"]);
     await hold(thing, []);
-    await uninstalled(set);
+    await uninstall(set);
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
   test("uninstall with policy Retain keeps an unused definition too", async () => {
-    const set = await installed("Retain");
-    await uninstalled(set);
+    const set = await install("Retain");
+    await uninstall(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
   });
 
   test("uninstall names a missing permission, stops there, and resumes when it is granted", async () => {
-    const set = await installed();
+    const set = await install();
     const rules = (resources: string[]): PolicyRule[] => [
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
       { apiGroups: ["*"], resources, verbs: ["delete"] },
@@ -186,9 +186,9 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test("uninstall counts a definition as in use when its custom resources cannot be listed", async () => {
-    const set = await installed();
+    const set = await install();
     await set.account.grant([{ ...EVERYTHING, verbs: ["get", "delete", "patch"] }]);
-    const { kept } = await uninstalled(set);
+    const { kept } = await uninstall(set);
     expect(kept.map(({ text }) => text)).toEqual([
       expect.stringContaining("it counts as in use because its custom resources may not be listed (things.") as string,
     ]);
@@ -201,13 +201,13 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     (set.of("CustomResourceDefinition")["spec"] as { versions: { name: string; served: boolean }[] }).versions;
   /** Returns the kept definitions and their reasons after all other objects are deleted. */
   async function keptAfter(set: Installed): Promise<string[]> {
-    const { kept } = await uninstalled(set);
+    const { kept } = await uninstall(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
     return kept.map(({ text }) => text.slice(text.indexOf(": ") + 2));
   }
 
   test("uninstall keeps a definition with its custom resources when none of its versions is served", async () => {
-    const set = await installed();
+    const set = await install();
     const thing = await set.thing();
     await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
     expect(await keptAfter(set)).toEqual([
@@ -218,7 +218,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test("uninstall keeps a definition when its custom resources are still being deleted", async () => {
-    const set = await installed();
+    const set = await install();
     const thing = await set.thing([HOLD]);
     await cluster.client.delete(toObjectRef(thing));
     expect(await keptAfter(set)).toEqual(["custom resources of it exist"]);
@@ -253,7 +253,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test("uninstall checks a definition again when it changes between check and delete, and keeps it when it is in use by then", async () => {
-    const set = await installed();
+    const set = await install();
     const crd = (await cluster.client.get(toObjectRef(set.of("CustomResourceDefinition"))))!;
     await eventually(() => cluster.client.list({ apiVersion: `${set.x.metadata.name}.example.com/v1`, kind: "Thing" }));
     let lists = 0;
@@ -280,7 +280,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test("pruning keeps a definition with its custom resources when none of its versions is served", async () => {
-    const set = await installed();
+    const set = await install();
     const thing = await set.thing();
     await crdSpec(set, { versions: versions(set).map((version) => ({ ...version, served: false })) });
     const { name, uid = "" } = set.x.metadata;
@@ -295,16 +295,16 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
   });
 
   test("uninstall does not delete an object with a new owner", async () => {
-    const set = await installed();
+    const set = await install();
     const settings = set.of("ConfigMap");
     await cluster.client.delete(toObjectRef(settings));
     await cluster.client.create(configMap("settings", set.x.metadata.name, { whose: "theirs" }));
-    await uninstalled(set);
+    await uninstall(set);
     expect(await liveKinds(cluster, set.objects)).toEqual(["ConfigMap"]);
   });
 
   test("pruning deletes the extension's objects that only older releases contain, and keeps a definition in use", async () => {
-    const set = await installed();
+    const set = await install();
     await set.thing();
     const { name, uid = "" } = set.x.metadata;
     const owner = { name, uid, installNamespace: name };

@@ -120,9 +120,9 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     const { ns, x, lacking, account } = await world([]);
     const verbs = ["get", "create", "patch", "delete"];
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["new"], verbs }]);
-    const named = (name: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: ns } });
-    await eventually(async () => expect(await lacking(prepareObjectsFor(x, [named("new")]))).toBeUndefined());
-    expect((await lacking(prepareObjectsFor(x, [named("new")]), [named("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
+    const configMapNamed = (name: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: ns } });
+    await eventually(async () => expect(await lacking(prepareObjectsFor(x, [configMapNamed("new")]))).toBeUndefined());
+    expect((await lacking(prepareObjectsFor(x, [configMapNamed("new")]), [configMapNamed("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
   });
 
   test("one request detects a change of permissions and ignores changes of other accounts", async () => {
@@ -147,7 +147,7 @@ async function runPrinted(sample: SampleWorld, object: KubeObject): Promise<void
   for (const object of parseYamlDocuments(printed) as KubeObject[]) await sample.world.apply(object);
 }
 
-function refused({ world }: SampleWorld, name: string): Promise<KubeObject> {
+function waitUntilDenied({ world }: SampleWorld, name: string): Promise<KubeObject> {
   return world.condition("ClusterExtension", name, (c) => c("Progressing")?.message.includes("pre-authorization failed") ?? false);
 }
 
@@ -192,7 +192,7 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
     const x = createExtension("poor", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     await grantInstaller(cluster.client, x, []);
     await sample.world.apply(x);
-    const poor = await refused(sample, "poor");
+    const poor = await waitUntilDenied(sample, "poor");
     const message = progressing(poor);
     expect(message).toMatch(/^error for resolved bundle "hello-operator\.v1\.0\.0" with version "1\.0\.0": pre-authorization failed: /);
     for (const resource of ["deployments", "configmaps", "clusterroles", "customresourcedefinitions"])
@@ -243,7 +243,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
       spec: { ...x.spec, source: { sourceType: "Catalog", catalog: { ...catalog!, version: "1.x" } } },
     };
     await sample.world.apply(wider);
-    const after = await refused(sample, "modest");
+    const after = await waitUntilDenied(sample, "modest");
     expect((after["status"] as ClusterExtension["status"])?.install?.bundle.version).toBe("1.0.0");
     expect(getConditions(after).find(({ type }) => type === "Installed")?.status).toBe("True");
     expect(await sample.owned("modest")).toEqual(before);
@@ -323,7 +323,7 @@ describeWithPrivateCluster("an extension whose ServiceAccount lacks permissions"
     const { namespace } = x.spec;
     const aggregating: ClusterExtension = { ...x, spec: { ...x.spec, install: { userRoles: "Aggregate" } } };
     await sample.world.apply(aggregating);
-    await runPrinted(sample, await refused(sample, "served"));
+    await runPrinted(sample, await waitUntilDenied(sample, "served"));
     await eventually(async () => expect(await cluster.client.get(role)).toBeDefined());
     const viewer = await serviceAccount(cluster.client, namespace, "viewer", []);
     await cluster.client.apply(

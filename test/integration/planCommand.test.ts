@@ -126,7 +126,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(err).toBe("");
     return JSON.parse(out) as InstallPlan;
   };
-  const shown = ({ objects }: InstallPlan): string[] =>
+  const formatObjects = ({ objects }: InstallPlan): string[] =>
     objects
       .map(({ action, kind, name, widens, changes }) =>
         [action, kind, name, ...(widens ? ["widens"] : []), ...changes.map(({ path, before, after }) => `${path}:${before}>${after}`)].join(
@@ -236,7 +236,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     };
     const upgrade = await json(desired);
     expect(upgrade.findings).toEqual([]);
-    expect(shown(upgrade)).toEqual([
+    expect(formatObjects(upgrade)).toEqual([
       "Create ConfigMap new",
       "Delete ConfigMap old",
       "Unchanged ServiceAccount helper",
@@ -277,7 +277,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const openShift = new OpenShift(cluster.client);
     await openShift.install(["proxies"]);
     await openShift.setProxy({ httpProxy: "http://user:s3cr3t@proxy:3128", noProxy: ".svc" });
-    expect(shown(await json(extension)).filter((line) => line.startsWith("Update"))).toEqual([
+    expect(formatObjects(await json(extension)).filter((line) => line.startsWith("Update"))).toEqual([
       'Update Deployment tiny spec.template.spec.containers[name=manager].env:undefined>[{"name":"HTTP_PROXY","value":"http://[redacted]@proxy:3128"},{"name":"NO_PROXY","value":".svc"}]',
     ]);
     expect((await json(extension, "--operator-proxy", "none")).counts.update).toBe(0);
@@ -349,8 +349,8 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await cluster.client.create(monitors("v1alpha1"));
     await cluster.client.apply(monitors("v1", "v1alpha1"), { fieldManager: "test", force: true });
     const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "podmonitors.monitoring.coreos.com" };
-    const stored = async (): Promise<unknown> => ((await cluster.client.get(ref))!["status"] as { storedVersions: unknown }).storedVersions;
-    await eventually(async () => expect(await stored()).toEqual(["v1alpha1", "v1"]));
+    const readStoredVersions = async (): Promise<unknown> => ((await cluster.client.get(ref))!["status"] as { storedVersions: unknown }).storedVersions;
+    await eventually(async () => expect(await readStoredVersions()).toEqual(["v1alpha1", "v1"]));
     const { findings, notes, counts } = await json(createExtension("odd", { packageName: "p", channels: ["odd"] }));
     expect(findings).toEqual([
       {
@@ -368,7 +368,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const odd = createExtension("odd", { packageName: "p", channels: ["odd"] });
     const enforced = await json({ ...odd, spec: { ...odd.spec, install: { requirements: "Enforce" } } });
     expect(enforced.findings[0]).toEqual({ kind: "requirements", text: expect.stringContaining("its minKubeVersion is 9.1.0") });
-    expect(await stored()).toEqual(["v1alpha1", "v1"]);
+    expect(await readStoredVersions()).toEqual(["v1alpha1", "v1"]);
   });
 
   test("olmv1 plan fails for objects that the API server rejects, and for a version that no catalog contains", async () => {

@@ -41,7 +41,7 @@ interface Scenario {
   readonly error?: new (...args: never[]) => Error;
 }
 
-const but = (...resources: string[]): PolicyRule[] => [
+const allExcept = (...resources: string[]): PolicyRule[] => [
   { apiGroups: [""], resources, verbs: ["*"] },
   { apiGroups: ["apps", RBAC.slice(0, -3), "apiextensions.k8s.io"], resources: ["*"], verbs: ["*"] },
 ];
@@ -59,18 +59,18 @@ const binding = (ns: string): KubeObject => ({
   roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
   subjects: [{ kind: "ServiceAccount", name: "helper", namespace: ns }],
 });
-const sized = (type: string): JsonObject => ({ properties: { spec: { type: "object", properties: { size: { type } } } } });
+const buildSizedSchema = (type: string): JsonObject => ({ properties: { spec: { type: "object", properties: { size: { type } } } } });
 /** Creates the definition of Things with another plural name in the same group and of the same kind. */
-const renamed = (group: string): KubeObject => {
+const renameDefinition = (group: string): KubeObject => {
   const { spec, ...crd } = thingDefinition(group);
   const names = { plural: "items", singular: "item", kind: "Thing", listKind: "ThingList" };
   return { ...crd, metadata: { name: `items.${group}` }, spec: { ...(spec as object), names } };
 };
 /** Things with a second version that only a webhook can convert to. */
-const converted = (ns: string): KubeObject => {
+const buildConverted = (ns: string): KubeObject => {
   const { spec, ...crd } = thingDefinition(`${ns}.example.com`);
   const { versions, ...rest } = spec as { versions: { schema: unknown }[] };
-  const second = { name: "v2", served: true, storage: false, schema: { openAPIV3Schema: { type: "object", ...sized("integer") } } };
+  const second = { name: "v2", served: true, storage: false, schema: { openAPIV3Schema: { type: "object", ...buildSizedSchema("integer") } } };
   const webhook = { conversionReviewVersions: ["v1"], clientConfig: { service: { namespace: ns, name: "gone", port: 443 } } };
   return { ...crd, spec: { ...rest, versions: [...versions, second], conversion: { strategy: "Webhook", webhook } } };
 };
@@ -185,7 +185,7 @@ describeWithCluster("preflight", (cluster) => {
     ],
     [
       "an object without permission to read it",
-      (ns) => ({ objects: [role(ns, ["get"]), configMap("a", ns)], rules: but("secrets"), findings: ["read"] }),
+      (ns) => ({ objects: [role(ns, ["get"]), configMap("a", ns)], rules: allExcept("secrets"), findings: ["read"] }),
     ],
     [
       "objects of other owners, and an invalid object",
@@ -222,7 +222,7 @@ describeWithCluster("preflight", (cluster) => {
     [
       "a kind that another definition defines",
       (ns) => ({
-        objects: [renamed(`${ns}.example.com`)],
+        objects: [renameDefinition(`${ns}.example.com`)],
         existing: [thingDefinition(`${ns}.example.com`)],
         findings: ["kindConflict"],
         problem: {
@@ -236,8 +236,8 @@ describeWithCluster("preflight", (cluster) => {
     [
       "a definition that cannot replace an existing one of another owner",
       (ns) => ({
-        objects: [thingDefinition(`${ns}.example.com`, sized("integer"))],
-        existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
+        objects: [thingDefinition(`${ns}.example.com`, buildSizedSchema("integer"))],
+        existing: [thingDefinition(`${ns}.example.com`, buildSizedSchema("string"))],
         findings: ["ownership", "crdUpgrade"],
         error: WaitingError,
       }),
@@ -245,9 +245,9 @@ describeWithCluster("preflight", (cluster) => {
     [
       "a definition that cannot replace that of the extension",
       (ns) => ({
-        objects: [thingDefinition(`${ns}.example.com`, sized("integer"))],
-        existing: [thingDefinition(`${ns}.example.com`, sized("string"))],
-        history: () => [releaseRecord(1, "deployed", { objects: [thingDefinition(`${ns}.example.com`, sized("string"))] })],
+        objects: [thingDefinition(`${ns}.example.com`, buildSizedSchema("integer"))],
+        existing: [thingDefinition(`${ns}.example.com`, buildSizedSchema("string"))],
+        history: () => [releaseRecord(1, "deployed", { objects: [thingDefinition(`${ns}.example.com`, buildSizedSchema("string"))] })],
         findings: ["crdUpgrade"],
         problem: { type: "CRDUpgradeUnsafe", details: { crds: [{ name: `things.${ns}.example.com`, check: "type" }] } },
       }),
@@ -306,7 +306,7 @@ describeWithCluster("preflight", (cluster) => {
       }
       await scenario.settled?.(lone.ns);
       await lone.account.grant(scenario.rules ?? [EVERYTHING]);
-      await both(lone, scenario);
+      await expectSameFindings(lone, scenario);
     },
   );
 
@@ -314,7 +314,7 @@ describeWithCluster("preflight", (cluster) => {
   test("preflight stops with the message of the first finding that it collects when custom resources need a removed conversion webhook", async () => {
     const lone = await loneExtension(cluster);
     const { ns } = lone;
-    const crd = converted(ns);
+    const crd = buildConverted(ns);
     const service = { apiVersion: "v1", kind: "Service", metadata: { name: "gone", namespace: ns } };
     const release = releaseRecord(1, "deployed", { objects: [crd, service] });
     const scenario: Scenario = {
@@ -325,8 +325,8 @@ describeWithCluster("preflight", (cluster) => {
     const { desired } = await requestFor(lone, { ...scenario, objects: [crd] });
     await cluster.client.apply(desired[0] ?? crd, { fieldManager: "test", force: true });
     await eventually(() => cluster.client.create(thing(ns)));
-    await both(lone, scenario);
-    await both(lone, {
+    await expectSameFindings(lone, scenario);
+    await expectSameFindings(lone, {
       ...scenario,
       objects: [configMap("a", ns)],
       findings: ["conversion"],
@@ -335,7 +335,7 @@ describeWithCluster("preflight", (cluster) => {
   });
 
   /** Runs both modes and compares their first findings. */
-  async function both(lone: LoneExtension, scenario: Scenario): Promise<void> {
+  async function expectSameFindings(lone: LoneExtension, scenario: Scenario): Promise<void> {
     // Parts of the API server may not know the newest permissions and objects yet.
     await eventually(async () => {
       const collected = await preflight(await requestFor(lone, scenario), { mode: "collect" });

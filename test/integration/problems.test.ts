@@ -11,7 +11,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const GROUP = "problems.example.com";
 
 /** The definition of Things with a member `size` of a type. */
-const sized = (type: string): KubeObject => {
+const buildSized = (type: string): KubeObject => {
   const spec: JsonObject = { type: "object", properties: { size: { type } } };
   return thingDefinition(GROUP, { properties: { spec } });
 };
@@ -64,8 +64,8 @@ describeWithPrivateCluster("status.problems", (cluster) => {
 
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster);
-    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [sized("string")] }));
-    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [sized("integer")] }));
+    world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects: [buildSized("string")] }));
+    world.bundle("p.v2.0.0", tinyBundle("2.0.0", { objects: [buildSized("integer")] }));
     world.bundle("p.v3.0.0", tinyBundle("3.0.0", { objects: [monitor] }));
     await world.serve({
       channels: { stable: ["p.v1.0.0", { name: "p.v2.0.0", replaces: "p.v1.0.0" }], monitored: ["p.v3.0.0"], lost: ["p.v4.0.0"] },
@@ -86,7 +86,7 @@ describeWithPrivateCluster("status.problems", (cluster) => {
     },
   );
 
-  test("problems of an extension name the failed check of a CustomResourceDefinition upgrade, until another version is requested", async () => {
+  test("status.problems names the failed CRD check, and clears when spec.version changes", async () => {
     await world.extension("sized", { catalog: { version: "1.0.0" } });
     await world.conditions("sized", { Ready: "True/Succeeded" });
     const choose = (version: string): Promise<KubeObject> =>

@@ -98,7 +98,7 @@ function without(permissions: readonly SinglePermission[], missing: SinglePermis
   return { clusterRules: rulesIn(""), namespaceRules: new Map(scopes.map((scope) => [scope, rulesIn(scope)])), unknownKinds: [] };
 }
 
-const relabelled = (object: KubeObject): KubeObject => ({
+const relabel = (object: KubeObject): KubeObject => ({
   ...object,
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, touched: "yes" } },
 });
@@ -114,7 +114,7 @@ function requestsOn(client: Client, object: KubeObject): Record<string, () => Pr
     watch: async () => {
       for await (const _ of client.watch(object, { ...selection, resourceVersion: "0", timeoutSeconds: 1 })) break;
     },
-    apply: () => client.apply(relabelled(object), { ...APPLY, dryRun: true }),
+    apply: () => client.apply(relabel(object), { ...APPLY, dryRun: true }),
     delete: () => client.delete(toObjectRef(object), { dryRun: true }),
   };
 }

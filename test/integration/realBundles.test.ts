@@ -93,9 +93,9 @@ describeWithData("real data", (data) =>
     /** Returns the members of the bundle that the cluster lacks. */
     async function lacking({ operator, objects }: RealBundle): Promise<string[]> {
       const found = objects.map(async (object) => {
-        const live = await cluster.client.get(toObjectRef(placed(object, operator.namespace)));
+        const live = await cluster.client.get(toObjectRef(addNamespace(object, operator.namespace)));
         if (!live) return [`${describeObject(object)} does not exist`];
-        return lostMembers(normalize(placed(object, operator.namespace)), live).map(
+        return lostMembers(normalize(addNamespace(object, operator.namespace)), live).map(
           (member) => `${describeObject(object)} has no ${member}`,
         );
       });
@@ -108,7 +108,7 @@ describeWithData("real data", (data) =>
       await world.gone(operator.name);
       const left = [...objects, ...listCertificateSecrets(objects)].map(async (object) => {
         const resource = await cluster.client.resourceFor(object).catch(() => undefined);
-        return resource && (await cluster.client.get(toObjectRef(placed(object, operator.namespace))));
+        return resource && (await cluster.client.get(toObjectRef(addNamespace(object, operator.namespace))));
       });
       return (await Promise.all(left)).flatMap((object) => (object ? [describeObject(object)] : []));
     }
@@ -116,7 +116,7 @@ describeWithData("real data", (data) =>
 );
 
 /** Sets the install namespace, if the object has one. */
-function placed(object: KubeObject, installNamespace: string): KubeObject {
+function addNamespace(object: KubeObject, installNamespace: string): KubeObject {
   const { namespace = installNamespace, ...metadata } = object.metadata;
   return { ...object, metadata: findKnownResource(object)?.namespaced ? { ...metadata, namespace } : metadata };
 }

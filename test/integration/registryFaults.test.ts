@@ -72,30 +72,30 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     return (await pushImage(cluster.registry, repository, tag, { files, labels: LABELS })).digest;
   }
   /** Pushes a small catalog. @returns its repository and tag. */
-  const pushed = async (repository: string): Promise<string> => {
+  const pushCatalog = async (repository: string): Promise<string> => {
     await push(repository, "v1");
     return `${repository}:v1`;
   };
-  const served = (name: string): string | undefined => catalogd.store.get(name)?.origin.digest;
+  const getServedDigest = (name: string): string | undefined => catalogd.store.get(name)?.origin.digest;
   const count = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, one) => sum + one, 0);
 
   describe("during an update", () => {
     test.for(loadCases<FaultCase>("registry-faults").map((c, index) => ({ ...c, index })))("$name", async ({ by, faults, want, index }) => {
       const [name, repository] = [`fault-${index}`, `faults/image-${index}`];
-      const filled = (text: string): string =>
+      const fillPlaceholders = (text: string): string =>
         text.replaceAll("HOST", proxy.host).replaceAll("REPO", repository).replaceAll("DIGEST", second);
       const first = await push(repository, "v1");
       const second = await push(repository, "v2", 2_000);
       await catalogd.apply(name, `${proxy.host}/${repository}:v1`);
       await catalogd.progressing(name, "Succeeded");
-      proxy.arm(...(JSON.parse(filled(JSON.stringify(faults))) as RegistryFault[]));
+      proxy.arm(...(JSON.parse(fillPlaceholders(JSON.stringify(faults))) as RegistryFault[]));
       await catalogd.apply(name, `${proxy.host}/${repository}${by === "tag" ? ":v2" : `@${second}`}`);
       const { catalog, condition } = await catalogd.progressing(name, want.reason);
       if (want.reason === "Retrying") {
         expect(condition).toMatchObject({ status: "True" });
-        expect(condition.message).toMatch(new RegExp(filled(want.message ?? "")));
+        expect(condition.message).toMatch(new RegExp(fillPlaceholders(want.message ?? "")));
         expect(findCondition(catalog.status?.conditions, "Serving")).toMatchObject({ status: "True", reason: "Available" });
-        expect([catalog.status?.resolvedSource?.image.ref, served(name)]).toEqual([`${proxy.host}/${repository}@${first}`, first]);
+        expect([catalog.status?.resolvedSource?.image.ref, getServedDigest(name)]).toEqual([`${proxy.host}/${repository}@${first}`, first]);
         if (want.recovers === undefined) {
           const before = count(await catalogd.failures(name));
           await eventually(async () => expect(count(await catalogd.failures(name))).toBeGreaterThan(before + 3));
@@ -107,7 +107,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
         if (cause !== undefined) await eventually(async () => expect(Object.keys(await catalogd.failures(name))).toEqual([cause]));
         await catalogd.progressing(name, "Succeeded");
       }
-      expect(served(name)).toBe(second);
+      expect(getServedDigest(name)).toBe(second);
       await catalogd.remove(name);
     });
   });
@@ -129,10 +129,10 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     await proxy.down();
     await catalogd.apply("down", `${proxy.host}/faults/down:v2`);
     await catalogd.progressing("down", "Retrying");
-    expect(served("down")).toBe(first);
+    expect(getServedDigest("down")).toBe(first);
     await proxy.up();
     await catalogd.progressing("down", "Succeeded");
-    expect(served("down")).toBe(second);
+    expect(getServedDigest("down")).toBe(second);
     expect(Object.keys(await catalogd.failures("down"))).toEqual(["unreachable"]);
     await catalogd.remove("down");
     await eventually(async () => expect(await catalogd.failures("down")).toEqual({})); // deleted once the deletion is noticed
@@ -149,7 +149,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     });
     await catalogd.apply("quick", `${proxy.host}/faults/quick:v1`);
     await catalogd.progressing("quick", "Succeeded");
-    expect(slow.filter((name) => served(name) !== undefined)).toEqual([]);
+    expect(slow.filter((name) => getServedDigest(name) !== undefined)).toEqual([]);
     for (const name of slow) {
       const { condition } = await catalogd.progressing(name, "Retrying");
       expect(condition.message).toBe(
@@ -190,7 +190,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     proxy.arm({ ...fault, repository });
     await catalogd.apply(name, `${MIRRORED}/${repository}:v1`);
     await eventually(() => expect(proxy.count(fault.on, repository)).toBeGreaterThan(0));
-    await catalogd.apply("beside", `${proxy.host}/${await pushed("faults/beside")}`);
+    await catalogd.apply("beside", `${proxy.host}/${await pushCatalog("faults/beside")}`);
     await catalogd.progressing("beside", "Succeeded");
     const { catalog } = await catalogd.progressing(name, "Succeeded");
     expect(catalog.status?.resolvedSource?.image.ref).toBe(`${MIRRORED}/${repository}@${digest}`);
@@ -207,10 +207,10 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     const names = ["signed-a", "signed-b", "signed-c"];
     for (const name of names) await catalogd.apply(name, `${SIGNED}/${repository}:v1`);
     for (const name of names) await catalogd.progressing(name, "RollingOut");
-    await catalogd.apply("beside", `${proxy.host}/${await pushed("faults/beside")}`);
+    await catalogd.apply("beside", `${proxy.host}/${await pushCatalog("faults/beside")}`);
     await catalogd.progressing("beside", "Succeeded");
     await catalogd.remove("signed-a");
-    expect(served("signed-b")).toBeUndefined();
+    expect(getServedDigest("signed-b")).toBeUndefined();
     proxy.arm();
     await catalogd.progressing("signed-b", "Succeeded");
     await catalogd.progressing("signed-c", "Succeeded");
@@ -232,7 +232,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     const second = await push(repository, "latest", 100);
     await catalogd.apply("polled", ref, { pollIntervalMinutes: 7 });
     await catalogd.progressing("polled", "Succeeded");
-    expect([served("polled"), proxy.count("blob", repository)]).toEqual([second, blobs * 2]);
+    expect([getServedDigest("polled"), proxy.count("blob", repository)]).toEqual([second, blobs * 2]);
     await catalogd.remove("polled");
   });
 

@@ -21,7 +21,7 @@ import { describeWithCluster, describeWithPrivateCluster, eventually } from "../
 import { RecordedEvents } from "../support/extensionFakes.ts";
 import { createExtension } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { runStep, started } from "../support/phases.ts";
+import { runStep, buildStarted } from "../support/phases.ts";
 import { type ReleaseSecretsCase, releaseSecrets } from "../support/releaseSecrets.ts";
 import { olmv1 } from "../support/runCli.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
@@ -103,7 +103,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       const rows = await readReleaseRows(cluster.client, extension, system);
       expect(rows.map(({ revision, status }) => `${revision || "-"} ${status}`)).toEqual(want.history);
 
-      const { phase, error } = await runStep(retrieveReleases({ releases: store, memory: new ExtensionCache() }), started(extension));
+      const { phase, error } = await runStep(retrieveReleases({ releases: store, memory: new ExtensionCache() }), buildStarted(extension));
       if (want.stops) expect(error).toBeInstanceOf(ReleaseUnreadable);
       else expect(error).toBeUndefined();
       expect(getReleases(phase).installed?.name).toBe(want.installed);
@@ -132,7 +132,7 @@ describeWithCluster("release Secrets on a real API server", (cluster) => {
       created: { release: () => Promise.resolve() },
       forget: () => Promise.resolve(),
     });
-    return runStep(step, started({ ...extension, metadata }));
+    return runStep(step, buildStarted({ ...extension, metadata }));
   }
 });
 

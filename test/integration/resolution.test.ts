@@ -19,8 +19,8 @@ const CHAIN: CatalogFixture = {
   bundles: ["p.v1.0.0", "p.v1.1.0", "p.v2.0.0"],
 };
 
-const bundle = (version: string, text = version): Record<string, string> =>
-  tinyBundle(version, { objects: [configMap("phrases", undefined, { text })] });
+const bundle = (version: string, readText = version): Record<string, string> =>
+  tinyBundle(version, { objects: [configMap("phrases", undefined, { text: readText })] });
 
 describeWithPrivateCluster("changes of catalogs", (cluster) => {
   let world: OperatorWorld;
@@ -32,7 +32,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  async function fresh(fixture: CatalogFixture = CHAIN): Promise<void> {
+  async function serveChain(fixture: CatalogFixture = CHAIN): Promise<void> {
     for (const version of ["1.0.0", "1.1.0", "2.0.0"]) world.bundle(`p.v${version}`, bundle(version));
     await world.serve(fixture);
   }
@@ -40,33 +40,33 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, { spec }, { type: "merge" });
   const editCatalog = (name: string, catalog: Partial<Record<keyof CatalogSource, unknown>>): Promise<ClusterExtension> =>
     edit(name, { source: { catalog } });
-  const says = (name: string, want: Readonly<Record<string, string>>, text: string): Promise<void> =>
+  const expectProgressing = (name: string, want: Readonly<Record<string, string>>, readText: string): Promise<void> =>
     eventually(async () => {
       const { Progressing, problems } = await world.conditions(name, want);
-      expect(`${Progressing}\n${problems}`).toContain(text);
+      expect(`${Progressing}\n${problems}`).toContain(readText);
     });
   const getBundleName = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.name;
   const expectInstalledBundle = (name: string, expected: string): Promise<void> =>
     eventually(async () => expect(await getBundleName(name)).toBe(expected));
-  const phrases = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: `${name}-system`, name: "phrases" });
-  const text = async (name: string): Promise<unknown> => {
-    const found: KubeObject | undefined = await cluster.client.get(phrases(name));
+  const toPhrasesRef = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", namespace: `${name}-system`, name: "phrases" });
+  const readText = async (name: string): Promise<unknown> => {
+    const found: KubeObject | undefined = await cluster.client.get(toPhrasesRef(name));
     return (found?.["data"] as Record<string, string> | undefined)?.["text"];
   };
   const expectCorrected = async (name: string, expected: string): Promise<void> => {
-    await cluster.client.delete(phrases(name));
-    await eventually(async () => expect(await text(name)).toBe(expected));
+    await cluster.client.delete(toPhrasesRef(name));
+    await eventually(async () => expect(await readText(name)).toBe(expected));
   };
   /** Waits until the Events of a reason are exactly these. */
   const expectEvents = (name: string, reason: string, ...texts: string[]): Promise<void> =>
     eventually(async () => {
       const events = (await world.events(name)).filter((event) => event.startsWith(`${reason}: `));
-      expect(events.sort()).toEqual(texts.map((text) => expect.stringContaining(text)));
+      expect(events.sort()).toEqual(texts.map((readText) => expect.stringContaining(readText)));
     });
 
   // Source: S3-39, H-20.
   test("new content of the installed version is not installed, and the pulled content is rendered again", async () => {
-    await fresh();
+    await serveChain();
     await world.extension("kept", { catalog: { version: "1.0.x" } });
     await world.conditions("kept", DONE);
     world.bundle("p.v1.0.0", bundle("1.0.0", "moved tag"));
@@ -77,7 +77,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     });
     const note =
       'catalog "c" now names image "registry.example/p.rebuilt" for bundle "p.v1.0.0": the controller keeps the content of "registry.example/p.v1.0.0", because it does not replace content of the same version';
-    await says("kept", DONE, "Desired state reached");
+    await expectProgressing("kept", DONE, "Desired state reached");
     await world.expectProblem("kept", "BundleContentChanged", { message: note });
     await expectEvents("kept", "BundleContentChanged", note);
     expect(await world.releases("kept")).toEqual(["v1 deployed"]);
@@ -85,22 +85,22 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     const pulled = world.pulled.length;
     await edit("kept", { install: { userRoles: "Aggregate" } });
     await eventually(() => expect(world.pulled.slice(pulled)).toEqual([expect.stringMatching(/^registry\.example\/p\.v1\.0\.0@sha256:/)]));
-    await says("kept", DONE, note);
-    expect(await text("kept")).toBe("1.0.0");
+    await expectProgressing("kept", DONE, note);
+    expect(await readText("kept")).toBe("1.0.0");
     await editCatalog("kept", { version: "1.1.0" });
     await expectInstalledBundle("kept", "p.v1.1.0");
     await eventually(async () => expect((await world.conditions("kept", DONE))["Progressing"]).toBe("Desired state reached"));
-    expect(await text("kept")).toBe("1.1.0");
+    expect(await readText("kept")).toBe("1.1.0");
     await world.remove("kept");
   });
 
   test("the installed bundle is kept and a problem is reported when its image no longer exists", async () => {
-    await fresh();
+    await serveChain();
     await world.extension("gone", { catalog: { version: "1.0.0" } });
     await world.conditions("gone", DONE);
     world.withdraw("p.v1.0.0");
     await edit("gone", { install: { userRoles: "Aggregate" } });
-    await says("gone", DONE, "Desired state reached");
+    await expectProgressing("gone", DONE, "Desired state reached");
     const kept =
       /^cannot pull bundle image registry\.example\/p\.v1\.0\.0@sha256:\S+, so the controller keeps the installed objects: manifest of/;
     await world.expectProblem("gone", "ImagePullFailed", { severity: "Warning", message: kept });
@@ -110,7 +110,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
 
   // Source: S3-40, S1-18.
   test("promotions and new edges cause upgrades, but not of a pinned version", async () => {
-    await fresh({ channels: { stable: ["p.v1.0.0"], candidate: ["p.v1.1.0"] }, bundles: ["p.v1.0.0", "p.v1.1.0"] });
+    await serveChain({ channels: { stable: ["p.v1.0.0"], candidate: ["p.v1.1.0"] }, bundles: ["p.v1.0.0", "p.v1.1.0"] });
     await world.extension("follows", { catalog: { channels: ["stable"] } });
     await world.extension("pinned", { catalog: { version: "1.0.0" } });
     await world.conditions("follows", DONE);
@@ -132,14 +132,14 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
 
   // Source: X-02, S1-26, S0-085.
   test("a resolution that overrides constraints records an Event and is listed as a problem while the bundle is installed; a narrower channel changes nothing", async () => {
-    await fresh();
+    await serveChain();
     await world.extension("bold", { catalog: { version: "1.1.0" } });
     const skipped = 'bundle "p.v1.1.0" (version 1.1.0) was chosen although entry "p.v2.0.0" of channel "stable" skips it';
-    await says("bold", DONE, "Desired state reached");
+    await expectProgressing("bold", DONE, "Desired state reached");
     await world.expectProblem("bold", "UpgradeWarning", { message: skipped });
     await expectEvents("bold", "UpgradeConstraintOverridden", skipped);
     await editCatalog("bold", { version: null, channels: ["old"] });
-    await says(
+    await expectProgressing(
       "bold",
       FAILING,
       'error upgrading from currently installed version "1.1.0": no bundles found for package "p" in channels [old]',
@@ -153,21 +153,21 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await expectInstalledBundle("bold", "p.v1.0.0");
     const back =
       'no upgrade edge leads to it from "p.v1.1.0" (version 1.1.0): upgradeConstraintPolicy SelfCertified overrides the edges; a rollback';
-    await says("bold", DONE, back);
-    await cluster.client.delete(phrases("bold"));
-    await eventually(async () => expect(await text("bold")).toBe("1.0.0"));
-    await says("bold", DONE, back);
+    await expectProgressing("bold", DONE, back);
+    await cluster.client.delete(toPhrasesRef("bold"));
+    await eventually(async () => expect(await readText("bold")).toBe("1.0.0"));
+    await expectProgressing("bold", DONE, back);
     await expectEvents("bold", "UpgradeConstraintOverridden", back, skipped);
     await world.remove("bold");
   });
 
   // Source: S0-105.
   test("a bundle that is withdrawn stays installed, reconciled and removable, and the condition contains the error", async () => {
-    await fresh();
+    await serveChain();
     await world.extension("orphan", { catalog: { version: "1.0.0" } });
     await world.conditions("orphan", DONE);
     await world.serve({ channels: { stable: ["p.v2.0.0"] }, bundles: ["p.v2.0.0"] });
-    await says(
+    await expectProgressing(
       "orphan",
       FAILING,
       'no bundles found for package "p" matching version "1.0.0"; bundle "p.v1.0.0" (version 1.0.0) stays installed; ',
@@ -176,12 +176,12 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await world.conditions("orphan", { ...FAILING, Available: "True/Healthy" });
     expect(await world.releases("orphan")).toEqual(["v1 deployed"]);
     await world.remove("orphan");
-    expect(await text("orphan")).toBeUndefined();
+    expect(await readText("orphan")).toBeUndefined();
   });
 
   // Source: S0-091, S0-092.
   test("a catalog that is not served is named in a problem although the extension does not need it", async () => {
-    await fresh();
+    await serveChain();
     const { status, ...silent } = createCatalog("silent", { serving: false, priority: -1 });
     await cluster.client.create(silent);
     await cluster.client.patch(
@@ -192,7 +192,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await world.extension("noted");
     const because = 'catalog "silent" is not being served; catalogd has not reported its status yet';
     const left = `Desired state reached\nWarning CatalogUnavailable: unavailable catalogs: "silent" (${because})`;
-    await says("noted", DONE, left);
+    await expectProgressing("noted", DONE, left);
     await world.expectProblem("noted", "CatalogUnavailable", { details: [{ name: "silent", message: because }] });
     expect((await world.get("noted")).status?.install?.catalog).toBe("c");
     await cluster.client.patch(
@@ -206,13 +206,13 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
       expect([ready?.status, ready?.observedGeneration]).toEqual(["True", metadata.generation]);
     });
-    await says("noted", DONE, left);
+    await expectProgressing("noted", DONE, left);
     await expectCorrected("noted", "2.0.0");
     await world.extension("blocked");
     const blocked =
       'error walking catalogs: error getting package "p" from catalog "silent": catalog "silent" is not being served\nError CatalogUnavailable: ';
-    await says("blocked", { Installed: "False/Failed", Progressing: "True/Retrying" }, blocked);
-    await says("blocked", { Progressing: "True/Retrying" }, 'may have a better bundle than "p.v2.0.0" of catalog "c"');
+    await expectProgressing("blocked", { Installed: "False/Failed", Progressing: "True/Retrying" }, blocked);
+    await expectProgressing("blocked", { Progressing: "True/Retrying" }, 'may have a better bundle than "p.v2.0.0" of catalog "c"');
     await world.expectProblem("blocked", "CatalogUnavailable", { severity: "Error", details: [{ name: "silent" }] });
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "silent" });
     await eventually(async () => expect((await world.conditions("noted", DONE))["problems"]).toBe(""));
@@ -222,7 +222,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   });
 
   test("a bundle in two catalogs of one priority is ambiguous until one of them is selected", async () => {
-    await fresh();
+    await serveChain();
     const twin = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "twin" };
     const { status, ...catalog } = createCatalog("twin", { digest: `quay.io/twin@sha256:${"1".repeat(64)}` });
     await cluster.client.create(catalog);
@@ -242,18 +242,18 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
   });
 
   test("the installed bundle stays healthy without any catalog, and a range that contains its version counts as reached", async () => {
-    await fresh();
+    await serveChain();
     await world.extension("alone", { catalog: { version: ">=1.0, <1.1" } });
     await world.conditions("alone", DONE);
     await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG, name: "c" });
-    await says(
+    await expectProgressing(
       "alone",
       DONE,
       "Desired state reached\nWarning CatalogUnavailable: no ClusterCatalog matches: the controller keeps the installed bundle",
     );
     await expectCorrected("alone", "1.0.0");
     await editCatalog("alone", { version: ">=1.1" });
-    await says(
+    await expectProgressing(
       "alone",
       FAILING,
       'no bundles found for package "p" matching version ">=1.1"; bundle "p.v1.0.0" (version 1.0.0) stays installed; ',

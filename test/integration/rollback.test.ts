@@ -72,7 +72,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     return Object.keys(versions[0]!.schema.openAPIV3Schema.properties).sort();
   };
   const edit = (x: ClusterExtension, patch: object): Promise<KubeObject> => cluster.client.patch(toObjectRef(x), patch, { type: "merge" });
-  const installed = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.version;
+  const getInstalledVersion = async (name: string): Promise<string | undefined> => (await world.get(name)).status?.install?.bundle.version;
 
   test("an upgrade that exceeds its deadline is rolled back if requested, and retried when the catalog changes", async () => {
     const group = "late.example.com";
@@ -95,7 +95,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     expect(Progressing).toMatch(
       /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 2\.0\.0 is rolling out\.; Deployment late-system\/tiny: .*; rolled back to bundle "p\.v1\.0\.0"; bundle "p\.v2\.0\.0" is retried after 20\S+Z, or as soon as spec, bundle or catalog change$/,
     );
-    expect(await installed("late")).toBe("1.0.0");
+    expect(await getInstalledVersion("late")).toBe("1.0.0");
     expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     expect(await readImage("late-system")).toBe("registry.example.com/tiny:1.0.0");
     expect([await readValue("late-system", "kept"), await readValue("late-system", "new")]).toEqual(["1", undefined]);
@@ -108,7 +108,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await eventually(async () => expect(await readValue("late-system", "kept")).toBe("1"));
     expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     await serve("1.0.0", "2.0.0", "2.0.1");
-    await eventually(async () => expect(await installed("late")).toBe("2.0.0"));
+    await eventually(async () => expect(await getInstalledVersion("late")).toBe("2.0.0"));
     expect((await world.releases("late")).slice(2)).toEqual(["v3 superseded", "v4 deployed"]);
   });
 
@@ -134,7 +134,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was restored; bundle "p\.v2\.0\.0" is retried after 20\S+Z, or as soon as spec, bundle or catalog change$/,
     );
     await world.expectProblem("refused", "RolledBack", { message: 'bundle "p.v1.0.0" was restored' });
-    expect(await installed("refused")).toBe("1.0.0");
+    expect(await getInstalledVersion("refused")).toBe("1.0.0");
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
     expect([await readValue("refused-system", "kept"), await readValue("refused-system", "new")]).toEqual(["1", undefined]);
     expect(await listProperties(group)).toEqual(["a", "b"]);
@@ -143,10 +143,10 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await edit(x, { metadata: { labels: { pass: "again" } } });
     await cluster.client.delete({ apiVersion: "v1", kind: "Secret", namespace: "refused-system", name: "kept" });
     await eventually(async () => expect(await readValue("refused-system", "kept")).toBe("1"));
-    expect(await installed("refused")).toBe("1.0.0");
+    expect(await getInstalledVersion("refused")).toBe("1.0.0");
     await edit(x, { spec: { progressDeadlineMinutes: 720 } });
     await world.conditions("refused", READY);
-    expect([await installed("refused"), await readValue("refused-system", "new")]).toEqual(["2.0.0", "2"]);
+    expect([await getInstalledVersion("refused"), await readValue("refused-system", "new")]).toEqual(["2.0.0", "2"]);
     expect(await world.releases("refused")).toEqual(["v1 superseded", "v2 failed", "v3 superseded", "v4 deployed"]);
   });
 
@@ -159,7 +159,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     await world.conditions("manual", READY);
     await expect(rollback("manual")).rejects.toThrow("no earlier revision is available for a rollback");
     await serve("1.0.0", "2.0.0");
-    await eventually(async () => expect(await installed("manual")).toBe("2.0.0"));
+    await eventually(async () => expect(await getInstalledVersion("manual")).toBe("2.0.0"));
     await expect(rollback("manual", "7")).rejects.toThrow("revision 7 is not in the release history: available for a rollback: 2, 1");
     const back = await olmv1("rollback", "manual", "--kubeconfig", cluster.kubeconfig);
     expect(back).toMatchObject({ code: 0 });
@@ -168,7 +168,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     expect(back.err).toMatch(/bundle p\.v1\.0\.0 is installed \(\d+ s\)\n/);
     expect(back.err).toMatch(/\nmanual: p\.v1\.0\.0 \(version 1\.0\.0\) is installed and ready after \d+ s\n$/);
-    expect(await installed("manual")).toBe("1.0.0");
+    expect(await getInstalledVersion("manual")).toBe("1.0.0");
     await world.conditions("manual", READY);
     await world.expectProblem("manual", "RevisionPinned", {
       message: 'annotation olm.operatorframework.io/rollback-to keeps bundle "p.v1.0.0" of revision 1; ',
@@ -189,7 +189,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     await world.expectProblem("manual", "InvalidSpec", { message: '"x" is not a revision' });
     expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');
-    expect(await installed("manual")).toMatch(/^2\.0\.[01]$/);
+    expect(await getInstalledVersion("manual")).toMatch(/^2\.0\.[01]$/);
   });
 
   test("olmv1 rollback --wait exits with 1 when the rollback fails, and does not undo it on Ctrl-C", async () => {
@@ -197,7 +197,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     world.bundle("p.v2.0.0", tinyBundle("2.0.0"));
     await serve("1.0.0");
     await world.extension("stuck");
-    await eventually(async () => expect(await installed("stuck")).toBe("1.0.0"));
+    await eventually(async () => expect(await getInstalledVersion("stuck")).toBe("1.0.0"));
     await serve("1.0.0", "2.0.0");
     await world.conditions("stuck", READY);
     const late = await olmv1("rollback", "stuck", "--timeout", "1s", "--kubeconfig", cluster.kubeconfig);
@@ -224,7 +224,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       code: 130,
       err: "stopped waiting; the controller continues: olmv1 describe stuck\n",
     });
-    await eventually(async () => expect(await installed("stuck")).toBe("1.0.0"));
+    await eventually(async () => expect(await getInstalledVersion("stuck")).toBe("1.0.0"));
   });
 
   /** Runs `olmv1 rollback`. @returns its output. @throws Error with its standard error. */

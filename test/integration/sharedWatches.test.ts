@@ -28,7 +28,7 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
   });
 
   /** Creates an extension whose installer may only read single objects. */
-  async function installed(name: string): Promise<ClusterExtension> {
+  async function install(name: string): Promise<ClusterExtension> {
     const extension = await sample.extension(name, { version: "1.0.0" });
     const { namespace, serviceAccount } = extension.spec;
     const account = serviceAccount?.name ?? "";
@@ -50,7 +50,7 @@ describeWithPrivateCluster("with the overlay shared-watch", (cluster) => {
   }
 
   test("drift is corrected at once with overlay shared-watch, with watches of operator-controller and none of the extension's", async () => {
-    const extension = await installed("shared");
+    const extension = await install("shared");
     await sample.damageIsRepaired(extension);
     expect(findProblem((await sample.world.extension("shared"))?.status, "DriftUnwatched")).toBeUndefined();
     const watches = async (of: (username: string) => boolean): Promise<string[]> =>

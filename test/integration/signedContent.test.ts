@@ -65,7 +65,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
       expect(messages).toContainEqual(expect.stringContaining(text));
     });
   }
-  const served = async (catalog: string): Promise<string> =>
+  const readServed = async (catalog: string): Promise<string> =>
     (await fetch(`${world.installation.catalogs}/catalogs/${catalog}/api/v1/all`)).text();
   const bundle = (version: string): Promise<string> => world.pushBundle("signed/bundle", `v${version}`, "p", bytes(tinyBundle(version)));
   const pushCatalog = (tag: string, images: Record<string, string>): Promise<string> =>
@@ -111,11 +111,11 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     expect((held["status"] as { conditions: { type: string; status: string }[] }).conditions).toContainEqual(
       expect.objectContaining({ type: "Serving", status: "True" }),
     );
-    expect(await served("signed")).not.toContain("p.v1.1.0");
+    expect(await readServed("signed")).not.toContain("p.v1.1.0");
     await sign(newer);
     const upgrading = await retrying("ClusterExtension", "signed", MISSING);
     expect((upgrading as ClusterExtension).status?.install?.bundle.version).toBe("1.0.0");
-    expect(await served("signed")).toContain("p.v1.1.0");
+    expect(await readServed("signed")).toContain("p.v1.1.0");
     await sign(second);
     await world.installed("signed", "1.1.0");
   });

@@ -159,20 +159,20 @@ describeWithData("real data", (data) =>
 
     // Source: O-16 (spec.drift.policy).
     test("drift from before and after the adoption is reported and not corrected, also after a restart", async () => {
-      const drifted = (name: string, manager: string): string =>
+      const formatDrift = (name: string, manager: string): string =>
         `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
       const why =
         "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
       await edit(SETS, "kubectl-annotate");
       const expectReported = async (): Promise<void> => {
-        const texts = [`${why}: `, drifted(REPORTS, "kubectl-edit"), drifted(SETS, "kubectl-annotate")];
+        const texts = [`${why}: `, formatDrift(REPORTS, "kubectl-edit"), formatDrift(SETS, "kubectl-annotate")];
         await world.problems("flux", (problems) => texts.every((text) => problems.includes(text)));
       };
       await expectReported();
       await eventually(async () => {
         const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: "involvedObject.name=flux" });
         const events = items.map((event) => `${String(event["reason"])} ${String(event["message"])}`);
-        expect(events).toContain(`Drifted objects of bundle "flux-operator.v0.38.1" drifted: ${drifted(REPORTS, "kubectl-edit")}; ${why}`);
+        expect(events).toContain(`Drifted objects of bundle "flux-operator.v0.38.1" drifted: ${formatDrift(REPORTS, "kubectl-edit")}; ${why}`);
         expect(events.filter((text) => text.startsWith("TakenOver"))).toHaveLength(1);
         expect(events.filter((text) => /^(DriftCorrected|Upgraded)/.test(text))).toEqual([]);
       });

@@ -8,7 +8,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const INJECTED = { "ca-bundle.crt": "-----BEGIN CERTIFICATE-----\nof the cluster\n-----END CERTIFICATE-----\n" };
-const labelled = (name: string, more: JsonObject = {}): KubeObject => ({
+const buildLabelled = (name: string, more: JsonObject = {}): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name, labels: { [TRUSTED_CA_LABEL]: "true" } },
@@ -28,7 +28,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster, { driftIntervalMs: 1_000 });
     const placeholder = { "ca-bundle.crt": "to be injected", other: "of the bundle" };
-    const objects = [labelled("of-the-bundle"), labelled("empty", { data: {} }), labelled("placeholder", { data: placeholder })];
+    const objects = [buildLabelled("of-the-bundle"), buildLabelled("empty", { data: {} }), buildLabelled("placeholder", { data: placeholder })];
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects }));
     world.bundle("p.v1.1.0", tinyBundle("1.1.0", { objects }));
     await world.serve({
@@ -50,8 +50,8 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
       );
     else await cluster.client.patch(ref, { data: INJECTED }, { type: "merge" });
   };
-  /** Expects that all are filled, otherwise with exactly the data of the bundle. */
-  const areFilled = async (refs: readonly ObjectRef[]): Promise<void> => {
+  /** Expects the injected authorities in each ConfigMap, and otherwise only the data of the bundle. */
+  const expectFilled = async (refs: readonly ObjectRef[]): Promise<void> => {
     for (const ref of refs)
       expect(await readData(ref)).toEqual(ref.name === "placeholder" ? { ...INJECTED, other: "of the bundle" } : INJECTED);
   };
@@ -88,18 +88,18 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
       expect((await cluster.client.get(refs[0]!))?.metadata.labels).toMatchObject({ [TRUSTED_CA_LABEL]: "true" });
       for (const ref of refs) await inject(ref, way);
       await compare(name, "1");
-      await areFilled(refs);
+      await expectFilled(refs);
       await moveOn(name);
       await eventually(async () => expect((await world.get(name)).status?.install?.bundle.name).toBe("p.v1.1.0"));
       await world.conditions(name, DONE);
-      await areFilled(refs);
+      await expectFilled(refs);
       // Drift of our fields is corrected, and nothing else is changed.
       await cluster.client.patch(refs[0]!, { metadata: { labels: { [TRUSTED_CA_LABEL]: "false" } } }, { type: "merge" });
       await eventually(async () =>
         expect((await cluster.client.get(refs[0]!))?.metadata.labels).toMatchObject({ [TRUSTED_CA_LABEL]: "true" }),
       );
       await compare(name, "2");
-      await areFilled(refs);
+      await expectFilled(refs);
       await eventually(async () => expect(await world.events(name)).toContainEqual(expect.stringMatching(/^Drifted: .*metadata\.labels/)));
       const drifted = (await world.events(name)).filter((event) => event.startsWith("Drifted"));
       expect(drifted.join("\n")).not.toMatch(/of-the-bundle|empty|placeholder|: data/);
@@ -125,7 +125,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     await world.extension("recipe", {
       config: { configType: "Inline", inline: { deploymentConfig } },
       before: (namespace) =>
-        cluster.client.create({ ...labelled("trusted-ca"), metadata: { ...labelled("trusted-ca").metadata, namespace } }),
+        cluster.client.create({ ...buildLabelled("trusted-ca"), metadata: { ...buildLabelled("trusted-ca").metadata, namespace } }),
     });
     await world.conditions("recipe", DONE);
     await inject(own, "update");
@@ -139,7 +139,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
   });
 
   test("an install does not adopt a ConfigMap of another owner for certificate authorities", async () => {
-    const taken = { ...labelled("authorities"), metadata: { name: "authorities", namespace: "taken-system" }, data: { a: "b" } };
+    const taken = { ...buildLabelled("authorities"), metadata: { name: "authorities", namespace: "taken-system" }, data: { a: "b" } };
     const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
     await world.extension("taken", {
       config: { configType: "Inline", inline: { deploymentConfig } },

@@ -64,17 +64,17 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
   const patch = (name: string, body: unknown): Promise<KubeObject> => cluster.client.patch(toRef(name), body, { type: "merge" });
 
   /** Returns all visible text about an extension: its status, Events, log lines, and its resolution record. */
-  async function shown(name: string): Promise<string> {
+  async function readAllTexts(name: string): Promise<string> {
     const { status } = await world.get(name);
     const record = await world.controller.resolutionOf(name, AbortSignal.timeout(10_000));
     const ofIt = lines.filter((line) => line.includes(`"${name}"`));
     expect(ofIt.length).toBeGreaterThan(0);
     return [JSON.stringify(status), ...(await world.events(name)), ...ofIt, JSON.stringify(record)].join("\n");
   }
-  async function staysHidden(name: string): Promise<void> {
+  async function expectHidden(name: string): Promise<void> {
     const events = await world.events(name);
     expect(events.length).toBeGreaterThan(0);
-    expect(await shown(name)).not.toContain(CANARY);
+    expect(await readAllTexts(name)).not.toContain(CANARY);
   }
 
   test("valuesFrom merges sources in order, then inline, and a change of a source is a new release", async () => {
@@ -123,7 +123,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     // an optional source is used as soon as it exists
     await secret(x.spec.namespace, "nowhere", env("canary-two", "canary-three"));
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two", "canary-three"]));
-    await staysHidden("merged");
+    await expectHidden("merged");
     await world.remove("merged");
   });
 
@@ -142,7 +142,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     );
     await world.conditions("missing", DONE);
     expect(await readEnv(x)).toEqual(["canary-late"]);
-    await staysHidden("missing");
+    await expectHidden("missing");
   });
 
   test("valuesFrom keeps the installed bundle while a source cannot be read, and the extension can be removed", async () => {
@@ -156,7 +156,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await eventually(async () => expect(await cluster.client.get(ref)).toBeDefined());
     expect(await readEnv(x)).toEqual(["canary-kept"]);
     expect(await world.releases("kept")).toEqual(["v1 deployed"]);
-    await staysHidden("kept");
+    await expectHidden("kept");
     await world.remove("kept");
     expect(await cluster.client.get(ref)).toBeUndefined();
   });
@@ -174,22 +174,22 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await secret(x.spec.namespace, "values", env("canary-right"));
     await world.conditions(name, DONE);
     expect(await readEnv(x)).toEqual(["canary-right"]);
-    await staysHidden(name);
+    await expectHidden(name);
   });
 
   test("valuesFrom does not reveal values when the API server quotes them, also when an upgrade is rolled back for that", async () => {
-    const refused = (effect: string): string =>
+    const formatRejection = (effect: string): string =>
       JSON.stringify({ deploymentConfig: { tolerations: [{ key: "canary-key", operator: "Exists", effect }] } });
     const x = await extension("quoted", [{ kind: "Secret", name: "values" }], {
-      before: (ns) => secret(ns, "values", refused("CanaryNo")),
+      before: (ns) => secret(ns, "values", formatRejection("CanaryNo")),
     });
     const { Progressing } = await world.conditions("quoted", { Installed: "False/Failed", Progressing: "True/Retrying" });
     expect(Progressing).toContain(`effect: Unsupported value: "${HIDDEN}"`);
-    await secret(x.spec.namespace, "values", refused("NoSchedule"));
+    await secret(x.spec.namespace, "values", formatRejection("NoSchedule"));
     await world.conditions("quoted", DONE);
-    await secret(x.spec.namespace, "values", refused("CanaryAgain"));
+    await secret(x.spec.namespace, "values", formatRejection("CanaryAgain"));
     await world.conditions("quoted", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
-    expect((await shown("quoted")).toLowerCase()).not.toContain(CANARY);
+    expect((await readAllTexts("quoted")).toLowerCase()).not.toContain(CANARY);
   });
 
   test("valuesFrom does not reveal values in reports of drift", async () => {
@@ -203,20 +203,20 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await cluster.client.patch(ref, { spec: { template: { spec: { containers } } } }, { type: "strategic" });
     await eventually(async () => expect((await world.events("drifting")).join()).toContain("Drifted"));
     await world.expectProblem("drifting", "DriftDetected", { message: "drift is not corrected" });
-    expect(await shown("drifting")).toContain(`env[name=${HIDDEN}]`);
-    expect((await shown("drifting")).toLowerCase()).not.toContain(CANARY);
+    expect(await readAllTexts("drifting")).toContain(`env[name=${HIDDEN}]`);
+    expect((await readAllTexts("drifting")).toLowerCase()).not.toContain(CANARY);
   });
 
   test("valuesFrom does not reveal values, old or new, in the plan that waits for an approval", async () => {
-    const named = (name: string): string => JSON.stringify({ deploymentConfig: { env: [{ name, value: `canary-${name}` }] } });
-    const x = await extension("planned", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", named("CANARY_A")) });
+    const buildNamed = (name: string): string => JSON.stringify({ deploymentConfig: { env: [{ name, value: `canary-${name}` }] } });
+    const x = await extension("planned", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", buildNamed("CANARY_A")) });
     await world.conditions("planned", DONE);
     await patch("planned", { spec: { approval: "Manual" } });
-    await secret(x.spec.namespace, "values", named("CANARY_B"));
+    await secret(x.spec.namespace, "values", buildNamed("CANARY_B"));
     await world.conditions("planned", { Progressing: "False/AwaitingApproval" });
     const { status } = await world.get("planned");
     expect(JSON.stringify(status?.plan)).toContain(`env[name=${HIDDEN}]`);
-    expect((await shown("planned")).toLowerCase()).not.toContain(CANARY);
+    expect((await readAllTexts("planned")).toLowerCase()).not.toContain(CANARY);
     await patch("planned", { metadata: { annotations: { "olm.operatorframework.io/approve": status?.plan?.digest } } });
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-CANARY_B"]));
   });
@@ -280,7 +280,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
       const users = new Set(requests.map(({ user }) => user.username));
       expect(users).toContain(`system:serviceaccount:${namespace}:${account?.name}`);
       expect(users).not.toContain(`system:serviceaccount:${CONTROLLER.namespace}:${CONTROLLER.name}`);
-      await staysHidden(name);
+      await expectHidden(name);
     },
   );
 
@@ -299,6 +299,6 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await world.conditions("unwatched", { ...DONE, Available: "True/Healthy" });
     await secret(namespace, "values", env("canary-after"));
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-after"]), { timeoutMs: 60_000 });
-    await staysHidden("unwatched");
+    await expectHidden("unwatched");
   });
 });

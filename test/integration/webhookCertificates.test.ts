@@ -53,7 +53,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     );
     return computeRequiredRules(objects, { installNamespace: namespace, crdPolicy: "Delete" });
   };
-  const tried = (data: Record<string, string>) =>
+  const tryCreate = (data: Record<string, string>) =>
     cluster.client.create(
       { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default", labels: { checked: "yes" } }, data },
       { dryRun: true },
@@ -89,9 +89,9 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     server = await startWebhookServer(cluster.client, NAMESPACE, SERVICE, SECRET.name);
     await eventually(async () => {
-      await expect(tried({ refuse: "me" })).rejects.toThrow('admission webhook "check.tiny.example.com" denied the request: refused: me');
+      await expect(tryCreate({ refuse: "me" })).rejects.toThrow('admission webhook "check.tiny.example.com" denied the request: refused: me');
     });
-    await tried({});
+    await tryCreate({});
     const thing = { apiVersion: `${GROUP}/v1`, kind: "Thing", metadata: { name: "a", namespace: "default" }, spec: { a: 1 } };
     await cluster.client.create(thing);
     const seen = await cluster.client.get({ apiVersion: `${GROUP}/v2`, kind: "Thing", namespace: "default", name: "a" });
@@ -114,7 +114,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await eventually(async () => expect((await caBundles())[0]).toBe(before));
     await cluster.client.delete(WEBHOOK);
     await eventually(async () => expect((await caBundles())[0]).toBe(before));
-    await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
+    await expect(tryCreate({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
   test("a lost Secret is created again, and the earlier certificate stays trusted", async () => {
@@ -129,10 +129,10 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
       const { "ca.crt": after = "" } = await secretData();
       expect(Buffer.from(after, "base64").toString()).toContain(Buffer.from(before, "base64").toString().trim());
       expect(after).not.toBe(before);
-      await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
+      await expect(tryCreate({ refuse: "me" })).rejects.toThrow("refused: me");
     });
     await eventually(() => expect(server.certificates.length).toBe(2));
-    await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
+    await expect(tryCreate({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
   test("an upgrade keeps certificate and CA, and removes an obsolete conversion", async () => {
@@ -143,7 +143,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     expect(await secretData()).toEqual(before);
     expect(await caBundles()).toEqual([before["ca.crt"], ""]);
-    await expect(tried({ refuse: "me" })).rejects.toThrow("refused: me");
+    await expect(tryCreate({ refuse: "me" })).rejects.toThrow("refused: me");
   });
 
   test("an uninstall of a bundle with webhooks leaves no objects", async () => {
@@ -177,7 +177,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await world.extension(name, { uninstall: { crdPolicy: "Delete" } });
     await world.conditions(name, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     await using renewed = await startWebhookServer(cluster.client, secret.namespace, SERVICE, secret.name);
-    await eventually(() => tried({}));
+    await eventually(() => tryCreate({}));
     const thing = { apiVersion: `${GROUP}/v1`, kind: "Thing", metadata: { name: "b", namespace: "default" } };
     await cluster.client.create(thing);
     const bundle = async (): Promise<string[]> => {
@@ -189,7 +189,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     const [first] = await bundle();
     const { answers, failures } = await whileAsking(
       async () => {
-        await tried({});
+        await tryCreate({});
         await cluster.client.get({ apiVersion: `${GROUP}/v2`, kind: "Thing", namespace: "default", name: "b" });
       },
       () =>

@@ -19,7 +19,7 @@ export function animation(lines: readonly RecordedLine[], columns: number, title
   const [width, height] = [Math.round(columns * COLUMN + 2 * PADDING), ROWS * ROW + 2 * PADDING];
   const rows = lines.map(({ spans }, i) => {
     const text = spans
-      .map(({ text: piece, style }) => (style === "" ? escaped(piece) : `<tspan class="${style}">${escaped(piece)}</tspan>`))
+      .map(({ text: piece, style }) => (style === "" ? escapeXml(piece) : `<tspan class="${style}">${escapeXml(piece)}</tspan>`))
       .join("");
     return `<text x="${PADDING}" y="${PADDING + (i + 1) * ROW - 5}" style="animation:l${i} ${endMs}ms steps(1) infinite">${text}</text>\n`;
   });
@@ -28,8 +28,8 @@ export function animation(lines: readonly RecordedLine[], columns: number, title
     i < ROWS ? [] : [`${percent(atMs, endMs)}{transform:translateY(${-(i - ROWS + 1) * ROW}px)}`],
   );
   const last = -Math.max(lines.length - ROWS, 0) * ROW;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(title)}">
-<title>${escaped(title)}</title>
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeXml(title)}">
+<title>${escapeXml(title)}</title>
 <style>${STYLE}
 ${keyframes.join("\n")}
 @keyframes up{0%{transform:translateY(0)}${moves.join("")}}
@@ -45,6 +45,6 @@ function percent(atMs: number, endMs: number): string {
   return `${Math.max((atMs / endMs) * 100, 0.001).toFixed(3)}%`;
 }
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

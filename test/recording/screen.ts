@@ -16,10 +16,10 @@ const STYLES: Readonly<Record<string, string>> = { "1": "strong", "2": "faint", 
 /** Splits the output of a program into lines of spans, wrapped like in a terminal. Drops codes of colors that are not in STYLES. */
 export function splitRecordedLines(text: string, atMs: number, columns: number): RecordedLine[] {
   const lines = text.replace(/\n$/, "").split("\n");
-  return lines.flatMap((line) => broken(parseSpans(line), columns).map((spans) => ({ atMs, spans })));
+  return lines.flatMap((line) => wrapSpans(parseSpans(line), columns).map((spans) => ({ atMs, spans })));
 }
 
-function broken(spans: readonly Span[], columns: number): Span[][] {
+function wrapSpans(spans: readonly Span[], columns: number): Span[][] {
   const lines: Span[][] = [[]];
   let left = columns;
   for (const { text, style } of spans) {

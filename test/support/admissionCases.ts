@@ -65,7 +65,7 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
   const path = table.path.split(".");
   const bases = [table.base ?? {}, row.base ?? {}];
   const head = { apiVersion: "olm.operatorframework.io/v1", kind: table.kind, metadata: { name: "case" } };
-  const before = bases.reduce((object, base) => applyMergePatch(object, expanded(base)) as JsonObject, {
+  const before = bases.reduce((object, base) => applyMergePatch(object, expand(base)) as JsonObject, {
     ...head,
     ...SMALLEST[table.kind],
   });
@@ -76,7 +76,7 @@ function caseFrom(table: AdmissionTable, row: AdmissionRow): AdmissionCase {
     on: table.on ?? "create",
     path,
     before,
-    patch: value === undefined ? {} : (path.reduceRight((inner: unknown, member) => ({ [member]: inner }), expanded(value)) as JsonObject),
+    patch: value === undefined ? {} : (path.reduceRight((inner: unknown, member) => ({ [member]: inner }), expand(value)) as JsonObject),
     errors: row.errors.map((error) => table.messages?.[error] ?? error),
     want: row.want,
     serverOnly: row.serverOnly ?? table.serverOnly ?? false,
@@ -94,9 +94,9 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-function expanded(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(expanded);
-  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, expanded(member)]));
+function expand(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(expand);
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, expand(member)]));
   if (typeof value !== "string") return value;
   const list = /^<(\d+) of (.*)>$/.exec(value);
   if (list) return Array.from({ length: Number(list[1]) }, () => list[2]);

@@ -7,7 +7,7 @@ import { ExtensionCache } from "../../pkg/operatorcontroller/state/extensionCach
 import type { Authenticated } from "../../pkg/operatorcontroller/state/phases.ts";
 import type { InstalledBundle } from "../../pkg/release/installedBundle.ts";
 import { type MemoryReleases, RecordedEvents, stepContext } from "./extensionFakes.ts";
-import { authenticated } from "./phases.ts";
+import { buildAuthenticated } from "./phases.ts";
 
 /** The bundle that `passOver` treats as installed. */
 export const INSTALLED: InstalledBundle = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "quay.io/p@sha256:1" };
@@ -24,7 +24,7 @@ export interface PassParts {
 /** Creates the context of an apply for `x` with these stored releases; objects are compared once a minute. */
 export function passOver(client: Client, x: ClusterExtension, scoped: Client, releases: MemoryReleases): PassParts {
   const events = new RecordedEvents();
-  const phase = authenticated(x, { releases: { history: releases.now(), installed: INSTALLED }, client: scoped });
+  const phase = buildAuthenticated(x, { releases: { history: releases.now(), installed: INSTALLED }, client: scoped });
   const memory = new ExtensionCache();
   const deps: RollbackServices = {
     discovery: client,

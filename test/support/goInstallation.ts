@@ -51,7 +51,7 @@ export class GoInstallation {
       spec,
     });
     for (const object of [...this.#secrets.map((secret) => changedRelease(secret, change)), ...this.#objects]) {
-      const created = await admin.create(restored(object, extension.metadata.uid ?? ""), { fieldManager: GO_MANAGER });
+      const created = await admin.create(restore(object, extension.metadata.uid ?? ""), { fieldManager: GO_MANAGER });
       const managedFields = (object.metadata.managedFields ?? []).filter(({ manager }) => manager === GO_MANAGER);
       if (managedFields.length > 0) await admin.patch(toObjectRef(created), { metadata: { managedFields } }, { type: "merge" });
     }
@@ -129,7 +129,7 @@ function withoutNamespace(object: KubeObject): KubeObject {
 }
 
 /** Prepares an object for create: removes the members that the server set, and updates the uid of its owner. */
-function restored({ status: _status, ...object }: KubeObject, uid: string): KubeObject {
+function restore({ status: _status, ...object }: KubeObject, uid: string): KubeObject {
   const { name, namespace, labels, annotations, ownerReferences = [] } = object.metadata;
   const metadata: ObjectMeta = {
     name,

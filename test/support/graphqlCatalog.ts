@@ -8,7 +8,7 @@ import { SchemaDiscovery } from "../../pkg/fbc/graphql/schemaDiscovery.ts";
 /** A catalog in memory; its schema is created from the `discovered` objects. */
 export function graphqlCatalog(blobs: readonly JsonObject[], discovered: readonly JsonObject[] = blobs): QueriedCatalog {
   const discovery = new SchemaDiscovery();
-  for (const blob of discovered) discovery.add(text(blob["schema"]), blob);
+  for (const blob of discovered) discovery.add(toText(blob["schema"]), blob);
   return { schema: buildSchema(planSchemas(discovery.schemas()), discovery.leftOut), objects: toObjectSource(blobs) };
 }
 
@@ -25,6 +25,6 @@ function toObjectSource(blobs: readonly JsonObject[]): ObjectSource {
   };
 }
 
-function text(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

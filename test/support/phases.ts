@@ -22,28 +22,28 @@ export type PhaseParts<P> = Partial<Omit<P, "phase" | "extension" | "releases">>
 const NO_CLIENT = {} as unknown as Client;
 
 /** Creates the phase before the first step. */
-export function started(extension: ClusterExtension, parts: Partial<Omit<Started, "phase" | "extension">> = {}): Started {
+export function buildStarted(extension: ClusterExtension, parts: Partial<Omit<Started, "phase" | "extension">> = {}): Started {
   return { ...newStarted(extension), ...parts };
 }
 
 /** Creates the phase in which the releases are known. */
-export function observed(extension: ClusterExtension, { releases, ...parts }: PhaseParts<Observed> = {}): Observed {
+export function buildObserved(extension: ClusterExtension, { releases, ...parts }: PhaseParts<Observed> = {}): Observed {
   return { ...newStarted(extension), ...parts, releases: { ...createUnknownReleases(), ...releases }, phase: "observed" };
 }
 
 /** Creates the phase in which the reconcile acts as the ServiceAccount. */
-export function authenticated(extension: ClusterExtension, parts: PhaseParts<Authenticated> = {}): Authenticated {
-  return { client: NO_CLIENT, changes: {}, ...parts, ...observed(extension, parts), phase: "authenticated" };
+export function buildAuthenticated(extension: ClusterExtension, parts: PhaseParts<Authenticated> = {}): Authenticated {
+  return { client: NO_CLIENT, changes: {}, ...parts, ...buildObserved(extension, parts), phase: "authenticated" };
 }
 
 /** Creates the phase in which the bundle is known. */
-export function resolved(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Resolved> = {}): Resolved {
-  return { ...parts, ...authenticated(extension, parts), bundle, phase: "resolved" };
+export function buildResolved(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Resolved> = {}): Resolved {
+  return { ...parts, ...buildAuthenticated(extension, parts), bundle, phase: "resolved" };
 }
 
 /** Creates the phase in which the bundle is unpacked; without content in maintain mode. */
-export function unpacked(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Unpacked> = {}): Unpacked {
-  return { ...parts, ...resolved(extension, bundle, parts), phase: "unpacked" };
+export function buildUnpacked(extension: ClusterExtension, bundle: ResolvedBundle, parts: PhaseParts<Unpacked> = {}): Unpacked {
+  return { ...parts, ...buildResolved(extension, bundle, parts), phase: "unpacked" };
 }
 
 /** The outcome of a step. */

@@ -39,7 +39,7 @@ export async function realBundle(root: string, id: string, certProvider: Certifi
   const bundle = loadBundle(await readBundleFiles(folder));
   const name = id.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const namespace = `${name}-system`;
-  const { objects, config } = rendered(bundle, namespace, certProvider);
+  const { objects, config } = render(bundle, namespace, certProvider);
   return {
     id,
     operator: { name, namespace, config, versions: [{ version: bundle.csv.spec.version, folder, objects }] },
@@ -49,7 +49,7 @@ export async function realBundle(root: string, id: string, certProvider: Certifi
 }
 
 /** For all namespaces if the bundle supports that, else for its own, else for another one. */
-function rendered(
+function render(
   bundle: RegistryV1Bundle,
   namespace: string,
   certProvider: CertificateProvider,

@@ -57,7 +57,7 @@ function releaseSecret(parts: SecretParts, extension: Owner, referredTo: Owner, 
   if (!index) throw new Error("no index Secret");
   const data = index["data"] as Record<string, string>;
   const payload = Object.entries(replace).reduce(
-    (text, [from, to]) => replaced(text, from.replace('"x"', JSON.stringify(extension.name)), to),
+    (text, [from, to]) => replaceName(text, from.replace('"x"', JSON.stringify(extension.name)), to),
     gunzipSync(Buffer.from(data["chunk"] ?? "", "base64")).toString(),
   );
   const given = Object.entries(parts.data ?? {}).map(([key, value]) => [key, Buffer.from(value).toString("base64")]);
@@ -81,7 +81,7 @@ function secretName(named: string, extension: string): string {
   return named.startsWith("sh.helm.") ? named.replace(`.${X}.`, `.${extension}.`) : `${named}-${extension}`;
 }
 
-function replaced(text: string, from: string, to: string): string {
+function replaceName(text: string, from: string, to: string): string {
   if (!text.includes(from)) throw new Error(`the payload does not contain ${from}: ${text}`);
   return text.replace(from, to);
 }

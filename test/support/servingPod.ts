@@ -8,13 +8,14 @@ import type { Client } from "../../pkg/kube/client.ts";
 /** How often a server checks whether its Secret has changed, instead of a kubelet. */
 const REFRESH_MS = 500;
 
-/** The server of a Service, and its responses: JSON, with status 404 if undefined. */
+/** Service, certificate and responses of a `ServingPod`. */
 export interface ServingOptions {
   namespace: string;
   /** A Service with port 443. */
   service: string;
   /** Name of the Secret with its certificate. */
   secret: string;
+  /** Returns the JSON response to a request; undefined means status 404. */
   answer(request: { method: string; path: string; body: unknown }): unknown;
 }
 

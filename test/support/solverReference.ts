@@ -83,9 +83,9 @@ function greedy({ units, served }: SolverProblem, solutions: Bundles[]): SolverB
       choose(options.sort((a, b) => comparePreference(a, b, catalog)));
     }
   };
-  const named = (a: { packageName: string }, b: { packageName: string }): number => compareText(a.packageName, b.packageName);
+  const compareNames = (a: { packageName: string }, b: { packageName: string }): number => compareText(a.packageName, b.packageName);
   for (const unit of units) if (unit.kind === "wanted") choose(unit.candidates);
-  for (const unit of units.toSorted(named)) if (unit.kind === "installed") choose(unit.candidates);
+  for (const unit of units.toSorted(compareNames)) if (unit.kind === "installed") choose(unit.candidates);
   for (const bundle of chosen) for (const constraint of bundle.constraints) fulfil(constraint, true, bundle.catalog);
   return chosen;
 }

@@ -41,18 +41,18 @@ export class WatchedKind {
   }
 
   async resourceFor(): Promise<ApiResource> {
-    await this.#called("discover");
+    await this.#recordCall("discover");
     const { kind } = this.#gvk;
     return { group: "", version: "v1", resource: `${kind.toLowerCase()}s`, kind, namespaced: false, verbs: [] };
   }
 
   async list<T extends KubeObject>(): Promise<ListResult<T>> {
-    await this.#called("list");
+    await this.#recordCall("list");
     return { items: [...this.#objects.values()] as T[], resourceVersion: String(this.#version) };
   }
 
   async *watch<T extends KubeObject>(_gvk: GroupVersionKind, { signal }: WatchOptions): AsyncGenerator<WatchEvent<T>> {
-    await this.#called("watch");
+    await this.#recordCall("watch");
     const pending: (WatchEvent | Error | undefined)[] = [];
     let wake = (): void => undefined;
     const report = (event: WatchEvent | Error | undefined): void => {
@@ -76,7 +76,7 @@ export class WatchedKind {
     }
   }
 
-  #called(call: string): Promise<void> {
+  #recordCall(call: string): Promise<void> {
     this.calls.push(call);
     if (!this.served) return Promise.reject(new KindNotServed(this.#gvk.apiVersion, this.#gvk.kind));
     return this.refusal ? Promise.reject(this.refusal) : Promise.resolve();

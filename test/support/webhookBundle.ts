@@ -11,7 +11,7 @@ interface WebhookParts {
   deployment?: JsonObject;
 }
 
-/** Creates a validating webhook of the Deployment `tiny` for ConfigMaps with label `checked`; the given members replace its own. */
+/** Creates a validating webhook of the Deployment `tiny` for ConfigMaps with label `reviewWidget`; the given members replace its own. */
 export function webhook(parts: Partial<WebhookDescription> = {}): Partial<WebhookDescription> {
   return {
     generateName: "check.tiny.example.com",
@@ -58,18 +58,18 @@ export function startWebhookServer(admin: Client, namespace: string, service: st
     secret,
     answer({ path, body }) {
       const { request: review, ...rest } = body as Review;
-      const answer = path === "/convert" ? converted(review) : checked(review);
+      const answer = path === "/convert" ? convert(review) : reviewWidget(review);
       return { ...rest, response: { uid: review.uid, ...answer } };
     },
   });
 }
 
-function checked({ object }: Review["request"]): object {
+function reviewWidget({ object }: Review["request"]): object {
   const data = (object?.["data"] ?? {}) as Record<string, string>;
   return data["refuse"] === undefined ? { allowed: true } : { allowed: false, status: { message: `refused: ${data["refuse"]}` } };
 }
 
-function converted({ objects = [], desiredAPIVersion = "" }: Review["request"]): object {
+function convert({ objects = [], desiredAPIVersion = "" }: Review["request"]): object {
   const convertedObjects = objects.map((object) => ({
     ...object,
     apiVersion: desiredAPIVersion,

@@ -84,7 +84,7 @@ export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: stri
 function requireKnownName(edit: PackageEdit, name: string): void {
   if (name === "") throw new EditError("the name of the bundle is empty");
   if (!edit.find(Schema.bundle, name))
-    edit.notes.push(`the catalog has no bundle ${goQuote(name)}: the edge applies to clusters that have it installed`);
+    edit.notes.push(`the catalog does not contain bundle ${goQuote(name)}: the edge applies to clusters that have it installed`);
 }
 
 /**

@@ -93,7 +93,7 @@ export class PackageEdit {
   /** Returns the olm.package. @throws EditError if it does not exist. */
   requirePackage(): EditedDocument {
     const found = this.find(Schema.package, this.name);
-    if (!found) throw new EditError(`the catalog has no package ${goQuote(this.name)}`);
+    if (!found) throw new EditError(`the catalog does not contain package ${goQuote(this.name)}`);
     return found;
   }
 

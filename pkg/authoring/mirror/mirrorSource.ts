@@ -75,7 +75,7 @@ export async function readMirroredCatalog(source: string, selection: MirrorSelec
   }
   if (!selection) return { images, bundles, text: undefined, notes: [] };
   const missing = [...(selection.packages ?? [])].filter((name) => !byPackage.has(name));
-  if (missing.length > 0) throw new Error(`${source} has no package ${missing.map(goQuote).join(", ")}`);
+  if (missing.length > 0) throw new Error(`${source} does not contain package ${missing.map(goQuote).join(", ")}`);
   const lines: string[] = [];
   const notes: string[] = [];
   const requirements: { bundle: string; required: string }[] = [];

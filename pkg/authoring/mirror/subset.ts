@@ -76,7 +76,7 @@ export interface PackageSubset {
  */
 export function subsetPackage(metas: readonly Meta[], name: string, selection: MirrorSelection): PackageSubset {
   const content = selectPackage(metas, name);
-  if (!content.package) throw new Error(`the catalog has no package ${goQuote(name)}`);
+  if (!content.package) throw new Error(`the catalog does not contain package ${goQuote(name)}`);
   const channels = selectChannels(content, name, selection.channelsOf(name));
   const inRange = namesInRange(content.bundles, selection.versionsOf(name));
   const kept = new Map(

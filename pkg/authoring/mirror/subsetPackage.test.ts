@@ -110,7 +110,7 @@ describe("subsetPackage", () => {
 
   test("subsetPackage rejects a package that does not exist", () => {
     const selection = parseSelection({ packages: ["other"], channels: [], versions: [] });
-    expect(() => selection && subsetPackage([], "other", selection)).toThrow('the catalog has no package "other"');
+    expect(() => selection && subsetPackage([], "other", selection)).toThrow('the catalog does not contain package "other"');
   });
 
   test("subsetPackage keeps a package valid and its bundles unchanged", () => {

@@ -25,7 +25,7 @@ export function selectMetas({ name, packages }: CatalogReference, metas: readonl
   if (missing.length > 0) {
     const names = [...existing].filter((one) => one !== "").sort(compareText);
     throw new Error(
-      `reference ${goQuote(name)} has no package ${missing.map(goQuote).join(", ")}; it has ${names.length > 10 ? `${names.length} others` : names.join(", ") || "none"}`,
+      `reference ${goQuote(name)} does not contain package ${missing.map(goQuote).join(", ")}; it contains ${names.length > 10 ? `${names.length} others` : names.join(", ") || "none"}`,
     );
   }
   return metas.filter((meta) => packages.includes(getPackageName(meta)));

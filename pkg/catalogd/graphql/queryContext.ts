@@ -58,8 +58,8 @@ export class QueryContext {
   }
 
   /**
-   * Accounts for this many bytes of the response, and for the time. @throws QueryError beyond a
-   * limit; execution then ends immediately.
+   * Charges `bytes` and the elapsed time against the query limits. @throws QueryError beyond a limit;
+   * execution then ends immediately.
    */
   spend(bytes: number): void {
     this.#responseBytes += bytes;

@@ -119,7 +119,7 @@ async function readGraph(
   const { package: name, format, channel, minimum } = requested;
   try {
     const artifacts = findArtifacts(content, name);
-    if (!artifacts) throw new ProblemError("PackageNotFound", `the catalog has no package ${JSON.stringify(name)}`);
+    if (!artifacts) throw new ProblemError("PackageNotFound", `the catalog does not contain package ${JSON.stringify(name)}`);
     const { metas, properties } = artifacts;
     const tags = [...metas, ...properties].map(({ selection }) => selection.tag);
     const key = `graph ${JSON.stringify([tags, format, channel, minimum])}`;

@@ -136,7 +136,7 @@ function versionList(name, versions) {
 async function showPackage(turn, catalog, name) {
   const [found] = await lines("catalogs/" + part(catalog) + "/packages?package=" + part(name));
   if (turn !== shown) return;
-  if (!found) throw new Error("catalog " + catalog + " has no package " + name);
+  if (!found) throw new Error("catalog " + catalog + " does not contain package " + name);
   const { head = {}, channels } = found;
   const graph = make("img", { class: "graph", alt: "upgrade graph", loading: "lazy", src: "api/v1/catalogs/" + part(catalog) + "/packages/" + part(name) + "/graph?format=svg" });
   graph.onerror = () => graph.replaceWith(make("p", { class: "faint" }, "The graph is too large to draw. Use: olmv1 graph " + name));

@@ -55,10 +55,7 @@ export interface PullPoolInit {
 const LIMITS: PullPoolLimits = { total: 64, reserved: 16, perHost: 8, perRepository: 6 };
 /** A pull that ends sooner is not reported: the reconcile that it triggers writes the status. */
 const SLOW_AFTER_MS = 300;
-/**
- * A result that was not collected within this time may be out of date, because a tag may have
- * another image.
- */
+/** Uncollected results expire after this time, because the tag may have moved. */
 const FRESH_MS = 60_000;
 
 /** One pull of one owner: waiting, running or ended. */
@@ -277,7 +274,7 @@ export type PullCounts = Pick<PullPool<unknown>, "running" | "waiting">;
 export function registerPullMetrics(metrics: Metrics, counts: () => PullCounts): void {
   metrics.gauge({
     name: "image_pulls",
-    help: "Image pulls by state: running, or waiting for a limit of the registry, repository, image or program",
+    help: "Image pulls by state: running, or waiting for a limit of the registry, repository, image or server",
     labels: ["state"],
     collect: (gauge) => {
       const { running, waiting } = counts();

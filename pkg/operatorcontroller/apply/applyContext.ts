@@ -50,7 +50,7 @@ export class ApplyContext {
   }
 
   /**
-   * Returns objects as they are applied, in that order.
+   * Returns the objects in apply order, ready to apply.
    * @param bundle as for `prepareExtension`.
    * @throws TerminalError Blocked for objects that cannot be applied.
    */

@@ -123,9 +123,9 @@ test("CertificateKeeper issues a certificate once, renews it in three reconciles
   expect(readStoredCertificates(objects.secret!).authorities).not.toContain(first);
 });
 
-describe("CertificateKeeper after a failed write", () => {
+describe("after a failed write", () => {
   test.for([1, 2, 3, 4, 5, 6, 7])(
-    "with number %d leaves every served certificate trusted, and continues in the next reconcile",
+    "CertificateKeeper keeps served certificates trusted when write %d fails",
     async (failAfter) => {
       const objects = new FakeObjects();
       const { clock, keep, trustedSince } = newKeeper(objects);

@@ -3,7 +3,7 @@ import { contentFrom } from "../../../test/support/catalogFixture.ts";
 import { createCatalog } from "../../../test/support/catalogs.ts";
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated, runStep } from "../../../test/support/phases.ts";
+import { buildAuthenticated, runStep } from "../../../test/support/phases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { resolveBundle } from "../reconcile/resolve.ts";
@@ -38,7 +38,7 @@ class ManyExtensions {
   }
 
   async resolve(extension: ClusterExtension): Promise<string | undefined> {
-    const { next } = await runStep(this.step, authenticated(extension));
+    const { next } = await runStep(this.step, buildAuthenticated(extension));
     return next?.bundle.version;
   }
 }

@@ -49,7 +49,7 @@ export async function findOtherServer(
   if (response instanceof Error)
     return `discovery of ${apiVersion} failed (${getErrorMessage(response)}), and APIService ${name} may not be read`;
   if (findHash(response, kind) === computeStorageHash(crd, getGroup(apiVersion), kind)) return undefined;
-  return `discovery of ${apiVersion} does not show the storage version of the definition, and APIService ${name} may not be read`;
+  return `discovery of ${apiVersion} does not show the storage version of the CRD, and APIService ${name} may not be read`;
 }
 
 /** Reviews the permission first, because a denied request looks like an attack in an audit log. */

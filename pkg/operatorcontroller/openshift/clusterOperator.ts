@@ -125,7 +125,7 @@ function getConditions(status: unknown): Condition[] {
 export interface OperatorSettings {
   /** Version of the operand `operator`; default: the version of the cluster. */
   operatorImageVersion?: string | undefined;
-  /** Target release of a cluster update; Progressing is True until the ClusterOperator reports it. */
+  /** Target release of a cluster upgrade; Progressing is True until the ClusterOperator reports it. */
   releaseVersion?: string | undefined;
 }
 

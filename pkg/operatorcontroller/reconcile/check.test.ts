@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { type PhaseParts, problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
+import { type PhaseParts, problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { type BundleRequirements, readRequirements } from "../../bundle/requirements.ts";
@@ -43,7 +43,7 @@ class RequirementsFixture {
   async pass({ policy, installed, bundle, release, parts = {}, fails }: Given): Promise<{ phase: Phase; error: unknown }> {
     const base = createExtension("x", { packageName: "p" });
     const extension = policy ? { ...base, spec: { ...base.spec, install: { requirements: policy } } } : base;
-    let phase = unpacked(extension, BUNDLE, { releases: { installed }, ...parts });
+    let phase = buildUnpacked(extension, BUNDLE, { releases: { installed }, ...parts });
     if (bundle) {
       const [sample] = buildSampleBundles();
       const content = loadBundle(sample?.files ?? new Map());

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type ClusterFixture, clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
+import { problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { loadBundle } from "../../bundle/load.ts";
@@ -28,7 +28,7 @@ const max = (value: string): string => `[{"type":"olm.maxOpenShiftVersion","valu
 
 async function pass({ policy, cluster, installed, bundle, release }: Given): Promise<{ notes: string[]; error?: Error }> {
   const extension = createExtension("x", { packageName: "p", ...(policy ? { clusterVersionPolicy: policy } : {}) });
-  let start = unpacked(extension, BUNDLE, { clusterVersion: clusterFrom(cluster), releases: { installed } });
+  let start = buildUnpacked(extension, BUNDLE, { clusterVersion: clusterFrom(cluster), releases: { installed } });
   if (bundle !== undefined) {
     const [sample] = buildSampleBundles();
     const content = { ...toRenderableBundle(loadBundle(sample?.files ?? new Map())), annotations: { "olm.properties": bundle } };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated, resolved } from "../../../test/support/phases.ts";
+import { buildAuthenticated, buildResolved } from "../../../test/support/phases.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
@@ -20,7 +20,7 @@ function pass(
 ): Phase {
   const filtered = filterCandidates({ source: { packageName: "p" }, catalogs: [], installed });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
-  const phase = chosenBundle ? resolved(X, chosenBundle, parts) : authenticated(X, parts);
+  const phase = chosenBundle ? buildResolved(X, chosenBundle, parts) : buildAuthenticated(X, parts);
   phase.report.catalogs.filtered = filtered;
   return phase;
 }
@@ -41,7 +41,7 @@ test.for<[why: string, passes: Phase[], want: string[]]>([
     ["1.0.0"],
   ],
   ["no Event while a release is pinned", [pass(bundle("1.0.0"), chosen("1.1.0"), { pinned: { revision: 1 } as PinnedRevision })], []],
-  ["no Event without catalogs", [resolved(X, chosen("1.0.0"))], []],
+  ["no Event without catalogs", [buildResolved(X, chosen("1.0.0"))], []],
 ])("createChoiceRecorder records %s", ([, passes, want]) => {
   const events = new RecordedEvents();
   const record = createChoiceRecorder({ events, memory: new ExtensionCache() });

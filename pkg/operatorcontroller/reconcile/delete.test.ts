@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, RecordedPatches, refusal } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
-import { observed, runStep, type StepOutcome, started } from "../../../test/support/phases.ts";
+import { buildObserved, runStep, type StepOutcome, buildStarted } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";
@@ -68,7 +68,7 @@ async function pass(given: Given): Promise<Outcome> {
     dependents: { of: () => Promise.resolve("dependents" in given ? given.dependents : []) },
     forget: (name) => Promise.resolve(void forgotten.push(name)),
   });
-  const outcome = await runStep(step, started(given.extension));
+  const outcome = await runStep(step, buildStarted(given.extension));
   await scoped.close();
   return { ...outcome, patches, events: events.seen, forgotten, asked: api.log };
 }
@@ -85,9 +85,9 @@ test("handleDeletion continues when the extension is not being deleted", async (
 
 test("ensureFinalizer adds the finalizer to existing ones, with a check for conflicts", async () => {
   const patches = new RecordedPatches();
-  expect((await runStep(ensureFinalizer({ client: patches }), observed(extension(["theirs"])))).next).toBeDefined();
+  expect((await runStep(ensureFinalizer({ client: patches }), buildObserved(extension(["theirs"])))).next).toBeDefined();
   expect(patches.bodies).toEqual([{ metadata: { uid: "u", resourceVersion: "7", finalizers: ["theirs", FINALIZER_UNINSTALL] } }]);
-  expect((await runStep(ensureFinalizer({ client: patches }), observed(extension([FINALIZER_UNINSTALL])))).next).toBeDefined();
+  expect((await runStep(ensureFinalizer({ client: patches }), buildObserved(extension([FINALIZER_UNINSTALL])))).next).toBeDefined();
   expect(patches.bodies).toHaveLength(1);
 });
 
@@ -99,7 +99,7 @@ test.for([
   async ([finalizers, named, left]) => {
     const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
     const step = removeCollectorFinalizers({ client: patches, events });
-    const { result, isLeft } = await runStep(step, started(extension(finalizers)));
+    const { result, isLeft } = await runStep(step, buildStarted(extension(finalizers)));
     expect(result).toEqual({ requeueAfterMs: 20 });
     expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
     expect(events.seen).toEqual([
@@ -112,7 +112,7 @@ test("removeCollectorFinalizers keeps other finalizers, and all while the extens
   const [patches, events] = [new RecordedPatches(), new RecordedEvents()];
   const step = removeCollectorFinalizers({ client: patches, events });
   for (const one of [extension(["theirs", FINALIZER_UNINSTALL]), extension([FINALIZER_UNINSTALL, "orphan"], DELETED)])
-    expect((await runStep(step, started(one))).next).toBeDefined();
+    expect((await runStep(step, buildStarted(one))).next).toBeDefined();
   expect([patches.bodies, events.seen]).toEqual([[], []]);
 });
 
@@ -122,7 +122,7 @@ test.for<[why: string, failure: Error, result: StepResult | undefined]>([
 ])("a write of finalizers %s, without a status", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
-  const outcome = await runStep(ensureFinalizer({ client: patches }), observed(extension([])));
+  const outcome = await runStep(ensureFinalizer({ client: patches }), buildObserved(extension([])));
   expect([outcome.result, outcome.isLeft]).toEqual([result, true]);
   const deletion = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), patchFails: failure });
   expect([deletion.error, deletion.result]).toEqual([undefined, result]);

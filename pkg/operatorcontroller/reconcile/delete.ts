@@ -169,8 +169,8 @@ export class Uninstaller {
   }
 
   /**
-   * Returns a version that the definition itself serves. Through a version of another API server, objects of that
-   * server would be deleted. Undefined if there is none: the custom resources are deleted with the definition.
+   * Returns a version that the CRD itself serves. Skips versions of an aggregated API server, because listing them would
+   * delete its objects. Undefined without such a version: the custom resources are deleted with the CRD.
    */
   async #ownKindOf(crd: KubeObject): Promise<CustomResourceKind | undefined> {
     for (const kind of listServedKinds(crd)) if (!(await findOtherServer(this.#client, crd, kind, this.#signal))) return kind;

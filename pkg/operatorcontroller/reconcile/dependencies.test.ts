@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { problemTexts, runStep, unpacked } from "../../../test/support/phases.ts";
+import { problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import { findWaitingError } from "../state/conditionPoller.ts";
@@ -24,7 +24,7 @@ async function pass({ file, policy, isInstalled, ...world }: Given): Promise<{ p
   const extension = policy ? { ...made, spec: { ...made.spec, dependencies: { policy } } } : made;
   const content = toRenderableBundle(loadBundle(bundleFiles({ "metadata/dependencies.yaml": file })));
   const installed = isInstalled ? RESOLVED : undefined;
-  const phase = unpacked(extension, { ...RESOLVED, properties: OWN }, { content, releases: { installed } });
+  const phase = buildUnpacked(extension, { ...RESOLVED, properties: OWN }, { content, releases: { installed } });
   return runStep(checkDependencies({ choice: dependencyWorld(world).choice }), phase);
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated, observed } from "../../../test/support/phases.ts";
+import { buildAuthenticated, buildObserved } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { type GroupVersionKind, type KubeObject, type ObjectRef, toObjectRef } from "../../api/k8s.ts";
@@ -69,7 +69,7 @@ class Passes {
   async pass(changes: ClusterChanges = {}): Promise<Report> {
     const extension = this.minutes ? { ...X, spec: { ...X.spec, progressDeadlineMinutes: this.minutes } } : X;
     const releases = { history: this.releases.now(), installed: INSTALLED };
-    return this.check(authenticated(extension, { releases, client: this as unknown as Client, changes }));
+    return this.check(buildAuthenticated(extension, { releases, client: this as unknown as Client, changes }));
   }
 
   async check(phase: Phase): Promise<Report> {
@@ -246,8 +246,8 @@ test("checkHealth reports Unhealthy when a release that was rolled out is no lon
 });
 
 test.for<[why: string, phase: Phase]>([
-  ["no client is available", observed(X)],
-  ["it is being uninstalled", { ...observed(X), phase: "deleting", progress: "uninstalling" }],
+  ["no client is available", buildObserved(X)],
+  ["it is being uninstalled", { ...buildObserved(X), phase: "deleting", progress: "uninstalling" }],
 ])("checkHealth reads nothing when %s", async ([, phase]) => {
   const all = passes();
   expect((await all.check(phase)).availability).toBeUndefined();

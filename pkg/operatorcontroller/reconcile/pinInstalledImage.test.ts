@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { problemTexts, resolved as resolvedPhase, runStep } from "../../../test/support/phases.ts";
+import { problemTexts, buildResolved as resolvedPhase, runStep } from "../../../test/support/phases.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import type { ResolvedBundle } from "../state/phases.ts";
@@ -96,8 +96,8 @@ function choosing() {
   const extension = createExtension("x", { packageName: "p" });
   const events = new RecordedEvents();
   const step = pinInstalledImage({ events, memory: new ExtensionCache() });
-  const pass = async ({ resolved, installed }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {
-    const before = resolvedPhase(extension, { ...INSTALLED, ...CHOSEN, ...resolved }, { releases: { installed } });
+  const pass = async ({ resolved: buildResolved, installed }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {
+    const before = resolvedPhase(extension, { ...INSTALLED, ...CHOSEN, ...buildResolved }, { releases: { installed } });
     const { phase, next } = await runStep(step, before);
     return { problems: problemTexts(phase), bundle: next?.bundle };
   };

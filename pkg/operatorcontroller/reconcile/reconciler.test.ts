@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { RecordedEvents, RecordedPatches, refusal, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { observed, resolved, started } from "../../../test/support/phases.ts";
+import { buildObserved, buildResolved, buildStarted } from "../../../test/support/phases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { Ended, fail, StepSequence, stop, stopWithoutStatus } from "../../controller/stepSequence.ts";
@@ -35,7 +35,7 @@ interface Given {
 
 async function pass({
   extension = X,
-  step = started,
+  step = buildStarted,
   keepFails,
   patchFails = [],
   isRecreated = false,
@@ -91,7 +91,7 @@ async function pass({
 const failing =
   (err: Error, bundle?: ResolvedBundle) =>
   (extension: ClusterExtension): Ended<Phase> =>
-    fail<Phase>(bundle ? resolved(extension, bundle) : observed(extension), err);
+    fail<Phase>(bundle ? buildResolved(extension, bundle) : buildObserved(extension), err);
 
 test("a reconcile without findings writes status once and requeues; a step that stops sets the delay", async () => {
   const { result, written, events, progressing } = await pass({});
@@ -104,8 +104,8 @@ test("a reconcile without findings writes status once and requeues; a step that 
     message: "Desired state reached",
     lastTransitionTime: "2026-01-01T00:00:00Z",
   });
-  expect((await pass({ step: (x) => stop(started(x), { requeueAfterMs: 5 }) })).result).toEqual({ requeueAfterMs: 5 });
-  expect((await pass({ step: (x) => stop(started(x)) })).result).toEqual({});
+  expect((await pass({ step: (x) => stop(buildStarted(x), { requeueAfterMs: 5 }) })).result).toEqual({ requeueAfterMs: 5 });
+  expect((await pass({ step: (x) => stop(buildStarted(x)) })).result).toEqual({});
 });
 
 test("a reconcile does not write an unchanged status", async () => {
@@ -141,7 +141,7 @@ test.for<[why: string, error: Error, bundle: ResolvedBundle | undefined, want: [
 
 test("a reconcile maintains the installed bundle, reports progress and is pending while an image is pulled", async () => {
   const image = "registry.example/p:v1";
-  const step = (x: ClusterExtension) => stop<Phase>({ ...resolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
+  const step = (x: ClusterExtension) => stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image, lastError: undefined });
   const { result, progressing, kept, events } = await pass({ step });
   expect(result).toEqual({ requeueAfterMs: RESYNC, isPending: true });
   expect([progressing?.status, progressing?.reason, progressing?.message]).toEqual([
@@ -159,7 +159,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   const lastError = new RetryableError("Retrying", "no route");
   const failed = await pass({ step: failing(lastError, RESOLVED) });
   const [{ status }] = failed.written as [(typeof failed.written)[0]];
-  const step = (x: ClusterExtension) => stop<Phase>({ ...resolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
+  const step = (x: ClusterExtension) => stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
   const { result, written, events } = await pass({ extension: { ...X, status }, step });
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
@@ -167,7 +167,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
 test("a reconcile appends an error of maintaining the installed bundle to the first error and keeps its kind", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
   const step = (x: ClusterExtension) =>
-    fail<Phase>(observed(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
+    fail<Phase>(buildObserved(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
   const { progressing } = await pass({ step, keepFails: new Error("forbidden") });
   expect([progressing?.reason, progressing?.message]).toEqual([
     "InvalidConfiguration",
@@ -181,7 +181,7 @@ test("a reconcile writes nothing and maintains nothing when it is aborted", asyn
 });
 
 test("a reconcile writes no status when a step leaves", async () => {
-  const step = (x: ClusterExtension) => stopWithoutStatus<Phase>(started(x), { requeueAfterMs: 20 });
+  const step = (x: ClusterExtension) => stopWithoutStatus<Phase>(buildStarted(x), { requeueAfterMs: 20 });
   const { result, written } = await pass({ step });
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
 });
@@ -208,7 +208,7 @@ test("a reconcile throws both errors and retries when the status cannot be writt
 });
 
 test("a reconcile writes conditions without install when the API server rejects the bundle's name", async () => {
-  const step = (x: ClusterExtension) => observed(x, { releases: { installed: { ...RESOLVED, name: "Not_A_Subdomain" } } });
+  const step = (x: ClusterExtension) => buildObserved(x, { releases: { installed: { ...RESOLVED, name: "Not_A_Subdomain" } } });
   const { written, error } = await pass({ step, patchFails: [refusal(422, "Invalid", "status.install.bundle.name")] });
   expect(error).toBeUndefined();
   expect(written.map(({ status }) => status.install)).toEqual([{ bundle: { name: "Not_A_Subdomain", version: "1.0.0" } }, undefined]);
@@ -225,7 +225,7 @@ test("a reconcile records an Event when an extension starts or stops blocking cl
   const releases =
     (...active: NonNullable<KnownReleases["active"]>) =>
     (x: ClusterExtension) =>
-      observed(x, { releases: { active } });
+      buildObserved(x, { releases: { active } });
   const began = await pass({ cluster: "4.18.2", step: releases(LIMITED) });
   expect(began.events).toEqual([`Warning ClusterUpgradeBlocked: ${BLOCKS}`]);
   const blocked = { ...X, status: began.written[0]?.status ?? {} };
@@ -265,7 +265,7 @@ test.for<[why: string, before: Availability | undefined, after: Availability, ev
   ["another message of an unhealthy object", UNHEALTHY, { ...UNHEALTHY, message: "Deployment ns/b: no" }, []],
   ["an object that became healthy", UNHEALTHY, HEALTHY, ["Normal Healthy: fine"]],
 ])("a reconcile records changes of health as Events: %s", async ([, before, after, want]) => {
-  const step = (x: ClusterExtension) => observed(x, { releases: { installed: RESOLVED } });
+  const step = (x: ClusterExtension) => buildObserved(x, { releases: { installed: RESOLVED } });
   const first = before ? (await pass({ step, availability: before })).written.at(-1)?.status : undefined;
   const { events } = await pass({ extension: first ? { ...X, status: first } : X, step, availability: after });
   expect(events).toEqual(want);
@@ -273,7 +273,7 @@ test.for<[why: string, before: Availability | undefined, after: Availability, ev
 
 test("a reconcile reports health when a step fails", async () => {
   const step = (x: ClusterExtension) =>
-    fail<Phase>(observed(x, { releases: { installed: RESOLVED } }), new RetryableError("Retrying", "no bundles found"));
+    fail<Phase>(buildObserved(x, { releases: { installed: RESOLVED } }), new RetryableError("Retrying", "no bundles found"));
   const { written } = await pass({ step, availability: UNHEALTHY });
   expect(findCondition(written.at(-1)?.status.conditions, "Available")).toMatchObject({ status: "False", reason: "Unhealthy" });
 });

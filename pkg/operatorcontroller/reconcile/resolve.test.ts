@@ -4,7 +4,7 @@ import { type CatalogState, createCatalog } from "../../../test/support/catalogs
 import { dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { CannedPackages, ListedCatalogs } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated, problemTexts, runStep, type StepOutcome } from "../../../test/support/phases.ts";
+import { buildAuthenticated, problemTexts, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
@@ -45,7 +45,7 @@ async function pass({ installed, source, catalog, content = CONTENT, policy, clu
     contents: new CatalogPackages(new CannedPackages(canned)),
     choice: dependencyWorld().choice,
   });
-  return runStep(step, authenticated(extension, { clusterVersion: clusterFrom(cluster), releases: { installed } }));
+  return runStep(step, buildAuthenticated(extension, { clusterVersion: clusterFrom(cluster), releases: { installed } }));
 }
 
 test("resolveBundle returns the chosen bundle with an explanation", async () => {
@@ -226,7 +226,7 @@ test("resolveBundle fails with Blocked when spec.source.catalog is missing", asy
     contents: new CatalogPackages(new CannedPackages(new Map())),
     choice: dependencyWorld().choice,
   });
-  expect((await runStep(step, authenticated(bare))).error).toMatchObject({ retry: false, reason: "Blocked" });
+  expect((await runStep(step, buildAuthenticated(bare))).error).toMatchObject({ retry: false, reason: "Blocked" });
 });
 
 test("resolveBundle keeps the installed bundle and names the catalog when that catalog cannot be read", async () => {
@@ -253,7 +253,7 @@ async function passAmong(
     contents: new CatalogPackages(packages),
     choice: dependencyWorld().choice,
   });
-  return runStep(step, authenticated(extension, { releases: { installed: INSTALLED } }));
+  return runStep(step, buildAuthenticated(extension, { releases: { installed: INSTALLED } }));
 }
 
 test("resolveBundle ignores a catalog that is being deleted", async () => {
@@ -306,7 +306,7 @@ test.for([
   });
   const bundle = { ...INSTALLED, explanation: "pinned" };
   const pinned = { revision: 1, release: releaseRecord(1, "deployed"), bundle };
-  const { phase, next } = await runStep(step, authenticated(extension, { releases: { installed: INSTALLED }, pinned }));
+  const { phase, next } = await runStep(step, buildAuthenticated(extension, { releases: { installed: INSTALLED }, pinned }));
   expect([next?.bundle, problemTexts(phase)]).toEqual([bundle, []]);
   expect(phase.report.catalogs.deprecation.kind).toBe(content === "absent" ? "unknown" : "known");
 });

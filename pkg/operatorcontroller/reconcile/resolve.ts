@@ -37,7 +37,7 @@ import {
 } from "../state/phases.ts";
 import type { Services } from "./services.ts";
 
-/** Dependencies of resolution. */
+/** Services that resolution uses. */
 export interface ResolveServices extends Pick<Services, "catalogs" | "contents"> {
   choice: Pick<Services["choice"], "choose">;
 }

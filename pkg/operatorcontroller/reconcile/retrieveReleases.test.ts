@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryReleases } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { runStep, started } from "../../../test/support/phases.ts";
+import { runStep, buildStarted } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { type InstalledBundle, readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
@@ -37,7 +37,7 @@ test("retrieveReleases returns the last deployed bundle, and records the objects
   const newer = releaseRecord(2, "failed", { labels: { ...labels, "olm.operatorframework.io/bundle-version": "2.0.0" }, objects: ["b"] });
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { labels, objects: ["a"] }), newer);
   const memory = new ExtensionCache();
-  const { next } = await runStep(retrieveReleases({ releases, memory }), started(X));
+  const { next } = await runStep(retrieveReleases({ releases, memory }), buildStarted(X));
   expect(next?.releases.installed?.version).toBe("1.0.0+2");
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["b", "a"]);
 });
@@ -45,14 +45,14 @@ test("retrieveReleases returns the last deployed bundle, and records the objects
 test("retrieveReleases keeps recorded objects when the garbage collector has deleted the releases", async () => {
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(1, "deployed", { labels, objects: ["a"] })]);
-  await runStep(retrieveReleases({ releases: new MemoryReleases(), memory }), started(X));
+  await runStep(retrieveReleases({ releases: new MemoryReleases(), memory }), buildStarted(X));
   expect(memory.of(X).recorded.map(({ name }) => name)).toEqual(["a"]);
 });
 
 test("retrieveReleases reports an unknown installed bundle when the history cannot be read", async () => {
   const releases = new MemoryReleases();
   releases.failures.history = new Error("connection refused");
-  const { phase, error } = await runStep(retrieveReleases({ releases, memory: new ExtensionCache() }), started(X));
+  const { phase, error } = await runStep(retrieveReleases({ releases, memory: new ExtensionCache() }), buildStarted(X));
   expect(error).toMatchObject({ message: "retrying to get installed bundle", retry: true });
   expect(getReleases(phase).unknownBecause).toBe("connection refused");
 });
@@ -62,7 +62,7 @@ test("retrieveReleases fails when a release cannot be read, and keeps the other 
   releases.unreadable.push({ kind: "unreadable", secret: "copy", reason: "damaged" });
   const memory = new ExtensionCache();
   memory.record(X, [releaseRecord(7, "deployed", { objects: ["b"] })]);
-  const { phase, error } = await runStep(retrieveReleases({ releases, memory }), started(X));
+  const { phase, error } = await runStep(retrieveReleases({ releases, memory }), buildStarted(X));
   const known = getReleases(phase);
   expect(error).toMatchObject({
     message:
@@ -77,7 +77,7 @@ test("retrieveReleases fails when a release cannot be read, and keeps the other 
 test("retrieveReleases reports a missing release when the status names an installed bundle", async () => {
   const lost = { ...X, status: { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } } };
   const reading = { releases: new MemoryReleases(), memory: new ExtensionCache() };
-  const { next } = await runStep(retrieveReleases(reading), started(lost));
+  const { next } = await runStep(retrieveReleases(reading), buildStarted(lost));
   const text = 'its status names bundle "p.v1.0.0" as installed, but the system namespace contains no release of it';
   expect([next?.releases.unreadable, next?.releases.unknownBecause]).toEqual([[text], text]);
 });

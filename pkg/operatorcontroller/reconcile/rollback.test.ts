@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated, problemTexts, resolved, runStep, unpacked } from "../../../test/support/phases.ts";
+import { buildAuthenticated, problemTexts, buildResolved, runStep, buildUnpacked } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";
@@ -34,7 +34,7 @@ const bundle = (version: string): ResolvedBundle => ({
   catalog: "c",
   explanation: "",
 });
-const DIGEST = computeInputDigest(resolved(X, bundle("2.0.0")));
+const DIGEST = computeInputDigest(buildResolved(X, bundle("2.0.0")));
 const FAILED_ATTEMPT: RolledBack = {
   release: 2,
   bundle: "p.v2.0.0",
@@ -122,7 +122,7 @@ function start(...records: ReleaseRecord[]) {
   };
   const history = releases.now();
   const [latest] = history.current;
-  const phase: Unpacked = unpacked(X, bundle("2.0.0"), {
+  const phase: Unpacked = buildUnpacked(X, bundle("2.0.0"), {
     releases: { history, installed: latest && readInstalledBundle(latest) },
     client,
     inputDigest: DIGEST,
@@ -302,7 +302,7 @@ test("pinRevision pins the bundle of a revision when the annotation names it", a
     releaseRecord(2, "deployed", { labels: toReleaseLabels(bundle("2.0.0")) }),
   );
   const run = (extension: ClusterExtension) =>
-    runStep(pinRevision({ releases }), authenticated(extension, { releases: { history: releases.now() } }));
+    runStep(pinRevision({ releases }), buildAuthenticated(extension, { releases: { history: releases.now() } }));
   const { phase, next } = await run(pinnedTo("1"));
   expect([next?.pinned?.revision, next?.pinned?.bundle.name, problemTexts(phase).length]).toEqual([1, "p.v1.0.0", 1]);
   expect(problemTexts(phase)[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated, observed, resolved, started } from "../../../test/support/phases.ts";
+import { buildAuthenticated, buildObserved, buildResolved, buildStarted } from "../../../test/support/phases.ts";
 import type { CatalogSource, ClusterExtension } from "../../api/clusterExtension.ts";
 import type { Condition } from "../../api/k8s.ts";
 import { RetryableError, TerminalError } from "../../errors/errors.ts";
@@ -36,15 +36,15 @@ function phaseFrom(extension: ClusterExtension, given: Reached): Phase {
     ...releases
   } = given;
   const reports = { lacking, plan, availability, overdue, ...(deprecation ? { catalogs: { deprecation } } : {}) };
-  const { report } = started(extension);
+  const { report } = buildStarted(extension);
   Object.assign(report, Object.fromEntries(Object.entries(reports).filter(([, value]) => value !== undefined)));
   report.problems.push(...problems);
   const parts = { releases, report };
-  if (deleting !== undefined) return { ...observed(extension, parts), phase: "deleting", progress: deleting };
-  if (isSuspended) return { ...observed(extension, parts), phase: "suspended" };
+  if (deleting !== undefined) return { ...buildObserved(extension, parts), phase: "deleting", progress: deleting };
+  if (isSuspended) return { ...buildObserved(extension, parts), phase: "suspended" };
   const acting = { ...parts, ...(held ? { changes: { held } } : {}) };
-  if (!bundle) return authenticated(extension, acting);
-  const phase = resolved(extension, bundle, acting);
+  if (!bundle) return buildAuthenticated(extension, acting);
+  const phase = buildResolved(extension, bundle, acting);
   return unpacking ? { ...phase, phase: "unpacking", image: unpacking.image, lastError: undefined } : phase;
 }
 
@@ -100,10 +100,10 @@ test.for(loadCases<StatusCase>("status"))("$name", ({ channels, catalog, reached
 
 test("statusFrom keeps the status of an equal reconcile, and updates the transition time of a changed condition", () => {
   const extension = createExtension("x", { packageName: "p" });
-  const first = statusFrom(started(extension), undefined, NOW);
-  const again = statusFrom(started({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
+  const first = statusFrom(buildStarted(extension), undefined, NOW);
+  const again = statusFrom(buildStarted({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
   expect(again).toEqual(first);
-  const blocked = statusFrom(started({ ...extension, status: first }), new TerminalError("Blocked", "no"), "2026-01-02T00:00:00Z");
+  const blocked = statusFrom(buildStarted({ ...extension, status: first }), new TerminalError("Blocked", "no"), "2026-01-02T00:00:00Z");
   const moved = (blocked.conditions ?? []).filter((c) => c.lastTransitionTime === "2026-01-02T00:00:00Z").map((c) => c.type);
   expect(moved).toEqual(["Progressing"]);
 });

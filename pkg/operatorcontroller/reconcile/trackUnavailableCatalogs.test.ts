@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { resolved, runStep } from "../../../test/support/phases.ts";
+import { buildResolved, runStep } from "../../../test/support/phases.ts";
 import type { CatalogPackage } from "../../resolve/resolution.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";
 import { trackUnavailableCatalogs } from "./resolve.ts";
@@ -14,7 +14,7 @@ test.for<[what: string, catalogs: CatalogPackage[] | undefined, want: boolean]>(
 ])("trackUnavailableCatalogs records %s", async ([, catalogs, want]) => {
   const extension = createExtension("x", { packageName: "p" });
   const memory = new ExtensionCache();
-  const phase = resolved(extension, { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" });
+  const phase = buildResolved(extension, { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "i", explanation: "" });
   if (catalogs) phase.report.catalogs.packages = catalogs;
   await runStep(trackUnavailableCatalogs({ memory }), phase);
   expect(memory.of(extension).hasUnavailableCatalogs).toBe(want);

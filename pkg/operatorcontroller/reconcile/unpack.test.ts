@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { problemTexts, resolved as resolvedPhase, runStep, type StepOutcome } from "../../../test/support/phases.ts";
+import { problemTexts, buildResolved as resolvedPhase, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
@@ -57,7 +57,7 @@ class CannedImages implements BundlePuller {
 const withSpec = (spec: Partial<ClusterExtension["spec"]>): ClusterExtension => ({ ...X, spec: { ...X.spec, ...spec } });
 const configured = (inline: Record<string, unknown>): ClusterExtension => withSpec({ config: { configType: "Inline", inline } });
 
-test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, same: boolean]>([
+test.for<[what: string, extension: ClusterExtension, buildResolved: ResolvedBundle, same: boolean]>([
   ["changes with the image", X, { ...RESOLVED, image: "quay.io/p@sha256:2" }, false],
   ["changes with the bundle's name", X, { ...RESOLVED, name: "p.v1.0.1" }, false],
   ["changes with the bundle's version", X, { ...RESOLVED, version: "1.0.1" }, false],
@@ -82,9 +82,9 @@ test.for<[what: string, extension: ClusterExtension, resolved: ResolvedBundle, s
   ],
   ["ignores spec.uninstall", withSpec({ uninstall: { crdPolicy: "Retain" } }), RESOLVED, true],
   ["ignores the ServiceAccount", withSpec({ serviceAccount: { name: "other" } }), RESOLVED, true],
-])("computeInputDigest %s", ([, extension, resolved, same]) => {
+])("computeInputDigest %s", ([, extension, buildResolved, same]) => {
   const before = computeInputDigest(resolvedPhase(X, RESOLVED));
-  expect(computeInputDigest(resolvedPhase(extension, resolved)) === before).toBe(same);
+  expect(computeInputDigest(resolvedPhase(extension, buildResolved)) === before).toBe(same);
 });
 
 test("computeInputDigest ignores the order of members in the configuration, but not that of lists", () => {
@@ -173,8 +173,8 @@ test.for<[what: string, latest: ReleaseRecord, isAdopted: boolean]>([
   ["keeps the installed objects when the controller installed them", releaseRecord(1, "deployed", { inputDigest: "other" }), false],
 ])("unpackBundle handles a deleted image: it %s", async ([, latest, isAdopted]) => {
   const failure = new Error("manifest unknown");
-  const resolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
-  const { phase, next, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved });
+  const buildResolved = { ...RESOLVED, pullFrom: RESOLVED.image, offered: "mirror.io/p:v1" };
+  const { phase, next, pulled, error } = await pass({ latest, installed: true, failure, gone: RESOLVED.image, resolved: buildResolved });
   expect(error).toBeUndefined();
   expect(pulled).toEqual(["x quay.io/p@sha256:1", ...(isAdopted ? ["x mirror.io/p:v1"] : [])]);
   expect([next?.bundle.image, next?.content === undefined]).toEqual(isAdopted ? ["mirror.io/p:v1", false] : [RESOLVED.image, true]);

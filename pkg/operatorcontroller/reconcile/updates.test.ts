@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CatalogFixture, catalogsFrom } from "../../../test/support/catalogFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { authenticated } from "../../../test/support/phases.ts";
+import { buildAuthenticated } from "../../../test/support/phases.ts";
 import type { ClusterExtension, ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { applyFilter } from "../../resolve/filters.ts";
@@ -24,7 +24,7 @@ function passed(before: InstalledBundle, installed: InstalledBundle | undefined,
   const catalogs = catalogsFrom({ c: fixture }, "p");
   const filtered = filterCandidates({ source: { packageName: "p" }, catalogs, installed: before });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
-  const phase = authenticated(EXTENSION, { releases: { installed } });
+  const phase = buildAuthenticated(EXTENSION, { releases: { installed } });
   Object.assign(phase.report.catalogs, { packages: catalogs, filtered });
   return phase;
 }
@@ -79,7 +79,7 @@ test("statusFrom lists no updates when nothing is installed or a relevant catalo
 });
 
 test("statusFrom keeps known updates of the same bundle when the catalogs were not read", () => {
-  const withInstalled = (installed: InstalledBundle): Authenticated => authenticated(EXTENSION, { releases: { installed } });
+  const withInstalled = (installed: InstalledBundle): Authenticated => buildAuthenticated(EXTENSION, { releases: { installed } });
   const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.1.0", version: "1.1.0" } } };
   expect(updatesIn(withInstalled(bundle("1.1.0")), known)).toEqual([["1.2.0"], undefined]);
   expect(updatesIn(withInstalled(bundle("1.2.0")), known)).toEqual([undefined, undefined]);

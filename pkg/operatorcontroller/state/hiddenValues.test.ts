@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../../test/support/bundleFixture.ts";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { observed } from "../../../test/support/phases.ts";
+import { buildObserved } from "../../../test/support/phases.ts";
 import { configMap } from "../../../test/support/releases.ts";
 import { TerminalError, wrapError } from "../../errors/errors.ts";
 import { HIDDEN, HiddenTexts } from "../../render/redaction.ts";
@@ -53,7 +53,7 @@ test("findSourcedTexts returns values in objects, and hideSourced reveals names 
   const x = createExtension("the-extension", { packageName: "the-package" });
   const objects = [{ ...configMap("a", "watched-namespace"), data: { a: "hunter2-hunter2", b: "mere hunter2" }, count: 7 }];
   expect(findSourcedTexts(new HiddenTexts(["hunter2-hunter2", "7", "hunter2", "nowhere"]), objects)).toEqual(["7", "hunter2-hunter2"]);
-  const phase = observed(x);
+  const phase = buildObserved(x);
   const { history } = phase.releases;
   const release = { sourced: ["hunter2-hunter2", "watched-namespace", "the-package", "the-extension"], objects };
   phase.releases.history = { ...history, current: [release as unknown as (typeof history.current)[number]] };

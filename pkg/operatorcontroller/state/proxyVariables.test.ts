@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { resolved } from "../../../test/support/phases.ts";
+import { buildResolved } from "../../../test/support/phases.ts";
 import { decodedRecord, releaseRecord } from "../../../test/support/releases.ts";
 import type { JsonObject } from "../../api/k8s.ts";
 import type { ReleaseRecord } from "../../release/record.ts";
@@ -28,10 +28,10 @@ function phaseOf({ proxy, deployed, upgrade = false, config }: Given): Resolved 
   const made = createExtension("x", { packageName: "p" });
   const extension = config ? { ...made, spec: { ...made.spec, config: { configType: "Inline" as const, inline: config } } } : made;
   const bundle: ResolvedBundle = { packageName: "p", name: "p.v1", version: "1.0.0", image: "i", explanation: "" };
-  if (!deployed) return resolved(extension, bundle, { clusterProxy: proxy });
+  if (!deployed) return buildResolved(extension, bundle, { clusterProxy: proxy });
   const installed = upgrade ? { ...bundle, name: "p.v0", version: "0.9.0" } : bundle;
   const history = { ...newReleaseHistory(), current: [releaseRecord(1, "deployed", deployed)] };
-  return resolved(extension, bundle, { clusterProxy: proxy, releases: { installed, history } });
+  return buildResolved(extension, bundle, { clusterProxy: proxy, releases: { installed, history } });
 }
 
 // Source: S0-089; O-04 (adopting an installation changes no Pod).

@@ -36,7 +36,7 @@ export interface Report {
   availability?: Availability;
   /** Text of condition Progressing if the rollout exceeds `spec.progressDeadlineMinutes`. */
   overdue?: string;
-  /** Checks whether another reconcile would get a different result, although this one succeeded. */
+  /** Reports whether to reconcile again, because the cluster changed. */
   awaits?: UnblockCheck;
 }
 

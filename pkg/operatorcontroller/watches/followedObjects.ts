@@ -89,7 +89,7 @@ const MAX_CHECK_MS = 300_000;
 /** Time without drift after which the count starts again. */
 const CALM_MS = 600_000;
 
-/** State of one object between comparisons, and the time of its next one. */
+/** Drift-check state of one object: last result, corrections and next check. */
 export class FollowedObject {
   readonly ref: ObjectRef;
   /** Key of its stream; undefined if it has none. */

@@ -55,19 +55,19 @@ describe("rules that would take long end", () => {
       "properties.map(p, p.value.list).exists(l, properties.map(p, p.value.list).exists(m, l == m + m))",
     ],
     ["counting a long string", "properties.all(p, p.value.text.size() == 1000)"],
-  ] as [string, string][])("%s", ([, rule]) => {
+  ] as [string, string][])("CelRules stops %s at the step limit", ([, rule]) => {
     expect(new CelRules().compiled(rule).evaluate(many)).toEqual(tooMuch);
   });
 
   test.for([
-    ["strings as numbers", `properties.exists(p, int(p.value.text) == 4)`, "a string of 1000 characters is too long for a number"],
-    ["strings as versions", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a string of 1000 characters is not a version"],
+    ["a 1000-character string as a number", `properties.exists(p, int(p.value.text) == 4)`, "a string of 1000 characters is too long for a number"],
+    ["a 1000-character string as a version", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a string of 1000 characters is not a version"],
     [
-      "regular expressions from properties",
+      "a 1000-character string as a regular expression",
       "properties.exists(p, p.type.matches(p.value.text))",
       "the regular expression has more than 256 characters",
     ],
-  ] as [string, string, string][])("%s", ([, rule, failure]) => {
+  ] as [string, string, string][])("CelRules rejects %s", ([, rule, failure]) => {
     expect(new CelRules().compiled(rule).evaluate(many)).toMatchObject({ holds: false, failure });
   });
 
@@ -79,7 +79,7 @@ describe("rules that would take long end", () => {
 
   test("CelRules returns false when the properties are too large", () => {
     const rule = new CelRules().compiled("true");
-    const failure = "the properties of the bundle are too large for a rule";
+    const failure = "the bundle's properties exceed the limits for CEL rules: 100000 values, 100 levels";
     let deep: unknown = 1;
     for (let i = 0; i < 5_000; i++) deep = [deep];
     expect(rule.evaluate([{ type: "t", value: deep }])).toMatchObject({ holds: false, failure });
@@ -95,8 +95,8 @@ describe("CelRules rejects rules that are too large", () => {
     [`${"1 + ".repeat(100)}1 == 1`, "the rule is nested deeper than 64"],
     [`properties${".a".repeat(80)} == 1`, "the rule is nested deeper than 64"],
     ["properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))", "the rule nests loops over lists deeper than 3"],
-    ["'a'.matches('((a{30}){30}){30}')", "the regular expression repeats too much"],
-    [String.raw`'a'.matches('\\pL{100}')`, "the regular expression repeats too much"],
+    ["'a'.matches('((a{30}){30}){30}')", "the expanded regular expression exceeds the limit of 2000 instructions"],
+    [String.raw`'a'.matches('\\pL{100}')`, "the expanded regular expression exceeds the limit of 2000 instructions"],
     [`'a'.matches('${"a".repeat(257)}')`, "the regular expression has more than 256 characters"],
   ] as [string, string][])("%s", ([rule, reason]) => {
     expect(() => new CelRules().compile(rule)).toThrow(reason);

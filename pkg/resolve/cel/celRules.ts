@@ -25,6 +25,7 @@ type Value = null | boolean | number | string | CelList | CelMap;
 /** Maximum number of values in the properties of one bundle; the largest real bundles have several thousand. */
 const MAX_VALUES = 100_000;
 const MAX_DEPTH = 100;
+const PROPERTIES_TOO_LARGE = `the bundle's properties exceed the limits for CEL rules: ${MAX_VALUES} values, ${MAX_DEPTH} levels`;
 
 /**
  * Converts properties to the variable `properties`: a list of maps with `type` and `value`. All numbers are doubles, as cel-go decodes JSON,
@@ -34,7 +35,7 @@ const MAX_DEPTH = 100;
 function toCelInput(properties: readonly Property[]): CelList {
   let count = 0;
   const convert = (value: unknown, depth: number): Value => {
-    if (++count > MAX_VALUES || depth > MAX_DEPTH) throw new Error("the properties of the bundle are too large for a rule");
+    if (++count > MAX_VALUES || depth > MAX_DEPTH) throw new Error(PROPERTIES_TOO_LARGE);
     if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "string") return value;
     if (typeof value === "bigint") return Number(value);
     if (typeof value !== "object") return null;

@@ -159,7 +159,7 @@ export function estimatePatternSize(pattern: string): number {
   let size = pattern.length;
   for (const [, least = "", most = ""] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) size *= Math.max(1, Number(least), Number(most));
   size *= /\\[pP]/.test(pattern) ? CLASS_SIZE : 1;
-  if (size > MAX_EXPANDED) throw new Error("the regular expression repeats too much");
+  if (size > MAX_EXPANDED) throw new Error(`the expanded regular expression exceeds the limit of ${MAX_EXPANDED} instructions`);
   return size;
 }
 

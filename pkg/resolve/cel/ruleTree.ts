@@ -32,7 +32,7 @@ export class RuleTree {
   }
 
   /**
-   * @returns the steps for evaluating `root`, without those inside loops
+   * Returns the evaluation cost of `root`, excluding loops.
    * @throws Error for undeclared names, for a result that is not of type bool, and for rules that are too large
    */
   prepare(root: Expr): number {

@@ -11,7 +11,7 @@ function indexOf(...lines: object[]): BundleIndex {
   return builder.build();
 }
 
-test("BundleIndex finds bundles by package, in the catalog's order, and packages by the APIs of their bundles", () => {
+test("BundleIndex looks up bundles by package and packages by API", () => {
   const index = indexOf(
     { package: "b", bundle: "b.v1.0.0", version: "1.0.0", properties: [gvk("Thing")] },
     { package: "a", bundle: "a.v2.0.0", properties: [gvk("Thing"), gvk("Other")] },

@@ -15,7 +15,7 @@ export type ReadConstraints = (bundle: AvailableBundle) => DeclaredConstraints;
 /** The packages that may be part of a solution. */
 export interface ReachablePackages {
   readonly packages: ReadonlySet<string>;
-  /** False if the limits left some out. */
+  /** False if a limit was reached. */
   readonly isComplete: boolean;
 }
 

@@ -2,12 +2,12 @@ import { UNHANDLED } from "../../../pkg/crdsafety/compareSchemas.ts";
 import { findCrdChanges, formatFindings } from "../../../pkg/crdsafety/crdFindings.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 
-/** An upgrade of a CRD, and what the Go operator-controller says against it; an error that is absent, null or empty is none. */
+/** An upgrade of a CRD, and the error of the Go operator-controller. Absent, null and an empty string mean no error. */
 export interface CrdUpgradeCase {
   operator?: string;
   from?: string;
   to?: string;
-  /** The CRD's name; by default what `new` says. */
+  /** Name of the CRD. Default: the name in `new`. */
   crd?: string;
   old: unknown;
   new: unknown;
@@ -17,7 +17,7 @@ export interface CrdUpgradeCase {
 const MAX_LINES = 8;
 const REQUIRED = /(: required: new required fields: \[)(.*)\]$/;
 
-/** The findings count, and not their order: Go's is that of its maps. */
+/** Compares findings in any order, because their order in Go is that of maps. */
 export const crdUpgradeTopic: Topic<CrdUpgradeCase> = {
   isCase: (value): value is CrdUpgradeCase => hasMembers(value, "old", "new", "error"),
   title: (value) => `${value.operator ?? ""} ${value.from ?? ""} → ${value.to ?? ""} ${getName(value)}`.trim(),
@@ -27,7 +27,7 @@ export const crdUpgradeTopic: Topic<CrdUpgradeCase> = {
   },
 };
 
-/** What differs from the expected findings, a line each; nothing when all are there and no others. */
+/** Returns a line for each missing or unexpected finding; none if they match. */
 export function compareCrdUpgrade(value: CrdUpgradeCase): string[] {
   const findings = findCrdChanges(value.old, value.new);
   const start = formatFindings(getName(value), []);
@@ -40,7 +40,7 @@ export function compareCrdUpgrade(value: CrdUpgradeCase): string[] {
   ];
 }
 
-/** Go shows an unhandled change in fragments of go-cmp, which are not compared; the names of new required fields come in any order. */
+/** Removes the go-cmp output about unhandled changes, which is not compared, and sorts the names of new required fields. */
 function comparable(line: string): string {
   const shown = line.indexOf(`${UNHANDLED} (`);
   if (shown >= 0) return line.slice(0, shown + UNHANDLED.length);

@@ -5,7 +5,7 @@ import type { CatalogCounts } from "../../../pkg/fbc/validate/catalogCheck.ts";
 import { catalogFiles } from "../catalogFiles.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 
-/** A catalog, and what opm's loader and model check count in it, or that they refuse it. */
+/** A catalog, and the counts of opm's loader and model check, or their error. */
 export interface FbcLoadCase {
   fbc: string;
   expect: CatalogCounts | { error: string };
@@ -13,7 +13,7 @@ export interface FbcLoadCase {
 
 const COUNTED = ["packages", "channels", "bundles", "deprecations", "others"] as const;
 
-/** The catalog is checked strictly. The text of an expected error is that of the first thing that Go came across, and is not compared. */
+/** Checks the catalog strictly. Does not compare the text of an expected error, which is the first error that Go found. */
 export const fbcLoadTopic: Topic<FbcLoadCase> = {
   isCase: (value): value is FbcLoadCase =>
     hasMembers(value, "fbc", "expect") && (hasMembers(value["expect"], ...COUNTED) || hasMembers(value["expect"], "error")),
@@ -27,7 +27,7 @@ export const fbcLoadTopic: Topic<FbcLoadCase> = {
   },
 };
 
-/** A folder as the product reads it; an archive beside it where the folder is missing. */
+/** Reads a folder like the product does, or its archive if the folder is missing. */
 async function loadAndCheck(folder: string): Promise<CheckedCatalog> {
   return existsSync(folder) ? checkCatalogFolder(folder) : checkCatalog(catalogFiles(folder));
 }

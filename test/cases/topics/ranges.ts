@@ -7,12 +7,12 @@ import { parseVersion } from "../../../pkg/version/version.ts";
 import { UsageError } from "../runMain.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 
-/** A range, and which of the versions in `versions.json` beside the file it contains, or that it is an error. */
+/** A range, and the versions in `versions.json` that it contains, or an error. */
 export interface RangeCase {
   range: string;
-  /** Absent: told by the file's name. */
+  /** Default: the one in the file name. */
   dialect?: string;
-  /** Absent: those of `versions.json` in the file's folder. */
+  /** Default: those in `versions.json` in the folder of the file. */
   versions?: string[];
   matches?: string[];
   error?: string;
@@ -20,7 +20,7 @@ export interface RangeCase {
 
 const PARSERS = { masterminds: parseConstraint, blang: parseRange };
 
-/** The text of an expected error is Go's own and is not compared. */
+/** Does not compare the text of an expected error, which is that of Go. */
 export const rangesTopic: Topic<RangeCase> = {
   isCase: (value): value is RangeCase => hasMembers(value, "range") && (Array.isArray(value["matches"]) || "error" in value),
   title: ({ range }) => JSON.stringify(range),
@@ -50,13 +50,13 @@ function getDialect({ dialect }: RangeCase, file: string): keyof typeof PARSERS 
   if (named.includes("masterminds")) return "masterminds";
   if (named.includes("blang")) return "blang";
   throw new UsageError(
-    `cannot tell which range language ${file} is in: its name must hold "masterminds" or "blang", or each case a member "dialect"`,
+    `unknown range syntax of ${file}: its name must contain "masterminds" or "blang", or each case a field "dialect"`,
   );
 }
 
 function versionsBeside(file: string): string[] {
   const path = join(dirname(file), "versions.json");
-  if (!existsSync(path)) throw new UsageError(`${file} needs the versions to try in ${path}`);
+  if (!existsSync(path)) throw new UsageError(`${file} requires versions in ${path}`);
   return JSON.parse(readFileSync(path, "utf8")) as string[];
 }
 

@@ -14,10 +14,10 @@ const objects = (...given: KubeObject[]): Rendered => ({ objects: given });
 
 test.for<[name: string, expected: Partial<RenderCase>, actual: Rendered, lines: string[]]>([
   ["equal in another order", { objects: [object("A", "a"), object("B", "b")] }, objects(object("B", "b"), object("A", "a")), []],
-  ["a missing one", { objects: [object("A", "a"), object("B", "b")] }, objects(object("A", "a")), ["missing: v1 B b"]],
-  ["one too many", { objects: [object("A", "a")] }, objects(object("A", "a"), object("A", "a")), ["unexpected: v1 A a"]],
+  ["a missing object", { objects: [object("A", "a"), object("B", "b")] }, objects(object("A", "a")), ["missing: v1 B b"]],
+  ["an unexpected object", { objects: [object("A", "a")] }, objects(object("A", "a"), object("A", "a")), ["unexpected: v1 A a"]],
   [
-    "one that differs",
+    "a different object",
     { objects: [object("A", "a", { x: 1 })] },
     objects(object("A", "a", { x: 2 })),
     [
@@ -26,12 +26,12 @@ test.for<[name: string, expected: Partial<RenderCase>, actual: Rendered, lines: 
       '  got  …{"apiVersion":"v1","kind":"A","metadata":{"name":"a"},"x":2}',
     ],
   ],
-  ["an object by its digest", { objects: [{ ...object("CustomResourceDefinition", "as.b"), sha256: digest }] }, objects(crd), []],
+  ["an object by digest", { objects: [{ ...object("CustomResourceDefinition", "as.b"), sha256: digest }] }, objects(crd), []],
   ["CRDs that are not looked at", { objectsExceptCRDs: [object("A", "a")] }, objects(crd, object("A", "a")), []],
-  ["the beginning of an error", { error: "no such thing" }, fault("no such thing; try another"), []],
+  ["the start of an error", { error: "no such thing" }, fault("no such thing; try another"), []],
   ["a terminal error", { error: "terminal error: bad" }, fault("bad", true), []],
   ["an error that is not terminal", { error: "terminal error: bad" }, fault("bad"), ["want error: terminal error: bad", "got error:  bad"]],
-  ["a terminal error that should not be", { error: "bad" }, fault("bad", true), ["want error: bad", "got error:  terminal error: bad"]],
+  ["an unexpected terminal error", { error: "bad" }, fault("bad", true), ["want error: bad", "got error:  terminal error: bad"]],
   ["another error", { error: "bad" }, fault("worse"), ["want error: bad", "got error:  worse"]],
   ["an error instead of objects", { objects: [] }, fault("bad"), ["want 0 objects", "got error: bad"]],
   ["objects instead of an error", { error: "bad" }, objects(), ["want error: bad", "got 0 objects"]],
@@ -39,18 +39,18 @@ test.for<[name: string, expected: Partial<RenderCase>, actual: Rendered, lines: 
   expect(compareRender({ bundle: "b", namespace: "ns", ...expected }, actual)).toEqual(lines);
 });
 
-test("another digest is a difference", () => {
+test("compareRender reports another digest", () => {
   const expectedObject = { ...object("CustomResourceDefinition", "as.b"), sha256: digest.replace(/^./, "x") };
   expect(compareRender({ bundle: "b", namespace: "ns", objects: [expectedObject] }, objects(crd))[0]).toBe(
     "differs: v1 CustomResourceDefinition as.b",
   );
 });
 
-test("a case is rendered with its configuration and certificate provider", () => {
+test("render runner applies the case's configuration and certificate provider", () => {
   const files = bundleFiles({});
   expect(rendered({ bundle: "b", namespace: "ns", config: null, certProvider: null }, files)).toEqual({ objects: [] });
   expect(rendered({ bundle: "b", namespace: "ns", config: { nope: 1 } }, files)).toEqual(
     fault('invalid ClusterExtension configuration: invalid configuration: unknown field "nope"', true),
   );
-  expect(() => rendered({ bundle: "b", namespace: "ns", certProvider: "own" }, files)).toThrow("there is no certificate provider own");
+  expect(() => rendered({ bundle: "b", namespace: "ns", certProvider: "own" }, files)).toThrow("unknown certificate provider own");
 });

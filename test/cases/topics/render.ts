@@ -11,7 +11,7 @@ import { renderBundle } from "../../../pkg/render/render.ts";
 import { UsageError } from "../runMain.ts";
 import { hasMembers, type Topic } from "../topic.ts";
 
-/** What a bundle gives for a configuration: objects, of which large CRDs stand as a digest, or the beginning of an error. */
+/** A bundle with a configuration, and its rendered objects (large CRDs as digests) or the start of an error. */
 export interface RenderCase {
   /** Folder of the bundle. */
   bundle: string;
@@ -23,7 +23,7 @@ export interface RenderCase {
   error?: string;
 }
 
-/** What rendering gave. */
+/** Result of rendering. */
 export type Rendered = { objects: readonly KubeObject[] } | { error: string; terminal: boolean };
 
 const TERMINAL = "terminal error: ";
@@ -37,13 +37,13 @@ export const renderTopic: Topic<RenderCase> = {
   title: ({ bundle, config, certProvider }) => `${bundle} ${JSON.stringify(config ?? null).slice(0, 80)} ${certProvider ?? "no provider"}`,
   async run(value, { dataFolder }) {
     const folder = join(dataFolder, value.bundle);
-    if (!existsSync(folder)) throw new Error(`there is no bundle ${folder}`);
+    if (!existsSync(folder)) throw new Error(`bundle ${folder} not found`);
     const lines = compareRender(value, rendered(value, bundleFiles(folder)));
     return lines.length === 0 ? undefined : { lines: lines.slice(0, MAX_LINES) };
   },
 };
 
-/** The files of a bundle's folder below `manifests/` and `metadata/`. */
+/** Reads the files in `manifests/` and `metadata/` of a bundle folder. */
 export function bundleFiles(folder: string): BundleFiles {
   const files = new Map<string, Uint8Array>();
   for (const part of ["manifests", "metadata"]) {
@@ -57,10 +57,10 @@ export function bundleFiles(folder: string): BundleFiles {
   return files;
 }
 
-/** Renders the bundle as the case asks. @throws UsageError for a certificate provider that there is none of. */
+/** Renders the bundle of a case. @throws UsageError for an unknown certificate provider. */
 export function rendered({ namespace, certProvider, config }: RenderCase, files: BundleFiles): Rendered {
   const provider = certProvider ? PROVIDERS[certProvider] : undefined;
-  if (certProvider && !provider) throw new UsageError(`there is no certificate provider ${certProvider}`);
+  if (certProvider && !provider) throw new UsageError(`unknown certificate provider ${certProvider}`);
   try {
     return {
       objects: renderBundle(loadBundle(files), {
@@ -77,8 +77,8 @@ export function rendered({ namespace, certProvider, config }: RenderCase, files:
 }
 
 /**
- * What differs, a line each; nothing when all is as expected. The order of objects does not matter. Where `objectsExceptCRDs` is expected,
- * CRDs are not looked at. An expected error must be the beginning of ours, and terminal where it says so.
+ * Returns lines about differences; none if the result is as expected. Ignores the order of objects, and CRDs if `objectsExceptCRDs` is given.
+ * Our error must start with the expected one, and be terminal if that is.
  */
 export function compareRender(expected: RenderCase, actual: Rendered): string[] {
   if (expected.error !== undefined) return compareError(expected.error, actual);
@@ -96,12 +96,12 @@ export function compareRender(expected: RenderCase, actual: Rendered): string[] 
   return describe(missing, unwanted);
 }
 
-function compareError(expectedObjects: string, actual: Rendered): string[] {
-  if (!("error" in actual)) return [`want error: ${expectedObjects}`, `got ${actual.objects.length} objects`];
-  const terminal = expectedObjects.startsWith(TERMINAL);
-  const text = terminal ? expectedObjects.slice(TERMINAL.length) : expectedObjects;
+function compareError(expectedError: string, actual: Rendered): string[] {
+  if (!("error" in actual)) return [`want error: ${expectedError}`, `got ${actual.objects.length} objects`];
+  const terminal = expectedError.startsWith(TERMINAL);
+  const text = terminal ? expectedError.slice(TERMINAL.length) : expectedError;
   if (actual.error.startsWith(text) && actual.terminal === terminal) return [];
-  return [`want error: ${expectedObjects}`, `got error:  ${actual.terminal ? TERMINAL : ""}${actual.error}`];
+  return [`want error: ${expectedError}`, `got error:  ${actual.terminal ? TERMINAL : ""}${actual.error}`];
 }
 
 function countBy(objects: readonly JsonObject[]): Map<string, number> {
@@ -124,8 +124,10 @@ function identity(object: JsonObject | KubeObject): string {
   return `${String(object["apiVersion"])} ${String(object["kind"])} ${metadata?.name ?? ""}`;
 }
 
-/** As the digests in cases are made: sorted keys, no spaces, nothing escaped beyond need. */
-/** JSON without spaces, members in order of code points; a JavaScript object would put members that look like numbers first. */
+/**
+ * Formats JSON like for the digests in cases: without spaces or unneeded escapes, and with fields in order of code points. A JavaScript object would
+ * order numeric names first.
+ */
 function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return writeExactJson(value);
@@ -134,7 +136,7 @@ function sortedJson(value: unknown): string {
   return `{${sorted.map(([key, member]) => `${JSON.stringify(key)}:${sortedJson(member)}`).join(",")}}`;
 }
 
-/** Pairs what is missing with what came instead of it and shows the first place at which the two part. */
+/** Pairs missing objects with unexpected ones of the same name, and shows the first difference of each pair. */
 function describe(missing: readonly string[], unwanted: readonly string[]): string[] {
   const left = unwanted.map((text) => ({ text, id: identity(JSON.parse(text) as JsonObject) }));
   const lines: string[] = [];

@@ -8,7 +8,7 @@ import type { BundleMetadata } from "../../../pkg/resolve/successors.ts";
 import { formatVersion, formatVersionRelease } from "../../../pkg/version/version.ts";
 import { type CaseContext, type Difference, hasMembers, type Topic } from "../topic.ts";
 
-/** A resolution over whole catalogs, and the bundle or the error that the Go operator-controller gives. */
+/** A resolution from whole catalogs, and the bundle or error of the Go operator-controller. */
 export interface ResolveCase {
   id?: string;
   catalogs: { name: string; priority?: number; labels?: Record<string, string>; fbc: string; availabilityMode?: string }[];
@@ -17,7 +17,7 @@ export interface ResolveCase {
   expect: { bundle: string; version: string; deprecation: FbcDeprecations | null } | { error: string };
 }
 
-/** An expected error must be the beginning of ours; the deprecation of a choice between several catalogs is the winner's here and may differ. */
+/** Our error must start with the expected one. With several catalogs, ours reports the deprecations of the chosen one, which may differ from Go. */
 export const resolveTopic: Topic<ResolveCase> = {
   isCase: (value): value is ResolveCase => hasMembers(value, "catalogs", "catalog", "expect"),
   title: ({ id, catalog }) => `${id === undefined ? "" : `id ${id}, `}package ${catalog.packageName}`,

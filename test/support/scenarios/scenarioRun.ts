@@ -26,8 +26,8 @@ export class ScenarioRun {
   readonly #client: Client;
   readonly #scenario: Scenario;
   readonly #catalogs: CatalogImages;
-  #wanted: ClusterExtension;
-  #asked = 0;
+  #desired: ClusterExtension;
+  #requestCount = 0;
 
   constructor(world: World, scenario: Scenario) {
     this.#world = world;
@@ -35,7 +35,7 @@ export class ScenarioRun {
     this.#scenario = scenario;
     this.#catalogs = new CatalogImages(world, scenario);
     this.checks = new ScenarioChecks(world, scenario.id);
-    this.#wanted = createExtension(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
+    this.#desired = createExtension(scenario.id, { packageName: scenario.id, selector: { matchLabels: { scenario: scenario.id } } });
   }
 
   /** Runs the steps; the error names the failed one. */
@@ -64,29 +64,29 @@ export class ScenarioRun {
 
   /** Grants the installer the permissions for every bundle in the tables with every configuration in the steps. */
   async grantInstaller(): Promise<void> {
-    const { namespace } = this.#wanted.spec;
+    const { namespace } = this.#desired.spec;
     const configs = [undefined, ...this.#configs()];
     const objects = this.#catalogs.bundles.flatMap((bundle) =>
       configs.flatMap((config) => tableBundleObjects(bundle, namespace, config) ?? []),
     );
-    await grantInstaller(this.#client, this.#wanted, objects);
+    await grantInstaller(this.#client, this.#desired, objects);
   }
 
   async applyExtension(patch: JsonObject): Promise<void> {
-    this.#wanted = this.#patched(patch);
-    this.warnings = await applyExtension(this.#client, this.#wanted);
+    this.#desired = this.#patch(patch);
+    this.warnings = await applyExtension(this.#client, this.#desired);
   }
 
   async applyAs({ user, group, spec }: User & { spec: JsonObject }): Promise<void> {
     await this.grantInstaller();
-    this.#wanted = this.#patched(spec);
-    this.warnings = await applyExtension(this.#client, this.#wanted, { as: { user, group } });
+    this.#desired = this.#patch(spec);
+    this.warnings = await applyExtension(this.#client, this.#desired, { as: { user, group } });
   }
 
   /** A policy takes a moment to become active, so a dry run polls for that. */
   async refused({ user, group, spec }: User & { spec: JsonObject }, message: string): Promise<void> {
     const name = `${this.#scenario.id}-refused`;
-    const object = { ...this.#patched(spec), metadata: { name } };
+    const object = { ...this.#patch(spec), metadata: { name } };
     // If this expectation were asynchronous, Vitest would report its failures for a scenario that ends meanwhile, even caught ones.
     const refusal = (options: { dryRun?: boolean }): Promise<string> =>
       applyExtension(this.#client, object, { as: { user, group }, ...options }).then(
@@ -103,13 +103,13 @@ export class ScenarioRun {
   }
 
   async askForReconcile(): Promise<void> {
-    const value = String(++this.#asked);
+    const value = String(++this.#requestCount);
     await this.#client.patch(this.#self, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: value } } }, { type: "merge" });
     await eventually(async () => expect((await this.#extension()).status?.lastHandledReconcileAt).toBe(value));
   }
 
   async applyObject(manifest: KubeObject): Promise<void> {
-    const { namespace } = this.#wanted.spec;
+    const { namespace } = this.#desired.spec;
     const isPlaced = toInventoryRef(`${manifest.kind} x`, namespace).namespace !== undefined;
     await this.#world.apply(isPlaced ? { ...manifest, metadata: { namespace, ...manifest.metadata } } : manifest);
   }
@@ -127,7 +127,7 @@ export class ScenarioRun {
   }
 
   async setPods(podOutcome: PodOutcome): Promise<void> {
-    const ref = { apiVersion: "v1", kind: "Namespace", name: this.#wanted.spec.namespace };
+    const ref = { apiVersion: "v1", kind: "Namespace", name: this.#desired.spec.namespace };
     await this.#client.patch(ref, { metadata: { annotations: { [POD_OUTCOME_ANNOTATION]: podOutcome } } }, { type: "merge" });
   }
 
@@ -160,7 +160,7 @@ export class ScenarioRun {
   }
 
   #ref(name: string): ObjectRef {
-    return toInventoryRef(name, this.#wanted.spec.namespace);
+    return toInventoryRef(name, this.#desired.spec.namespace);
   }
 
   async #extension(): Promise<ClusterExtension> {
@@ -169,8 +169,8 @@ export class ScenarioRun {
     return found;
   }
 
-  #patched(patch: JsonObject): ClusterExtension {
-    return { ...this.#wanted, spec: mergePatch({ ...this.#wanted.spec }, patch) as ClusterExtensionSpec };
+  #patch(patch: JsonObject): ClusterExtension {
+    return { ...this.#desired, spec: mergePatch({ ...this.#desired.spec }, patch) as ClusterExtensionSpec };
   }
 
   /** Every spec.config.inline in the steps. */

@@ -139,7 +139,7 @@ references:
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("gadget"));
     await author.write("catalog.yaml", "name: a\nreferences: [{name: own, path: own, packages: [etcd]}]\n");
-    expect(await compose()).toMatchObject({ code: 2, err: 'olmv1: reference "own" has no package "etcd"; it has gadget\n' });
+    expect(await compose()).toMatchObject({ code: 2, err: 'olmv1: reference "own" does not contain package "etcd"; it contains gadget\n' });
   });
 });
 
@@ -167,7 +167,7 @@ describe("olmv1 catalog dockerfile", () => {
     ["a file as folder", ["package.json"], 'provided root path "package.json" is not a directory'],
     ["builder scratch", ["docs", "-b", "scratch"], 'invalid builder image: "scratch"'],
     ["an invalid label", ["docs", "-l", "x"], 'invalid label "x"'],
-    ["two aliases of an option", ["docs", "-i", "a", "--binary-image", "b"], "--binary-image and --base-image cannot be given together"],
+    ["two aliases of an option", ["docs", "-i", "a", "--binary-image", "b"], "--binary-image is an alias of --base-image: use one of them"],
   ])("rejects %s", async ([, args, error]) => {
     expect(await dockerfile(...args)).toMatchObject({ code: 2, out: "", err: `olmv1: ${error}\n` });
   });

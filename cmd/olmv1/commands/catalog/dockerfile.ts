@@ -39,7 +39,7 @@ function locate(given: string): { folder: string; name: string; path: string } {
 }
 
 function selectImages({ baseImage, builderImage, binaryImage }: DockerfileCommandOptions): { base: string; builder: string } {
-  if (binaryImage !== undefined && baseImage !== undefined) throw new Error("--binary-image and --base-image cannot be given together");
+  if (binaryImage !== undefined && baseImage !== undefined) throw new Error("--binary-image is an alias of --base-image: use one of them");
   return { base: binaryImage ?? baseImage ?? OPM_IMAGE, builder: builderImage ?? binaryImage ?? OPM_IMAGE };
 }
 
