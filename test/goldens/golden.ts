@@ -6,11 +6,11 @@ import { readBundleFiles } from "../../pkg/operatorcontroller/bundles/bundleFile
 import { renderBundle } from "../../pkg/render/render.ts";
 import type { GoldenRow } from "./rows.ts";
 
-/** Where the results lie, one file a row. */
+/** Folder of the results, one file for each row. */
 export const GOLDEN_FOLDER = join(import.meta.dirname, "rendered");
 const NAMESPACE = "install";
 
-/** What the row gives, as text: its objects as documents of YAML in their order, or its error. */
+/** Renders a row as text: its objects as YAML documents in order, or its error. */
 export async function goldenText({ name, bundle, options }: GoldenRow): Promise<string> {
   const files = await readBundleFiles(join(import.meta.dirname, "bundles", bundle));
   const { certProvider, ...others } = options;

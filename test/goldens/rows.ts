@@ -2,7 +2,7 @@ import type { JsonObject } from "../../pkg/api/k8s.ts";
 import { certManager, selfSigned, serviceCa } from "../../pkg/certificates/providers.ts";
 import type { RenderOptions } from "../../pkg/render/render.ts";
 
-/** One way of rendering one of the bundles beside this file; its result lies in `rendered/<name>.yaml`. */
+/** Options to render one of the bundles in `bundles`. The result is in `rendered/<name>.yaml`. */
 export interface GoldenRow {
   readonly name: string;
   readonly bundle: "scoped" | "serving";
@@ -17,7 +17,7 @@ const createRow = (name: string, config?: JsonObject, more: Omit<RenderOptions, 
 const serving = (name: string, options: GoldenRow["options"]): GoldenRow => ({ name: `serving-${name}`, bundle: "serving", options });
 const deploymentConfig = (name: string, config: JsonObject): GoldenRow => createRow(`config-${name}`, { deploymentConfig: config });
 
-/** Every option of rendering, one a row where they do not depend on each other. */
+/** All render options, each in its own row unless they depend on each other. */
 export const GOLDEN_ROWS: readonly GoldenRow[] = [
   createRow("all-namespaces"),
   createRow("own-namespace", { watchNamespace: "install" }),
@@ -25,7 +25,11 @@ export const GOLDEN_ROWS: readonly GoldenRow[] = [
   createRow("several-namespaces", { watchNamespaces: ["watched", "install", "also"] }),
   createRow("unknown-member", { watchNamespace: "watched", nonsense: true }),
   createRow("proxy", undefined, { proxy: { HTTPS_PROXY: "http://proxy.example.com:3128", NO_PROXY: ".svc" } }),
-  createRow("proxy-overridden", { deploymentConfig: { env: [{ name: "HTTPS_PROXY", value: "" }] } }, { proxy: { HTTPS_PROXY: "http://p" } }),
+  createRow(
+    "proxy-overridden",
+    { deploymentConfig: { env: [{ name: "HTTPS_PROXY", value: "" }] } },
+    { proxy: { HTTPS_PROXY: "http://p" } },
+  ),
   deploymentConfig("env", {
     env: [
       { name: "LEVEL", value: "debug" },
