@@ -157,7 +157,8 @@ const silentTerminal = new CommandTerminal({ out: () => undefined, err: () => un
 for (const [name, page] of renderManPages(olmv1(silentTerminal))) await writeFile(join(dist, "man", "man1", name), page);
 for (const name of Object.keys(entryPoints)) {
   const at = (await readFile(join(dist, `${name}.js`), "utf8")).search(/[^\0-\x7f]/);
-  if (at >= 0) throw new Error(`${name}.js: the character at ${at} is not ASCII, so V8 would need two bytes for each character of the program`);
+  if (at >= 0)
+    throw new Error(`${name}.js: the character at ${at} is not ASCII, so V8 would need two bytes for each character of the program`);
 }
 for (const name of Object.keys({ ...entryPoints, ...commandLine })) {
   const { size } = await stat(join(dist, `${name}.js`));

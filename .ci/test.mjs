@@ -144,7 +144,10 @@ function summarize() {
   // Readers often see only the last lines of a run, so these list the failures.
   for (const failure of failures) console.log(`FAILED: ${failure}`);
   if (accidents.length > 0)
-    loudly([...unstable(), "These files failed and then passed without others: probably a race, not a defect of this change. Fix the race."]);
+    loudly([
+      ...unstable(),
+      "These files failed and then passed without others: probably a race, not a defect of this change. Fix the race.",
+    ]);
   if (notRun !== undefined) loudly([notRun]);
   process.exitCode = failures.length > 0 ? 1 : 0;
 }

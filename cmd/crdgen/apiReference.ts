@@ -59,7 +59,7 @@ function rows(kind: string, parent: string, schema: Structural, described: Descr
         ? "required"
         : field.default === undefined
           ? ""
-          : `default \`${String(field.default)}\``;
+          : `default \`${typeof field.default === "string" ? field.default : JSON.stringify(field.default)}\``;
     const row: FieldRow = {
       path,
       type: formatType(field),

@@ -84,7 +84,9 @@ const Flags = z
     "release-version": z
       .string()
       .optional()
-      .describe("target release of a cluster upgrade; Progressing is True until ClusterOperator olm reports it (default: $RELEASE_VERSION)"),
+      .describe(
+        "target release of a cluster upgrade; Progressing is True until ClusterOperator olm reports it (default: $RELEASE_VERSION)",
+      ),
     "recheck-interval": duration("15s").describe("interval for checking missing permissions, ServiceAccounts and kinds"),
     ...leaderFlags("reconciles extensions"),
     "feature-gates": featureGatesFlag(GATES),

@@ -119,9 +119,7 @@ describe("runCases", () => {
     cpSync(join(fixtures, "ranges/blang.jsonl"), join(scratch, "unnamed/x.jsonl"));
     await expect(run(rangesTopic, [join(scratch, "unnamed")])).rejects.toThrow(/^unknown range syntax of /);
     cpSync(join(fixtures, "ranges/blang.jsonl"), join(scratch, "unnamed/blang.jsonl"));
-    await expect(run(rangesTopic, [join(scratch, "unnamed/blang.jsonl")])).rejects.toThrow(
-      /requires versions in .*versions\.json$/,
-    );
+    await expect(run(rangesTopic, [join(scratch, "unnamed/blang.jsonl")])).rejects.toThrow(/requires versions in .*versions\.json$/);
   });
 });
 

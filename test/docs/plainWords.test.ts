@@ -38,7 +38,7 @@ function readCallTexts(path: string): PlacedText[] {
   return lines.flatMap(({ text }, i) => {
     const [call] = TEXT_CALL.exec(text) ?? [];
     if (call === undefined) return [];
-    const more = /\($/.test(call) || !/\)/.test(call) ? lines.slice(i + 1, i + 3) : [];
+    const more = call.endsWith("(") || !call.includes(")") ? lines.slice(i + 1, i + 3) : [];
     return [{ at: lines[i]?.at ?? "", text: call }, ...more].flatMap(({ at, text: code }) =>
       [...code.matchAll(LITERAL)].map(([literal]) => ({ at, text: literal.replaceAll(/\$\{[^}]*\}/g, "X") })),
     );

@@ -1,12 +1,12 @@
 /** A phrase that no text for users may contain. */
-export interface BannedPhrase {
+interface BannedPhrase {
   readonly phrase: RegExp;
   /** What to write instead. */
   readonly instead: string;
 }
 
 /** Phrases that are vague or unusual in the Kubernetes world, with what to write instead. */
-export const BANNED_PHRASES: readonly BannedPhrase[] = [
+const BANNED_PHRASES: readonly BannedPhrase[] = [
   { phrase: /\b(?:some|no)body\b/i, instead: "the actor: you, the controller, the API server" },
   { phrase: /\b(?:is|are|was|were|be|been) told\b/i, instead: "is reported, listed or printed" },
   { phrase: /\b(?:goes|go|going|went) on\b/i, instead: "continues, resumes or retries" },

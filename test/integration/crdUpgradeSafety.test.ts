@@ -231,7 +231,9 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       const it = await start();
       await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
       await it.widget("w", "v1", { size: "1234" });
-      expect(await it.apply("2", [withBothVersions(it.ns)])).toMatch(/: v1 -> v2: \^\.spec\.size: type: type changed : "string" -> "integer"$/);
+      expect(await it.apply("2", [withBothVersions(it.ns)])).toMatch(
+        /: v1 -> v2: \^\.spec\.size: type: type changed : "string" -> "integer"$/,
+      );
       const service = { name: "converter", namespace: it.ns, path: "/convert" };
       const webhook = { strategy: "Webhook", webhook: { conversionReviewVersions: ["v1"], clientConfig: { service } } };
       expect(await it.apply("2", [withBothVersions(it.ns, webhook)])).toBe("");

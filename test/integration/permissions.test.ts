@@ -122,7 +122,9 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["new"], verbs }]);
     const configMapNamed = (name: string): KubeObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: ns } });
     await eventually(async () => expect(await lacking(prepareObjectsFor(x, [configMapNamed("new")]))).toBeUndefined());
-    expect((await lacking(prepareObjectsFor(x, [configMapNamed("new")]), [configMapNamed("old")]))?.text).toContain("ResourceNames:[old] Verbs:[delete,get]");
+    expect((await lacking(prepareObjectsFor(x, [configMapNamed("new")]), [configMapNamed("old")]))?.text).toContain(
+      "ResourceNames:[old] Verbs:[delete,get]",
+    );
   });
 
   test("one request detects a change of permissions and ignores changes of other accounts", async () => {

@@ -349,7 +349,8 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     await cluster.client.create(monitors("v1alpha1"));
     await cluster.client.apply(monitors("v1", "v1alpha1"), { fieldManager: "test", force: true });
     const ref = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name: "podmonitors.monitoring.coreos.com" };
-    const readStoredVersions = async (): Promise<unknown> => ((await cluster.client.get(ref))!["status"] as { storedVersions: unknown }).storedVersions;
+    const readStoredVersions = async (): Promise<unknown> =>
+      ((await cluster.client.get(ref))!["status"] as { storedVersions: unknown }).storedVersions;
     await eventually(async () => expect(await readStoredVersions()).toEqual(["v1alpha1", "v1"]));
     const { findings, notes, counts } = await json(createExtension("odd", { packageName: "p", channels: ["odd"] }));
     expect(findings).toEqual([

@@ -70,7 +70,12 @@ const renameDefinition = (group: string): KubeObject => {
 const buildConverted = (ns: string): KubeObject => {
   const { spec, ...crd } = thingDefinition(`${ns}.example.com`);
   const { versions, ...rest } = spec as { versions: { schema: unknown }[] };
-  const second = { name: "v2", served: true, storage: false, schema: { openAPIV3Schema: { type: "object", ...buildSizedSchema("integer") } } };
+  const second = {
+    name: "v2",
+    served: true,
+    storage: false,
+    schema: { openAPIV3Schema: { type: "object", ...buildSizedSchema("integer") } },
+  };
   const webhook = { conversionReviewVersions: ["v1"], clientConfig: { service: { namespace: ns, name: "gone", port: 443 } } };
   return { ...crd, spec: { ...rest, versions: [...versions, second], conversion: { strategy: "Webhook", webhook } } };
 };

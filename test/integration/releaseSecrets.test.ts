@@ -21,7 +21,7 @@ import { describeWithCluster, describeWithPrivateCluster, eventually } from "../
 import { RecordedEvents } from "../support/extensionFakes.ts";
 import { createExtension } from "../support/extensions.ts";
 import { OperatorWorld } from "../support/operatorWorld.ts";
-import { runStep, buildStarted } from "../support/phases.ts";
+import { buildStarted, runStep } from "../support/phases.ts";
 import { type ReleaseSecretsCase, releaseSecrets } from "../support/releaseSecrets.ts";
 import { olmv1 } from "../support/runCli.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";

@@ -172,7 +172,9 @@ describeWithData("real data", (data) =>
       await eventually(async () => {
         const { items } = await cluster.client.list({ apiVersion: "v1", kind: "Event" }, { fieldSelector: "involvedObject.name=flux" });
         const events = items.map((event) => `${String(event["reason"])} ${String(event["message"])}`);
-        expect(events).toContain(`Drifted objects of bundle "flux-operator.v0.38.1" drifted: ${formatDrift(REPORTS, "kubectl-edit")}; ${why}`);
+        expect(events).toContain(
+          `Drifted objects of bundle "flux-operator.v0.38.1" drifted: ${formatDrift(REPORTS, "kubectl-edit")}; ${why}`,
+        );
         expect(events.filter((text) => text.startsWith("TakenOver"))).toHaveLength(1);
         expect(events.filter((text) => /^(DriftCorrected|Upgraded)/.test(text))).toEqual([]);
       });

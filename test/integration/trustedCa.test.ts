@@ -28,7 +28,11 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
   beforeAll(async () => {
     world = await OperatorWorld.start(cluster, { driftIntervalMs: 1_000 });
     const placeholder = { "ca-bundle.crt": "to be injected", other: "of the bundle" };
-    const objects = [buildLabelled("of-the-bundle"), buildLabelled("empty", { data: {} }), buildLabelled("placeholder", { data: placeholder })];
+    const objects = [
+      buildLabelled("of-the-bundle"),
+      buildLabelled("empty", { data: {} }),
+      buildLabelled("placeholder", { data: placeholder }),
+    ];
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", { objects }));
     world.bundle("p.v1.1.0", tinyBundle("1.1.0", { objects }));
     await world.serve({

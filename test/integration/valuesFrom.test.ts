@@ -209,7 +209,9 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
 
   test("valuesFrom does not reveal values, old or new, in the plan that waits for an approval", async () => {
     const buildNamed = (name: string): string => JSON.stringify({ deploymentConfig: { env: [{ name, value: `canary-${name}` }] } });
-    const x = await extension("planned", [{ kind: "Secret", name: "values" }], { before: (ns) => secret(ns, "values", buildNamed("CANARY_A")) });
+    const x = await extension("planned", [{ kind: "Secret", name: "values" }], {
+      before: (ns) => secret(ns, "values", buildNamed("CANARY_A")),
+    });
     await world.conditions("planned", DONE);
     await patch("planned", { spec: { approval: "Manual" } });
     await secret(x.spec.namespace, "values", buildNamed("CANARY_B"));

@@ -89,7 +89,9 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     await world.conditions(NAME, { Progressing: "True/Succeeded", Available: "True/Healthy" });
     server = await startWebhookServer(cluster.client, NAMESPACE, SERVICE, SECRET.name);
     await eventually(async () => {
-      await expect(tryCreate({ refuse: "me" })).rejects.toThrow('admission webhook "check.tiny.example.com" denied the request: refused: me');
+      await expect(tryCreate({ refuse: "me" })).rejects.toThrow(
+        'admission webhook "check.tiny.example.com" denied the request: refused: me',
+      );
     });
     await tryCreate({});
     const thing = { apiVersion: `${GROUP}/v1`, kind: "Thing", metadata: { name: "a", namespace: "default" }, spec: { a: 1 } };

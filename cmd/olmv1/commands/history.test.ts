@@ -24,7 +24,7 @@ test.for<[cause: string, record: ReleaseRecord, before: ReleaseRecord | undefine
   ["install", release(1), undefined],
   ["spec change by kubectl-edit", release(2, { generation: 2, changedBy: "kubectl-edit" }), BEFORE],
   ["new bundle in the catalog", release(2, { generation: 1, labels: V2, changedBy: "olmv1" }), BEFORE],
-  ["cluster proxy change", release(2, { generation: 1, proxy: { HTTP_PROXY: "http://p" } as never }), BEFORE],
+  ["cluster proxy change", release(2, { generation: 1, proxy: { HTTP_PROXY: "http://p" } }), BEFORE],
   ["values or controller change", release(2, { generation: 1 }), BEFORE],
   ["rollback to revision 1 by olmv1", release(3, { pinnedTo: 1, changedBy: "olmv1" }), release(2, { generation: 1 })],
   ["removed pin", release(4, { generation: 1, labels: V2 }), release(3, { generation: 1, pinnedTo: 1 })],

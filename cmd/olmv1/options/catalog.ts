@@ -7,7 +7,7 @@ import {
   createDurationOption,
   parseDurationOption,
 } from "../cli/options.ts";
-import { addManagedFieldsOption, addOutputOption, type ObjectOutputOptions, type Output } from "../cli/output.ts";
+import { addManagedFieldsOption, addOutputOption, type ObjectOutputOptions } from "../cli/output.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { AddOptions } from "../commands/catalog/add.ts";
 import type { RemoveOptions } from "../commands/catalog/remove.ts";

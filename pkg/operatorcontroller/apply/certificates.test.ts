@@ -124,28 +124,25 @@ test("CertificateKeeper issues a certificate once, renews it in three reconciles
 });
 
 describe("after a failed write", () => {
-  test.for([1, 2, 3, 4, 5, 6, 7])(
-    "CertificateKeeper keeps served certificates trusted when write %d fails",
-    async (failAfter) => {
-      const objects = new FakeObjects();
-      const { clock, keep, trustedSince } = newKeeper(objects);
-      await keep();
-      objects.failAfter = failAfter - 1;
-      let failed = 0;
-      for (const pause of [76 * HOUR, 60_000, 60_000, 60_000, 24 * HOUR, 60_000]) {
-        clock.now += pause;
-        await keep().catch(() => {
-          failed++;
-          trustedSince.clear(); // as if the controller had been restarted
-        });
-        expect(objects.untrusted(clock.now)).toEqual([]);
-      }
-      expect(failed).toBe(1);
-      expect(readStoredCertificates(objects.secret!)).not.toHaveProperty("next");
-      expect(readStoredCertificates(objects.secret!).authorities.length).toBe(1);
-      expect(new Set(objects.served).size).toBe(2);
-    },
-  );
+  test.for([1, 2, 3, 4, 5, 6, 7])("CertificateKeeper keeps served certificates trusted when write %d fails", async (failAfter) => {
+    const objects = new FakeObjects();
+    const { clock, keep, trustedSince } = newKeeper(objects);
+    await keep();
+    objects.failAfter = failAfter - 1;
+    let failed = 0;
+    for (const pause of [76 * HOUR, 60_000, 60_000, 60_000, 24 * HOUR, 60_000]) {
+      clock.now += pause;
+      await keep().catch(() => {
+        failed++;
+        trustedSince.clear(); // as if the controller had been restarted
+      });
+      expect(objects.untrusted(clock.now)).toEqual([]);
+    }
+    expect(failed).toBe(1);
+    expect(readStoredCertificates(objects.secret!)).not.toHaveProperty("next");
+    expect(readStoredCertificates(objects.secret!).authorities.length).toBe(1);
+    expect(new Set(objects.served).size).toBe(2);
+  });
 });
 
 test("CertificateKeeper recreates a Secret when it is deleted or damaged, and keeps trusting certificates that Pods still serve", async () => {

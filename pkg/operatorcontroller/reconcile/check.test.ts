@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { type PhaseParts, problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
+import { buildUnpacked, type PhaseParts, problemTexts, runStep } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { type BundleRequirements, readRequirements } from "../../bundle/requirements.ts";

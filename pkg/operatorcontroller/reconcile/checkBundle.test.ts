@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleOf } from "../../../test/support/bundleFixture.ts";
 import { RecordedEvents } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { type PhaseParts, problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
+import { buildUnpacked, type PhaseParts, problemTexts, runStep } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import { newReleaseHistory } from "../releases/releaseStore.ts";
@@ -21,7 +21,10 @@ class CheckFixture {
   readonly #extension = createExtension("x", { packageName: "p" });
 
   async pass({ bundle = BUNDLE, ...parts }: PhaseParts<Unpacked>): Promise<Unpacked | undefined> {
-    const { next } = await runStep(checkBundle({ events: this.events, memory: this.#memory }), buildUnpacked(this.#extension, bundle, parts));
+    const { next } = await runStep(
+      checkBundle({ events: this.events, memory: this.#memory }),
+      buildUnpacked(this.#extension, bundle, parts),
+    );
     return next;
   }
 }

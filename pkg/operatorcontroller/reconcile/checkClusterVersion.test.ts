@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type ClusterFixture, clusterFrom } from "../../../test/support/catalogFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
+import { buildUnpacked, problemTexts, runStep } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { CatalogSource } from "../../api/clusterExtension.ts";
 import { loadBundle } from "../../bundle/load.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, RecordedPatches, refusal } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
 import { type Answer, LoopbackApi, statusAnswer } from "../../../test/support/loopbackApi.ts";
-import { buildObserved, runStep, type StepOutcome, buildStarted } from "../../../test/support/phases.ts";
+import { buildObserved, buildStarted, runStep, type StepOutcome } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { FINALIZER_UNINSTALL, GO_FINALIZERS } from "../../api/constants.ts";

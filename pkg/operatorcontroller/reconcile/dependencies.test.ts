@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bundleFiles } from "../../../test/support/bundleFixture.ts";
 import { type DependencyWorld, dependencyWorld } from "../../../test/support/dependencyFixture.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { problemTexts, runStep, buildUnpacked } from "../../../test/support/phases.ts";
+import { buildUnpacked, problemTexts, runStep } from "../../../test/support/phases.ts";
 import { loadBundle } from "../../bundle/load.ts";
 import { toRenderableBundle } from "../bundles/bundleCache.ts";
 import { findWaitingError } from "../state/conditionPoller.ts";

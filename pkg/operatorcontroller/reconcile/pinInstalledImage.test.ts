@@ -96,7 +96,10 @@ function choosing() {
   const extension = createExtension("x", { packageName: "p" });
   const events = new RecordedEvents();
   const step = pinInstalledImage({ events, memory: new ExtensionCache() });
-  const pass = async ({ resolved: buildResolved, installed }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {
+  const pass = async ({
+    resolved: buildResolved,
+    installed,
+  }: Given): Promise<{ problems: string[]; bundle: ResolvedBundle | undefined }> => {
     const before = resolvedPhase(extension, { ...INSTALLED, ...CHOSEN, ...buildResolved }, { releases: { installed } });
     const { phase, next } = await runStep(step, before);
     return { problems: problemTexts(phase), bundle: next?.bundle };

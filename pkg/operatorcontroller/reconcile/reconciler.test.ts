@@ -159,7 +159,8 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   const lastError = new RetryableError("Retrying", "no route");
   const failed = await pass({ step: failing(lastError, RESOLVED) });
   const [{ status }] = failed.written as [(typeof failed.written)[0]];
-  const step = (x: ClusterExtension) => stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
+  const step = (x: ClusterExtension) =>
+    stop<Phase>({ ...buildResolved(x, RESOLVED), phase: "unpacking", image: RESOLVED.image, lastError });
   const { result, written, events } = await pass({ extension: { ...X, status }, step });
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });

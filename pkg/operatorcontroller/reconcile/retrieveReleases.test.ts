@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryReleases } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { runStep, buildStarted } from "../../../test/support/phases.ts";
+import { buildStarted, runStep } from "../../../test/support/phases.ts";
 import { releaseRecord } from "../../../test/support/releases.ts";
 import { type InstalledBundle, readInstalledBundle, toReleaseLabels } from "../../release/installedBundle.ts";
 import { ExtensionCache } from "../state/extensionCache.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryReleases, RecordedEvents, stepContext } from "../../../test/support/extensionFakes.ts";
 import { createExtension } from "../../../test/support/extensions.ts";
-import { buildAuthenticated, problemTexts, buildResolved, runStep, buildUnpacked } from "../../../test/support/phases.ts";
+import { buildAuthenticated, buildResolved, buildUnpacked, problemTexts, runStep } from "../../../test/support/phases.ts";
 import { configMap, releaseRecord } from "../../../test/support/releases.ts";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { ANNOTATION_ROLLBACK_TO } from "../../api/constants.ts";

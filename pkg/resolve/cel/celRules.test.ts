@@ -60,8 +60,16 @@ describe("rules that would take long end", () => {
   });
 
   test.for([
-    ["a 1000-character string as a number", `properties.exists(p, int(p.value.text) == 4)`, "a string of 1000 characters is too long for a number"],
-    ["a 1000-character string as a version", `properties.exists(p, semver_compare(p.value.text, "1") == 4)`, "a string of 1000 characters is not a version"],
+    [
+      "a 1000-character string as a number",
+      `properties.exists(p, int(p.value.text) == 4)`,
+      "a string of 1000 characters is too long for a number",
+    ],
+    [
+      "a 1000-character string as a version",
+      `properties.exists(p, semver_compare(p.value.text, "1") == 4)`,
+      "a string of 1000 characters is not a version",
+    ],
     [
       "a 1000-character string as a regular expression",
       "properties.exists(p, p.type.matches(p.value.text))",

@@ -49,9 +49,7 @@ function getDialect({ dialect }: RangeCase, file: string): keyof typeof PARSERS 
   const named = (dialect ?? basename(file)).toLowerCase();
   if (named.includes("masterminds")) return "masterminds";
   if (named.includes("blang")) return "blang";
-  throw new UsageError(
-    `unknown range syntax of ${file}: its name must contain "masterminds" or "blang", or each case a field "dialect"`,
-  );
+  throw new UsageError(`unknown range syntax of ${file}: its name must contain "masterminds" or "blang", or each case a field "dialect"`);
 }
 
 function versionsBeside(file: string): string[] {

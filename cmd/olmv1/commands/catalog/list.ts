@@ -28,7 +28,7 @@ export function formatCatalogTable(terminal: Screen, catalogs: readonly ClusterC
     "AGE",
   ];
   const rows = catalogs.map((catalog): Cell[] => {
-    const { metadata, spec, status } = catalog;
+    const { metadata, spec } = catalog;
     return [
       { text: metadata.name, mood: "strong" },
       describeCatalogState(catalog),
@@ -73,7 +73,7 @@ function wideCells(catalog: ClusterCatalog, now: number): Cell[] {
 }
 
 /** Returns the address of the page on which catalogd shows its catalogs; undefined if the catalog is not served. */
-export function getPageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
+function getPageAddress({ status }: Pick<ClusterCatalog, "status">): string | undefined {
   const base = status?.urls?.base;
   return base !== undefined && URL.canParse(base) ? new URL("/ui", base).href : undefined;
 }
