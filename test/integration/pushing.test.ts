@@ -56,7 +56,7 @@ describeWithCluster("pushing to a real registry", (cluster) => {
     expect(await build({ XDG_RUNTIME_DIR: home }, "--auth-file", closed.authFile)).toMatchObject({ code: 0 });
     expect(await build({ REGISTRY_AUTH_FILE: closed.authFile })).toMatchObject({
       code: 0,
-      err: `${closed.host}/team/catalog:v1 was there already\n`,
+      err: `${closed.host}/team/catalog:v1 already exists\n`,
     });
   });
 });
