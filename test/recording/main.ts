@@ -21,7 +21,7 @@ const STORY = [
   "olmv1 versions hello-operator",
   "olmv1 install hello-operator --version 1.0.0 --create-service-account --yes",
   "olmv1 list",
-  "olmv1 why-not 1.2.0 --extension hello-operator",
+  "olmv1 why-not hello-operator 1.2.0",
   "olmv1 upgrade hello-operator --version '>=1.0.0' --yes",
   "olmv1 tree hello-operator",
   "olmv1 rollback hello-operator",
