@@ -20,7 +20,7 @@ export const AvailableUpdates = z
           .enum(["replaces", "skips", "skipRange"])
           .optional()
           .describe(
-            "edge is the type of the upgrade edge from the installed bundle. Absent if there is none, with upgradeConstraintPolicy SelfCertified.",
+            "edge is the type of the upgrade edge from the installed bundle. Absent without an edge, with upgradeConstraintPolicy SelfCertified.",
           ),
         channel: z.string().max(NAME_MAX).optional().describe("channel is the channel of the edge."),
         deprecated: z.boolean().describe("deprecated is true if the catalog deprecates the version."),
@@ -29,7 +29,7 @@ export const AvailableUpdates = z
   )
   .max(AVAILABLE_UPDATES_MAX)
   .describe(
-    `availableUpdates are the newer versions that the extension may be upgraded to, highest first, at most ${AVAILABLE_UPDATES_MAX}. Empty if there are none. Absent if no bundle is installed or a relevant catalog is unavailable.`,
+    `availableUpdates are the newer versions that the extension may be upgraded to, highest first, at most ${AVAILABLE_UPDATES_MAX}. Empty if no version is available. Absent if no bundle is installed or a relevant catalog is unavailable.`,
   );
 export type AvailableUpdates = z.input<typeof AvailableUpdates>;
 

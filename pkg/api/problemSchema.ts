@@ -127,10 +127,10 @@ export const Problems = z
   .array(problem)
   .max(PROBLEMS_MAX)
   .describe(
-    `problems keep the object from its desired state or need attention; errors first, at most ${PROBLEMS_MAX} and ${PROBLEMS_MAX_BYTES / 1_024} KiB. Absent if there are none.`,
+    `problems keep the object from its desired state or need attention; errors first, at most ${PROBLEMS_MAX} and ${PROBLEMS_MAX_BYTES / 1_024} KiB. Absent if there are no problems.`,
   );
 /** Schema of `status.omittedProblems`. */
-export const OmittedProblems = z.int().min(1).describe("omittedProblems is the number of further problems. Absent if there are none.");
+export const OmittedProblems = z.int().min(1).describe("omittedProblems is the number of further problems. Absent if zero.");
 
 /** A problem as the API server returns it: a newer controller may have written types that are not known here. */
 export type ReportedProblem = z.input<typeof problem>;
