@@ -49,8 +49,8 @@ describe("plain HTTP", () => {
 });
 
 test.for([
-  [["--shutdown-delay=2m"], "--shutdown-delay: want a duration of at most a minute"],
-  [["--shutdown-delay=soon"], "--shutdown-delay: want a duration of at most a minute"],
+  [["--shutdown-delay=2m"], "--shutdown-delay: must be a duration of at most one minute"],
+  [["--shutdown-delay=soon"], "--shutdown-delay: must be a duration of at most one minute"],
   [["--tls-cert", "a"], "tls-cert and tls-key flags must be used together"],
   [["--tls-key=a"], "tls-cert and tls-key flags must be used together"],
   [["--metrics-bind-address", ":7443"], "metrics-bind-address requires tls-cert and tls-key flags"],
@@ -61,7 +61,7 @@ test.for([
   [["--tls-profile", "x"], '--tls-profile: unknown TLS profile: "x"'],
   [["--global-pull-secret", "pull-secret"], "value of global-pull-secret should be of the format <namespace>/<name>"],
   [["--global-pull-secret=a/b/c"], "value of global-pull-secret should be of the format <namespace>/<name>"],
-  [["--gc-interval", "often"], '--gc-interval: want a duration of at least a second, such as "12h"'],
+  [["--gc-interval", "often"], '--gc-interval: must be a duration of at least one second, such as "12h"'],
   [["--leader-election-lease-duration=100s"], "leader-election-lease-duration must be greater than leader-election-renew-deadline"],
   [["--log-level", "loud"], "--log-level: "],
   [["--unknown"], "Unknown option '--unknown'"],

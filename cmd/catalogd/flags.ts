@@ -46,7 +46,7 @@ const Flags = z
       .default("5s")
       .refine(
         (text) => (parseDuration(text) ?? MAX_DELAY_MS + 1) <= MAX_DELAY_MS,
-        'want a duration of at most a minute, such as "5s"; 0 for none',
+        'must be a duration of at most one minute, such as "5s"; 0 disables it',
       )
       .transform((text) => parseDuration(text) ?? 0)
       .describe("time to continue serving content after SIGTERM, so that clients switch to other replicas"),

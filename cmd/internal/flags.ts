@@ -19,7 +19,7 @@ export function duration(byDefault: string) {
   return z
     .string()
     .default(byDefault)
-    .refine((text) => (parseDuration(text) ?? 0) >= 1_000, `want a duration of at least a second, such as "${byDefault}"`)
+    .refine((text) => (parseDuration(text) ?? 0) >= 1_000, `must be a duration of at least one second, such as "${byDefault}"`)
     .transform((text) => parseDuration(text) ?? 0);
 }
 
@@ -49,7 +49,7 @@ export function switchFlag(byDefault: boolean, description: string) {
   return z
     .string()
     .default(String(byDefault))
-    .refine((text) => goBool(text) !== undefined, "want true or false")
+    .refine((text) => goBool(text) !== undefined, "must be true or false")
     .transform((text) => goBool(text) ?? byDefault)
     .meta({ description, isSwitch: true });
 }
@@ -154,7 +154,7 @@ export function logFlags() {
   return {
     "log-level": z.enum(LEVELS).optional().describe("minimum log level: debug, info, warn or error (default: from -v, else info)"),
     v: z.coerce
-      .number({ error: "want a whole number, 0 or greater" })
+      .number({ error: "must be a whole number, 0 or greater" })
       .int()
       .min(0)
       .optional()

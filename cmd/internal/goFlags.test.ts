@@ -39,7 +39,7 @@ test.for([
 });
 
 test.for([
-  [["-v=x"], "--v: want a whole number, 0 or greater"],
+  [["-v=x"], "--v: must be a whole number, 0 or greater"],
   [["-x"], "Unknown option '-x'"],
   [["-cache-dir=a"], "Unknown option '-c'"],
   [["version", "--v=1"], "Unexpected argument 'version'"],

@@ -106,7 +106,7 @@ function clusterVersion() {
     try {
       return parseClusterVersion(text);
     } catch (err) {
-      context.addIssue({ code: "custom", message: `want a version such as "4.18" or "4.18.3": ${getErrorMessage(err)}` });
+      context.addIssue({ code: "custom", message: `must be a version such as "4.18" or "4.18.3": ${getErrorMessage(err)}` });
       return z.NEVER;
     }
   });

@@ -171,7 +171,7 @@ export function storePrepared(stored: StoredCertificates, { authority, pair }: N
   return { serving: stored.serving, next: pair, authorities: addAuthority(stored.authorities, authority, now) };
 }
 
-/** Returns the content to store when the prepared certificate is served; unchanged if there is none. */
+/** Makes the prepared certificate the serving one. Returns `stored` unchanged if no certificate is prepared. */
 export function promotePrepared(stored: StoredCertificates): StoredCertificates {
   return stored.next ? { serving: stored.next, authorities: stored.authorities } : stored;
 }

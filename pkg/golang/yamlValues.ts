@@ -165,8 +165,8 @@ const MAX_MERGED = 10_000;
 /** Options for decoding values. */
 export interface ValueOptions {
   /**
-   * Integers beyond 2^53 become bigint up to this one, and number beyond it. Default: bigint up to 64 bits. 0 for none, as in a Go program that
-   * decodes into untyped values.
+   * Largest integer that is decoded as bigint. Larger integers become number, and integers up to 2^53 are always number. Default: 64-bit integers are
+   * bigint. 0 disables bigint, as in a Go program that decodes into untyped values.
    */
   maxInteger?: bigint;
   /** Called with the name of each member before it is set. May throw; members are the most expensive part. */

@@ -45,7 +45,7 @@ describe("buildClusterCatalog", () => {
     [{ pollInterval: 90_000 }, "--poll-interval must be whole minutes"],
     [{ pollInterval: 0 }, "--poll-interval must be whole minutes"],
     [{ priority: 3_000_000_000 }, "spec.priority: "],
-    [{ labels: ["x"] }, '--label "x" is not written as key=value'],
+    [{ labels: ["x"] }, '--label "x" must be in the form key=value'],
   ] as const)("buildClusterCatalog rejects %j", ([change, message]) => {
     expect(() => buildClusterCatalog({ ...wish, ...change })).toThrow(message);
   });

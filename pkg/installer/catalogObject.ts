@@ -47,9 +47,9 @@ function parseMinutes(intervalMs: number): number {
   return minutes;
 }
 
-/** @throws Error unless the text is written as key=value */
+/** @throws Error unless the text has the form key=value */
 function parseLabel(text: string): [string, string] {
   const at = text.indexOf("=");
-  if (at < 1) throw new Error(`--label ${JSON.stringify(text)} is not written as key=value`);
+  if (at < 1) throw new Error(`--label ${JSON.stringify(text)} must be in the form key=value`);
   return [text.slice(0, at), text.slice(at + 1)];
 }

@@ -30,7 +30,7 @@ export interface OperatorControllerOptions {
   sharedWatches?: boolean;
   /** Extensions that are reconciled in parallel. */
   workers: number;
-  /** When a slow reconcile makes room for another one, in milliseconds; default 10,000, for tests. */
+  /** Milliseconds after which a reconcile is slow and another one may start. Default 10,000; tests set it. */
   slowReconcileMs?: number;
   /** Objects of an unchanged release that cannot be watched are compared with the cluster this often, with a tenth of jitter. */
   driftIntervalMs: number;

@@ -64,12 +64,12 @@ const EXTENDED_DEPLOYMENT_CONFIG: JsonSchema = {
   },
 };
 
-/** The schema of `deploymentConfig`, with all that it may hold. */
+/** Returns the schema of `deploymentConfig` with all its fields. */
 export function buildDeploymentConfigSchema(): JsonSchema {
   return EXTENDED_DEPLOYMENT_CONFIG;
 }
 
-/** For single Deployments: each says which ones it is for. */
+/** Configurations for selected Deployments: each has a selector. */
 const DEPLOYMENT_CONFIGS: JsonSchema = {
   type: "array",
   minItems: 1,

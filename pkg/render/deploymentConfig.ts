@@ -179,7 +179,7 @@ function tooMuchWork(name: string, at: number, of: number): TerminalError {
   const where = `Deployment ${goQuote(truncateExcerpt(name))}, ${at} of ${of}`;
   return new TerminalError(
     Reason.InvalidConfiguration,
-    `${INVALID_CONFIG}it contains more than the ${CONFIG_LIMITS.work} values allowed, counted for each Deployment and container that gets them, up to ${where}`,
+    `${INVALID_CONFIG}too many values: at most ${CONFIG_LIMITS.work} are allowed, counted once for each Deployment and container that they apply to; exceeded at ${where}`,
   );
 }
 

@@ -25,7 +25,7 @@ const STRENGTH: Readonly<Record<UpgradeEdge["via"], number>> = { stay: 0, replac
 
 /**
  * Returns the version and release of the installed bundle.
- * @throws Error in Go's words if they are invalid
+ * @throws Error with Go's message if the version or release is invalid
  */
 export function parseInstalledVersion({ version, release }: BundleMetadata): VersionRelease {
   try {

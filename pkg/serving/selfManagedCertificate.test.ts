@@ -211,7 +211,7 @@ test("a Secret of another owner is not changed and reported once, and the served
   for (let i = 0; i < 5; i++) await world.later(31_000);
   expect([served(a).fingerprint256, world.live?.["data"], world.writes]).toEqual([before, { "tls.crt": base64("x") }, 1]);
   expect(world.events.filter((text) => text.startsWith("CertificateRefused"))).toEqual([
-    expect.stringContaining("it does not belong to this server and is not written: it has no label"),
+    expect.stringContaining("the Secret does not belong to this server, so it is not changed: it has no label"),
   ]);
   world.put({ name: PLACE.name, namespace: "ns", labels: LABELS });
   await world.later(31_000);
@@ -225,7 +225,7 @@ test("a deleted Secret is created if allowed, and otherwise awaited", async () =
   const before = served(a).fingerprint256;
   world.delete();
   await world.later(31_000);
-  expect(world.logged.join("\n")).toContain("it does not exist and cannot be created; apply the manifests again");
+  expect(world.logged.join("\n")).toContain("the Secret does not exist, and this server may not create it; apply the manifests again");
   expect([world.live, served(a).fingerprint256]).toEqual([undefined, before]);
   a.check();
   world.mayCreate = true;

@@ -214,13 +214,13 @@ export class SelfManagedCertificate implements ServerTls {
       return await client.create(secret, { signal });
     } catch (err) {
       if (!isForbidden(err)) throw err;
-      const why = "it does not exist and cannot be created; apply the manifests again, which contain it without content";
+      const why = "the Secret does not exist, and this server may not create it; apply the manifests again, which contain an empty Secret";
       throw new RetryableError("Retrying", why, { cause: err });
     }
   }
 
   #refusal(live: KubeObject | undefined, because: string): Error {
-    const text = `it does not belong to this server and is not written: ${because}; delete or rename it and apply the manifests again`;
+    const text = `the Secret does not belong to this server, so it is not changed: ${because}; delete or rename it, then apply the manifests again`;
     const { namespace, name } = this.#init.place;
     if (live && this.#problem !== text)
       this.#init.recordEvent(live, "CertificateRefused", `serving certificate in Secret ${namespace}/${name}: ${text}`);

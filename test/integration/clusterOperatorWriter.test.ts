@@ -122,7 +122,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     );
   });
 
-  test("ClusterOperator olm is Degraded by a rollout of a controller that takes longer than 15 minutes", async () => {
+  test("ClusterOperator olm is Degraded when the rollout of a controller takes longer than 15 minutes", async () => {
     const type = "CatalogdDeploymentCatalogdControllerManager";
     dev().setPodReadiness(() => "NotReady");
     await cluster.client.delete(DEPLOYMENT);

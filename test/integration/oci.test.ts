@@ -83,10 +83,7 @@ describeWithCluster("images in a real registry", (cluster) => {
       limits: { ...BUNDLE_IMAGE_LIMITS, ...limits },
     });
     const ref = `quay.io/${repository}@${digest}`;
-    const refused = new TerminalError(
-      "Blocked",
-      `${says}; image ${ref} is not unpacked: rebuild it without this problem, or use another image`,
-    );
+    const refused = new TerminalError("Blocked", `${says}; cannot unpack image ${ref}: rebuild the image, or use another one`);
     await expect(testPuller.puller.pull("ext", ref, { signal, filter: findBundleRoot })).rejects.toThrow(refused);
     expect(await testPuller.entries("ext")).toEqual([]);
   });

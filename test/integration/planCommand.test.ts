@@ -180,7 +180,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(broken.out + broken.err).not.toContain("canary");
   });
 
-  test("olmv1 plan of a new extension lists all objects to create and all obstacles, and writes nothing", async () => {
+  test("olmv1 plan of a new extension lists all objects to create and all errors, and writes nothing", async () => {
     const extension = createExtension("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);

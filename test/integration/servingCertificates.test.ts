@@ -80,7 +80,9 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
       expect([status, text]).toEqual([500, expect.stringContaining("[-]serving-certificate failed")]);
     });
     await eventually(async () =>
-      expect(await readFile(first.logFile, "utf8")).toContain("it does not exist and cannot be created; apply the manifests again"),
+      expect(await readFile(first.logFile, "utf8")).toContain(
+        "the Secret does not exist, and this server may not create it; apply the manifests again",
+      ),
     );
   });
 
@@ -153,7 +155,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await cluster.client.patch(SECRET, { metadata: { labels: null }, data: { "tls.crt": base64("theirs") } }, { type: "merge" });
     await eventually(async () =>
       expect((await events("CertificateRefused")).join()).toContain(
-        "it does not belong to this server and is not written: it has no label",
+        "the Secret does not belong to this server, so it is not changed: it has no label",
       ),
     );
     expect((await secret())["data"]).toMatchObject({ "tls.crt": base64("theirs") });

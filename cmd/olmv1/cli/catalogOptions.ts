@@ -61,9 +61,10 @@ registry credentials. With it, the command needs no cluster unless you name an e
 Required permissions: list ClusterCatalogs and ClusterExtensions; get the ClusterExtension and
 ClusterVersion "version".
 
-Dependencies are checked like in operator-controller. Without a cluster, a missing dependency
-excludes no bundle, but is listed with a bundle that provides it; with --installed-package or
---dependency-policy, only those packages count as installed.
+Checks dependencies as operator-controller does. Without a cluster, a missing dependency does not
+exclude a bundle; the command lists the dependency and a bundle that provides it. With
+--installed-package or --dependency-policy, only the packages of --installed-package count as
+installed.
 `;
 
 /** Adds the options of ResolutionOptions. */

@@ -71,7 +71,7 @@ export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Numb
     ...lacking.map((finding) => permissionLines(finding, screen)),
     listTexts(
       "Errors; the controller would reject this plan:",
-      // Denied reads repeat the missing permissions.
+      // Omits denied reads, because the missing permissions already list them.
       plan.findings
         .filter(({ permissions, kind }) => permissions === undefined && (lacking.length === 0 || screen.all || kind !== "read"))
         .map(({ text }) => text),

@@ -150,8 +150,9 @@ export function addVersions(program: Command, terminal: Terminal): void {
 const FORMS: readonly GraphForm[] = ["tree", "mermaid", "dot", "svg", "json"];
 
 const GRAPH_HELP = `
-A tree shows each channel from its head down: replaced bundles are below an entry, skipped ones next
-to it. The graph marks heads, deprecated, skipped and installed bundles.
+A tree shows each channel from its head down, with the bundles that an entry replaces under it and
+the bundles that it skips next to it. The graph marks channel heads and bundles that are deprecated,
+skipped or installed.
 ${SOURCES_HELP}
 Examples:
   olmv1 graph argocd-operator

@@ -92,10 +92,11 @@ export function addResolve(program: Command, terminal: Terminal): void {
 }
 
 const WHY_NOT_HELP = `
-For each catalog, lists the rules that exclude the version, or the preferred bundle, or the nearest
-versions if the version does not exist. NAME is a ClusterExtension if one exists, else a package, for
-a new installation or, with --installed, an upgrade; --extension or --filename replace it. VERSION is
-a version such as 1.2.3 or a bundle. The order does not matter.
+For each catalog, lists the rules that exclude the version, or the bundle that is preferred to it. If
+the version does not exist, lists the nearest versions. NAME is a ClusterExtension or, if none has
+that name, a package. A package is checked as a new installation, or as an upgrade with --installed.
+NAME is optional with --extension or --filename. VERSION is a version such as 1.2.3 or the name of a
+bundle. NAME and VERSION can be in either order.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 why-not argocd-operator 0.14.0

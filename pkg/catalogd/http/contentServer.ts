@@ -148,8 +148,7 @@ function newApp({ limits, log, tls, exchanges }: AppInit): CatalogServer {
       // Longer names are within the header limit, and rejected as URLs that are too long.
       maxParamLength: limits.headerBytes,
       querystringParser: readQueryString,
-      // A invalid escape or a missing path: fastify calls hooks for these only if they lead to a
-      // handler.
+      // Routes URLs with an invalid escape or without a path to a handler, because fastify does not call hooks for them otherwise.
       onBadUrl: (_path, request, response) => {
         Object.assign(request, { originalUrl: request.url, url: UNREADABLE });
         app.routing(request, response);

@@ -23,7 +23,7 @@ export class ResponseCache {
 
   constructor(limits: CacheLimits = CACHE_LIMITS) {
     this.#limits = limits;
-    // Sizes are positive.
+    // LRUCache rejects a size of 0.
     const sizeCalculation = ({ byteLength }: Uint8Array): number => Math.max(byteLength, 1);
     this.#entries = new LRUCache({ maxSize: limits.total, maxEntrySize: limits.entry, sizeCalculation });
   }

@@ -153,7 +153,7 @@ describe("search that fails with problem details", () => {
     ["gvk=a/b", 400, "InvalidQuery", /^gvk: "a\/b" is not group\/version\/kind/],
     ["gvk=.x", 400, "InvalidQuery", /^gvk: /],
     [Array.from({ length: 9 }, (_, i) => `arch=a${i}`).join("&"), 400, "InvalidQuery", /^arch: /],
-    ["continue=x", 400, "InvalidQuery", /^continue: not a token of a search$/],
+    ["continue=x", 400, "InvalidQuery", /^continue: not a valid continue token$/],
     ["continue=%22", 400, "InvalidQuery", /^continue: /],
     ["catalog=gamma", 404, "CatalogNotFound", /^no catalog "gamma" is served here/],
     ["text=%zz", 400, "InvalidQuery", /invalid escape/],

@@ -149,7 +149,7 @@ function readSearchQuery({ deprecated, ...parameters }: Parameters): SearchQuery
 }
 
 function checkPosition(position: SearchPosition | undefined, here: { query: string; content: string }): void {
-  if (!position) throw new ProblemError("InvalidQuery", "continue: not a token of a search");
+  if (!position) throw new ProblemError("InvalidQuery", "continue: not a valid continue token");
   if (position.query !== here.query)
     throw new ProblemError("InvalidQuery", "continue: the token belongs to another query; keep all parameters except limit and matches");
   if (position.content !== here.content)

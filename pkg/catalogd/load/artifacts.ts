@@ -58,7 +58,7 @@ function summaryArtifacts(): Record<"packages" | "properties" | "search", Artifa
       },
     },
     properties: propertiesArtifact,
-    // The search data was collected for the packages.
+    // Collects nothing: the package artifact has already collected the data.
     search: {
       add() {},
       end(emit) {

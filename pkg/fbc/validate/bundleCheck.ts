@@ -44,7 +44,7 @@ function yamlFault(text: string, isObject: boolean): { phase: "convert"; fault: 
       JSON.parse(text);
       return undefined;
     } catch {
-      // It can be YAML in flow style.
+      // Not JSON, but it may be YAML in flow style.
     }
   }
   try {

@@ -327,7 +327,7 @@ describe("a public key", () => {
     [
       "that is too short",
       spki(generateKeyPairSync("rsa", { modulusLength: 1024 })),
-      "an RSA key of 1024 bits is too short, 2048 are needed",
+      "an RSA key of 1024 bits is too short: at least 2048 are required",
     ],
   ])("%s", ([what, pem, want]) => {
     const parse = (): unknown => parsePublicKey(pem);

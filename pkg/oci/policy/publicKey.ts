@@ -29,7 +29,8 @@ export function parsePublicKey(pem: string): KeyObject {
 function keyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject): string | undefined {
   const { namedCurve = "", modulusLength = 0 } = asymmetricKeyDetails ?? {};
   if (type === "ec") return Object.hasOwn(CURVES, namedCurve) ? undefined : `curve ${namedCurve} is not supported`;
-  if (type === "rsa" && modulusLength < RSA_BITS_MIN) return `an RSA key of ${modulusLength} bits is too short, ${RSA_BITS_MIN} are needed`;
+  if (type === "rsa" && modulusLength < RSA_BITS_MIN)
+    return `an RSA key of ${modulusLength} bits is too short: at least ${RSA_BITS_MIN} are required`;
   return type === "rsa" || type === "ed25519" ? undefined : `keys of type ${type} are not supported`;
 }
 

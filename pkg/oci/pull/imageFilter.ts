@@ -94,9 +94,8 @@ export const CONFIG_DIR_LABEL = "operators.operatorframework.io.index.configs.v1
 
 /**
  * Filter for `Puller.pull`: returns the directory of a catalog image that contains its content.
- * @param asked with a digest, the image can never get the label; with a tag, the next image may
- * have it
- * @throws TerminalError or RetryableError `catalog image is missing the required label "…"`
+ * @throws TerminalError `catalog image is missing the required label "…"` if the reference has a digest; RetryableError if it has a tag, because
+ * the tag may move to an image with the label
  */
 export function findCatalogRoot(config: ImageConfig, { isPinned }: RequestedImageRef): { root: string } {
   const root = config.labels[CONFIG_DIR_LABEL];
@@ -109,8 +108,7 @@ export function findCatalogRoot(config: ImageConfig, { isPinned }: RequestedImag
 /**
  * Filter for `Puller.pull`: keeps the whole bundle image, and rejects an image that is declared as
  * something else before any layer is downloaded. Accepts missing labels.
- * @param asked with a digest, the image never changes; with a tag, the next image may be a bundle
- * @throws TerminalError or RetryableError with the image and the label
+ * @throws TerminalError if the reference has a digest; RetryableError if it has a tag, because the tag may move to a bundle image
  */
 export function findBundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, isPinned }: RequestedImageRef): { root: string } {
   const mediaType = labels[MEDIA_TYPE_KEY] ?? "";

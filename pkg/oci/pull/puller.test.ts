@@ -63,7 +63,7 @@ describe("a pull", () => {
     expect(await second.resolve(pinned, signal)).toEqual({ canonical: pinned, digest: before.digest });
   });
 
-  test("pull by tag requests the digest each time, but no layer that it has", async () => {
+  test("pull by tag requests the digest each time, and downloads no cached layer", async () => {
     const { registry, puller, tag, pinned } = await setUp();
     await puller.pull("ext", tag, { signal });
     registry.requests.length = 0;
@@ -565,10 +565,10 @@ describe("manifests", () => {
   ])("an image with too many %s is rejected with the limit, the image and advice", async ([, limits, message]) => {
     const { puller, tag, pinned, entries } = await setUp({ "manifests/a.yaml": "123" }, limits);
     const byTag = await failure(puller.pull("ext", tag, { signal }));
-    expect(byTag.message).toBe(`${message}; image ${tag} is not unpacked until its tag refers to an image without this problem`);
+    expect(byTag.message).toBe(`${message}; cannot unpack image ${tag} until its tag refers to a valid image`);
     const byDigest = await failure(puller.pull("ext", pinned, { signal }));
-    const advice = "rebuild it without this problem, or use another image";
-    expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), `${message}; image ${pinned} is not unpacked: ${advice}`]);
+    const advice = "rebuild the image, or use another one";
+    expect([byDigest, byDigest.message]).toEqual([expect.any(TerminalError), `${message}; cannot unpack image ${pinned}: ${advice}`]);
     expect(await entries("ext")).toEqual([]);
   });
 
@@ -605,11 +605,11 @@ describe("terminal and retryable errors", () => {
     const byDigest = await failure(puller.pull("ext", `quay.io/ns/app@${digest}`, { signal }));
     expect([byTag, byTag.message]).toEqual([
       expect.any(RetryableError),
-      `${message}; image ${tag} is not unpacked until its tag refers to an image without this problem`,
+      `${message}; cannot unpack image ${tag} until its tag refers to a valid image`,
     ]);
     expect([byDigest, byDigest.message]).toEqual([
       expect.any(TerminalError),
-      `${message}; image quay.io/ns/app@${digest} is not unpacked: rebuild it without this problem, or use another image`,
+      `${message}; cannot unpack image quay.io/ns/app@${digest}: rebuild the image, or use another one`,
     ]);
   });
 

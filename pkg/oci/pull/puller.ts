@@ -326,10 +326,9 @@ function lockKey(ref: Reference, digest: string): string {
 
 /** The content of a digest never changes, but a tag can get another image. */
 function createUnpackError(ref: Reference, err: unknown): Error {
-  const text = `${getErrorMessage(err)}; image ${formatReference(ref)} is not unpacked`;
-  if (ref.digest === undefined)
-    return new RetryableError("Retrying", `${text} until its tag refers to an image without this problem`, { cause: err });
-  return new TerminalError("Blocked", `${text}: rebuild it without this problem, or use another image`, { cause: err });
+  const text = `${getErrorMessage(err)}; cannot unpack image ${formatReference(ref)}`;
+  if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag refers to a valid image`, { cause: err });
+  return new TerminalError("Blocked", `${text}: rebuild the image, or use another one`, { cause: err });
 }
 
 async function doing<T>(prefix: string, work: () => Promise<T>): Promise<T> {

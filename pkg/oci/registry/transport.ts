@@ -27,8 +27,7 @@ function createBlockList(...subnets: readonly (readonly [address: string, prefix
 }
 
 /**
- * Returns the type of inner address of a URL's hostname, according to its text; undefined for
- * others and for names that need a lookup.
+ * Returns the type of the private address in the hostname of a URL, without a lookup; undefined for public addresses and host names.
  */
 export function parsePrivateAddress(hostname: string): PrivateAddress | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
@@ -51,7 +50,7 @@ export function findRefusal(target: string, registry: string): string | undefine
   return `refused to connect to ${target}, a ${inner} address`;
 }
 
-/** Resolves names like the system, but rejects those with an inner address. */
+/** Resolves host names as the system does, but rejects names with a private address, such as loopback or link-local. */
 export const outerLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (err, addresses) => {
     if (err) return callback(err, "", 0);

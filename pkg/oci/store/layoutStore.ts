@@ -225,12 +225,12 @@ export class LayoutStore implements ImageReader, ImageWriter {
     return join(this.dir, "blobs", `part-${process.pid}-${this.#parts}`);
   }
 
-  /** Moves a file to the blob with this digest, which must be its digest. */
+  /** Moves a file into the blob store; `digest` must be the digest of the file. */
   async adopt(file: string, digest: string): Promise<void> {
     const target = this.#blobFile(digest);
     await mkdir(join(target, ".."), { recursive: true });
     await rename(file, target).catch(async (err: unknown) => {
-      // Another program was faster.
+      // Another process may have written the blob already.
       if (!(await stat(target).catch(() => undefined))) throw err;
     });
   }

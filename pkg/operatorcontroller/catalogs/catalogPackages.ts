@@ -55,7 +55,7 @@ export class PackageCache {
     return this.#kept.get(packageKey(catalog, packageName));
   }
 
-  /** Caches a package in place of the previous one; a read in progress counts as small until it has ended. */
+  /** Caches a package and replaces its previous entry. Until the read ends, the entry has only its fixed minimum size. */
   keep(catalog: string, packageName: string, reading: CachedPackage): void {
     const key = packageKey(catalog, packageName);
     const known = this.#kept.peek(key);

@@ -110,7 +110,7 @@ test("ObjectChecker stops after 500 objects", async () => {
   expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, reason: "the limit is 500 custom resources" } });
 });
 
-test("ObjectChecker reads one object's metadata when only their existence counts", async () => {
+test("ObjectChecker reads the metadata of one object when only the existence of objects matters", async () => {
   const requested: unknown[] = [];
   const client = {
     listPage: () => Promise.reject(new Error("a page was read")),

@@ -237,7 +237,7 @@ export class DependencyExtensions {
     }
     throw new RetryableError(
       "Retrying",
-      `cannot create a ClusterExtension for package ${goQuote(packageName)}: other extensions use its names`,
+      `cannot create a ClusterExtension for package ${goQuote(packageName)}: extensions of other packages use all candidate names`,
     );
   }
 

@@ -117,7 +117,7 @@ function createSourcesError({ missing, invalid }: { missing: readonly string[]; 
 }
 
 function createReadError(failures: readonly unknown[]): RetryableError {
-  return new RetryableError(Reason.Retrying, `read spec.config.valuesFrom: ${failures.map(getErrorMessage).join("; ")}`, {
+  return new RetryableError(Reason.Retrying, `cannot read spec.config.valuesFrom: ${failures.map(getErrorMessage).join("; ")}`, {
     cause: failures[0],
   });
 }

@@ -19,7 +19,7 @@ const MAX_PROPERTIES = 16_384;
 export interface InstalledSummary {
   readonly bundle: string;
   readonly version: string;
-  /** Annotation olm.properties, reduced to what decides about cluster upgrades; undefined without the annotation. */
+  /** Annotation olm.properties, with only the properties that affect cluster upgrades; undefined if the annotation is absent. */
   readonly properties: string | undefined;
   readonly provided: ProvidedBundle;
 }

@@ -96,7 +96,7 @@ test("StreamingCodec processes one release at a time when it is called several t
   expect(order).toEqual([0, 1]);
 });
 
-test("StreamingCodec encodes and decodes a release of the most bytes that a bundle may render to", async () => {
+test("StreamingCodec encodes and decodes a release of the maximum rendered size", async () => {
   const bytes = BUNDLE_LIMITS.renderedObjectBytes - 1_000;
   const count = Math.floor(BUNDLE_LIMITS.renderedBytes / bytes);
   const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: "x".repeat(bytes) }));

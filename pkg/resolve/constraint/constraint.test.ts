@@ -151,10 +151,10 @@ describe("limits", () => {
     expect(read(...single).faults).toHaveLength(20);
   });
 
-  test("parseConstraints limits rules of CEL", () => {
+  test("parseConstraints limits CEL rules", () => {
     const rules = (count: number): unknown => ({ any: { constraints: Array.from({ length: count }, () => ({ cel: { rule: "true" } })) } });
     expect(read(rules(10), rules(6)).faults).toEqual([]);
-    const reason = "the bundle declares more than 16 rules of CEL";
+    const reason = "the bundle declares more than 16 CEL rules";
     expect(read(rules(17)).faults).toMatchObject([{ path: "any.constraints[16].cel.rule", reason }]);
   });
 
@@ -190,7 +190,7 @@ test("toProvider lists each valid API of a bundle once", () => {
   expect(provider.version).toBeUndefined();
 });
 
-test("usesCel finds rules of CEL at any depth", () => {
+test("usesCel finds CEL rules at any depth", () => {
   const value = (rule: unknown): Property[] => [{ type: "olm.constraint", value: rule }];
   expect(usesCel(value({ all: { constraints: [{ CEL: { rule: "true" } }] } }))).toBe(true);
   expect(usesCel(value({ package: { name: "cel", version: "1.0.0" } }))).toBe(false);

@@ -209,7 +209,7 @@ class ConstraintReader {
     const at = below(path, "rule");
     const rule = readText(members, "rule", path) ?? "";
     if (rule.trim() === "") throw new ConstraintError(at, "must be set");
-    if (++this.#rules > MAX_RULES) throw new ConstraintError(at, `the bundle declares more than ${MAX_RULES} rules of CEL`);
+    if (++this.#rules > MAX_RULES) throw new ConstraintError(at, `the bundle declares more than ${MAX_RULES} CEL rules`);
     try {
       return { kind: "cel", rule, holds: this.#cel.compile(rule) };
     } catch (err) {
@@ -222,7 +222,7 @@ class ConstraintReader {
   }
 }
 
-const NOT_ALONE = "not is only valid in the list of an all or any: on its own it excludes bundles and selects none";
+const NOT_ALONE = '"not" is only valid inside "all" or "any", because on its own it selects no bundle';
 
 function onOneLine(message: string): string {
   return truncate(

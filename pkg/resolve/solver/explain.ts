@@ -299,7 +299,7 @@ class Explanation {
     return facts;
   }
 
-  /** Explains what a package requires, and first why it is present unless that is clear. @returns packages that could meet the requirements */
+  /** Explains why a package is needed, unless a requirement shows it, and what it requires. @returns packages that could satisfy the requirements */
   #visit(packageName: string): string[] {
     const standing = this.#take(getUnitKey(packageName));
     const keys = this.#requirements.get(packageName)?.filter((key) => this.#left.has(key)) ?? [];
@@ -310,7 +310,7 @@ class Explanation {
     return keys.flatMap((key) => this.#explainRequirement(this.#take(key), key === carrier ? standing : []));
   }
 
-  /** Explains a requirement and what could meet it. @returns the packages that could */
+  /** Explains a requirement and lists the packages that could satisfy it. @returns those packages */
   #explainRequirement(facts: FactGroup, standing: FactGroup): string[] {
     const [first] = facts;
     if (first?.kind !== "requirement") return [];
