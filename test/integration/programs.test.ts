@@ -130,7 +130,7 @@ describeWithPrivateCluster("both programs", (cluster) => {
   test("both programs expose exactly the metrics of the reference", async () => {
     const page = await readFile(join(import.meta.dirname, "../../docs/reference/metrics.md"), "utf8");
     for (const [program, url] of Object.entries(world.installation.probes)) {
-      const sections = page.split("\n## ").filter((section) => section.startsWith("Both programs\n") || section.startsWith(`${program}\n`));
+      const sections = page.split("\n## ").filter((section) => section.startsWith("Both servers\n") || section.startsWith(`${program}\n`));
       const lines = [...sections.join("\n").matchAll(/^- ((?:`\w+`,? )+)\((\w+)/gm)];
       const named = lines.flatMap(([, names = "", type]) => [...names.matchAll(/\w+/g)].map(([name]) => `${name} ${type}`));
       const other = program === "catalogd" ? "operator_controller_" : "catalogd_";
