@@ -74,8 +74,6 @@ ${sentence(cli.description())} \`olmv1 --version\` prints the version. \`-h, --h
 Exit codes, unless a command lists others: ${formatExitCodes(exitCodes)}
 
 To select the output format, use \`-o, --output <format>\`. Most commands accept \`text\` (default), \`json\` and \`yaml\`, and the formats listed for the command. If a command does not accept these three, the first format listed is its default. Commands with \`json\` also accept \`jsonpath=<template>\`, with the syntax of kubectl.
-
-Each command links to the groups of shared options that it accepts.
 `;
 }
 
