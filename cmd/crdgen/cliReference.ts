@@ -69,7 +69,7 @@ function introduction(cli: Command): string {
   const { exitCodes } = parseLongHelp(cli);
   return `## ${cli.name()}
 
-${sentence(cli.description())} \`olmv1 --version\` prints the version. \`-h, --help\` of a command prints its options and examples.
+${sentence(cli.description())} \`olmv1 --version\` prints the version.
 
 Exit codes, unless a command lists others: ${formatExitCodes(exitCodes)}
 

@@ -101,7 +101,7 @@ export function renderMetricReference(programs: readonly ProgramMetrics[]): stri
 # Metrics
 
 Both servers serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-address\`, or without a certificate on \`--health-probe-bind-address\`.
-Durations are in seconds, sizes in bytes, and times in seconds since the epoch. A histogram has \`_bucket\`, \`_sum\` and \`_count\`.
+Durations are in seconds, sizes in bytes, and times in seconds since the epoch.
 Both servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
 Labels \`extension\` and \`catalog\` have one value for each object; its series are removed with the object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
