@@ -12,6 +12,8 @@ test.for([
   [0, "0.0 s"],
   [3_240, "3.2 s"],
   [59_900, "59.9 s"],
+  [59_960, "1 min 0 s"],
+  [119_700, "2 min 0 s"],
   [312_000, "5 min 12 s"],
 ] as const)("formatElapsed formats %i ms as %s", ([ms, want]) => {
   expect(formatElapsed(ms)).toBe(want);

@@ -39,9 +39,9 @@ const STORIES: ReadonlyMap<string, (line: LogLine) => [topic: string, text: stri
 
 /** Formats milliseconds, such as "3.2 s" or "5 min 12 s". */
 export function formatElapsed(ms: number): string {
-  const seconds = ms / 1_000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 const STYLES: Record<string, Style> = { catalog: "cyan", resolve: "magenta", apply: "yellow", status: "green", error: "red" };
