@@ -65,7 +65,7 @@ export interface PlanScreen extends Pick<Terminal, "width" | "colour"> {
 export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Number.POSITIVE_INFINITY, colour: false }): string {
   const changing = plan.objects.filter(({ action }) => action !== "Unchanged");
   const lacking = plan.findings.filter(({ permissions }) => permissions !== undefined);
-  const parts: (string | Styled)[][] = [
+  const parts: (string | PlanLine)[][] = [
     head(plan),
     [countsLine(plan), ...changing.flatMap((object) => objectLines(object, screen.all ?? false))],
     ...lacking.map((finding) => permissionLines(finding, screen)),
@@ -89,17 +89,22 @@ export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Numb
     .join("\n");
 }
 
-const COMMAND = /^ *(approve|grant them): /;
-
-function formatLine(line: string | Styled, screen: PlanScreen): string[] {
-  const { text, mood } = typeof line === "string" ? { text: line } : line;
-  return fitLines(escapeControlCharacters(text), screen.width).map((one) => formatStyled(screen, { text: one, mood }));
+/** Text of a plan. */
+interface PlanLine extends Styled {
+  /** A command, which stays on one line, so that it can be copied. */
+  readonly isCommand?: boolean;
 }
 
-/** Wraps the lines of a text, with a hanging indent. Commands stay on one line, so that they can be copied. */
+function formatLine(line: string | PlanLine, screen: PlanScreen): string[] {
+  const { text, mood, isCommand = false }: PlanLine = typeof line === "string" ? { text: line } : line;
+  const escaped = escapeControlCharacters(text);
+  const lines = isCommand ? [escaped] : fitLines(escaped, screen.width);
+  return lines.map((one) => formatStyled(screen, { text: one, mood }));
+}
+
+/** Wraps the lines of a text, with a hanging indent. */
 function fitLines(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => {
-    if (COMMAND.test(line)) return [line];
     const indent = /^ */.exec(line)?.[0] ?? "";
     const [first = "", ...more] = wrapText(line.slice(indent.length), width, `${indent}    `);
     return [indent + first.trimStart(), ...more].map((one) => one.trimEnd());
@@ -143,12 +148,12 @@ function changeLine({ path, before = NOTHING, after = NOTHING }: FieldChange): s
 }
 
 /** Formats missing permissions as `olmv1 install` does before it grants them, with the command that grants them. */
-function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanScreen): string[] {
+function permissionLines({ permissions = [], grant }: PlanFinding, screen: PlanScreen): (string | PlanLine)[] {
   const more = grant ?? "";
   return [
     "Missing permissions; the controller would change nothing until they are granted:",
     ...formatGrants(screen, rulesFromDetails(permissions), more).trimEnd().split("\n"),
-    ...(grant === undefined ? [] : [`  grant them: ${grant}`]),
+    ...(grant === undefined ? [] : [{ text: `  grant them: ${grant}`, isCommand: true }]),
   ];
 }
 
@@ -156,13 +161,14 @@ function listTexts(title: string, texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [title, ...texts.map((text) => `  ${text.trimEnd().replaceAll("\n", "\n    ")}`)];
 }
 
-function approvalLines({ extension, digest, approval }: InstallPlan): string[] {
+function approvalLines({ extension, digest, approval }: InstallPlan): (string | PlanLine)[] {
   const known = digest === null ? [] : [`digest: ${digest}`];
   if (!approval.needed) return known;
   if (approval.given) return [...known, "this plan is approved"];
   if (digest === null)
     return ["spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest that approves this plan"];
-  return [...known, `approve: kubectl annotate clusterextension ${extension} --overwrite ${ANNOTATION_APPROVE}=${digest}`];
+  const command = `kubectl annotate clusterextension ${extension} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
+  return [...known, { text: `approve: ${command}`, isCommand: true }];
 }
 
 /** Options of `olmv1 plan`. */
