@@ -108,18 +108,15 @@ export function listText(
   isWide = false,
 ): string {
   const unused = extensions.some((one) => findHolds(one).length > 0) ? [] : [HOLD];
+  const rows = extensions.map((one) => formatRow(one, now));
   if (isWide) {
-    const columns = narrowed(
-      extensions.map((one) => formatRow(one, now)),
-      unused,
-    );
+    const columns = narrowed(rows, unused);
     return formatTable(
       { ...terminal, width: Math.max(terminal.width, WIDE_WIDTH) },
       [...columns.head, ...WIDE],
       columns.cells.map((cells, i) => [...cells, ...formatWideCells(extensions[i]!)]),
     );
   }
-  const rows = extensions.map((one) => formatRow(one, now));
   const texts = OPTIONAL.map((_, i) => narrowed(rows, [...unused, ...OPTIONAL.slice(0, i)]));
   const fits = ({ head, cells }: Columns): boolean => {
     const lines = formatTable({ width: Number.POSITIVE_INFINITY, colour: false }, head, cells).split("\n");
