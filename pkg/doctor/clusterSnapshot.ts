@@ -2,6 +2,7 @@ import { json } from "node:stream/consumers";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
+import { LEASE } from "../controller/lease.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
@@ -60,7 +61,7 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
     return {
       program,
       deployment: await get({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: `${program}-controller-manager` }),
-      lease: await get({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace, name: lease }),
+      lease: await get({ ...LEASE, namespace, name: lease }),
       secrets: await byName(names, (name) => get({ apiVersion: "v1", kind: "Secret", namespace, name })),
     };
   });

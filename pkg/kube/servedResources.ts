@@ -95,3 +95,9 @@ function listResources({ items = [] }: GroupDiscoveryList): ServedResource[] {
     ),
   );
 }
+
+/** Returns the version of the API server, such as "v1.36.3"; empty if the response omits it. @throws KubeError if it cannot be read */
+export async function readServerVersion(client: Pick<Client, "raw">, signal: AbortSignal): Promise<string> {
+  const { gitVersion = "" } = (await client.raw("GET", "/version", undefined, { signal })) as { gitVersion?: string };
+  return gitVersion;
+}

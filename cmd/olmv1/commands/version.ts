@@ -1,9 +1,10 @@
-import { json } from "node:stream/consumers";
 import { ANNOTATION_PROGRAM_VERSION } from "../../../pkg/api/constants.ts";
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import { LEASE } from "../../../pkg/controller/lease.ts";
 import { PROGRAMS } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { readServerVersion } from "../../../pkg/kube/servedResources.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
@@ -43,7 +44,7 @@ async function readVersions(terminal: Terminal, options: VersionOptions): Promis
     let found: Omit<ProgramVersions, "client"> = {};
     await withCluster(options, async (client) => {
       const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-      const kubernetes = await readOrExplain(() => readKubernetesVersion(client, signal));
+      const kubernetes = await readOrExplain(async () => ({ version: await readServerVersion(client, signal) }));
       // Without an API server, the servers cannot be read either.
       const servers = "unknown" in kubernetes ? undefined : await readServers(client, options.systemNamespace, signal);
       found = { ...(servers ? { servers } : {}), kubernetes };
@@ -58,7 +59,7 @@ async function readVersions(terminal: Terminal, options: VersionOptions): Promis
 async function readServers(client: Client, namespace: string, signal: AbortSignal): Promise<Record<string, PartVersion>> {
   const found = PROGRAMS.map(async ({ program, lease }) => {
     const version = await readOrExplain(async () => {
-      const live = await client.get({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", namespace, name: lease }, { signal });
+      const live = await client.get({ ...LEASE, namespace, name: lease }, { signal });
       return readLeaseVersion(live) ?? { unknown: `no leader in namespace ${namespace}; olmv1 doctor checks the installation` };
     });
     return [program, version] as const;
@@ -71,12 +72,6 @@ function readLeaseVersion(lease: KubeObject | undefined): PartVersion | undefine
   const { holderIdentity } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
   const version = lease?.metadata.annotations?.[ANNOTATION_PROGRAM_VERSION];
   return holderIdentity && version !== undefined ? { version } : undefined;
-}
-
-async function readKubernetesVersion(client: Client, signal: AbortSignal): Promise<PartVersion> {
-  const response = await client.request("GET", "/version", { signal });
-  const { gitVersion = "" } = (await json(response.body)) as { gitVersion?: string };
-  return { version: gitVersion };
 }
 
 async function readOrExplain(read: () => Promise<PartVersion>): Promise<PartVersion> {

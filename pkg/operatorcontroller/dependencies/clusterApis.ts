@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
-import { type ServedResource, ServedResources } from "../../kube/servedResources.ts";
+import { readServerVersion, type ServedResource, ServedResources } from "../../kube/servedResources.ts";
 import { CRD_KIND } from "../../release/identity.ts";
 import { determineOwnership, findClaimant } from "../../release/ownership.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
@@ -197,12 +197,7 @@ export class ClusterApis {
     const served = new ServedResources(client);
     this.#owners = new CrdOwners({ client, extensions, log, clock });
     this.#resources = new SharedValue(clock, RESOURCES_FRESH_MS, () => served.read(AbortSignal.timeout(DISCOVERY_TIMEOUT_MS)));
-    this.#version = new SharedValue(clock, VERSION_FRESH_MS, async () => {
-      const response = (await client.raw("GET", "/version", undefined, { signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS) })) as {
-        gitVersion?: string;
-      };
-      return response.gitVersion ?? "";
-    });
+    this.#version = new SharedValue(clock, VERSION_FRESH_MS, () => readServerVersion(client, AbortSignal.timeout(DISCOVERY_TIMEOUT_MS)));
     extensions.onEvent(({ type, object, old }) => {
       if (type !== "update" || old?.metadata.uid !== object.metadata.uid) this.#extensionsRevision++;
     });
