@@ -10,7 +10,7 @@ import { getErrorMessage } from "../errors/errors.ts";
 import type { HeadSummary } from "../fbc/summary/packageSummary.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
-import { readServerVersion } from "../kube/servedResources.ts";
+import { readServerInfo } from "../kube/servedResources.ts";
 import { readClusterVersion } from "../operatorcontroller/openshift/clusterVersion.ts";
 import { isAllowed } from "../operatorcontroller/permissions/ownRules.ts";
 import type { ClusterVersion } from "../version/clusterVersion.ts";
@@ -46,7 +46,7 @@ export async function readClusterCapabilities(client: Client, signal: AbortSigna
 
 async function getKubeVersion(client: Client, signal: AbortSignal): Promise<string | undefined> {
   try {
-    return (await readServerVersion(client, signal)) || undefined;
+    return (await readServerInfo(client, signal)).version || undefined;
   } catch {
     signal.throwIfAborted();
     return undefined;

@@ -27,6 +27,25 @@ export interface Lease extends KubeObject {
   spec?: LeaseSpec;
 }
 
+/** The process that holds a Lease. */
+export interface Leader {
+  readonly identity: string;
+  /** Version of its server; absent if the Go implementation wrote the Lease. */
+  readonly version?: string;
+}
+
+/**
+ * Returns the leader that a Lease names; undefined if it has none, or if the leader did not renew the Lease in time. For reports only:
+ * candidates never compare times of different clocks.
+ * @param now the API server's clock, milliseconds since the epoch
+ */
+export function findLeader(lease: Lease | undefined, now: number): Leader | undefined {
+  const { holderIdentity: identity = "", leaseDurationSeconds = 0, renewTime = "" } = lease?.spec ?? {};
+  if (identity === "" || !(now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000)) return undefined;
+  const version = lease?.metadata.annotations?.[ANNOTATION_PROGRAM_VERSION];
+  return { identity, ...(version === undefined ? {} : { version }) };
+}
+
 /** Times of an election, in milliseconds. */
 export interface ElectionTimes {
   /** Time that other replicas wait for a leader that does not renew. */

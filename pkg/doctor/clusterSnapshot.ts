@@ -1,11 +1,11 @@
-import { json } from "node:stream/consumers";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
-import { LEASE } from "../controller/lease.ts";
+import { LEASE, type Lease } from "../controller/lease.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden, KindNotServed } from "../kube/errors.ts";
+import { readServerInfo } from "../kube/servedResources.ts";
 
 /** The two servers and the names of their objects on the cluster. */
 export const PROGRAMS = [
@@ -18,7 +18,7 @@ export type ProgramName = (typeof PROGRAMS)[number]["program"];
 export interface ProgramSnapshot {
   readonly program: ProgramName;
   readonly deployment: SnapshotPart<KubeObject | undefined>;
-  readonly lease: SnapshotPart<KubeObject | undefined>;
+  readonly lease: SnapshotPart<Lease | undefined>;
   /** The Secrets that may contain its certificate, by name. */
   readonly secrets: ReadonlyMap<string, SnapshotPart<KubeObject | undefined>>;
 }
@@ -52,9 +52,7 @@ const SERVICE_MONITOR = { apiVersion: "monitoring.coreos.com/v1", kind: "Service
 
 /** Reads the snapshot. @throws Error if the API server is unreachable or does not accept the credentials */
 export async function readSnapshot(client: Client, namespace: string, signal: AbortSignal): Promise<ClusterSnapshot> {
-  const answer = await client.request("GET", "/version", { signal });
-  const { gitVersion = "" } = (await json(answer.body)) as { gitVersion?: string };
-  const date = answer.headers["date"];
+  const server = await readServerInfo(client, signal);
   const get = (ref: ObjectRef): Promise<SnapshotPart<KubeObject | undefined>> => readAnswer(() => client.get(ref, { signal }), undefined);
   const programs = PROGRAMS.map(async ({ program, lease }): Promise<ProgramSnapshot> => {
     const names = [`${program}-serving-cert`, `${program}-cert`];
@@ -67,8 +65,8 @@ export async function readSnapshot(client: Client, namespace: string, signal: Ab
   });
   return {
     namespace,
-    now: typeof date === "string" ? Date.parse(date) : Date.now(),
-    serverVersion: gitVersion,
+    now: server.now,
+    serverVersion: server.version,
     definitions: await byName(DEFINITIONS, (name) =>
       get({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", name }),
     ),

@@ -3,18 +3,13 @@ import { findCondition } from "../api/conditions.ts";
 import type { Condition, KubeObject } from "../api/k8s.ts";
 import { assessCertificates } from "../certificates/rotation.ts";
 import { getServingSecretName, listCertificateHostNames, parseServingSecret } from "../certificates/servingCertificate.ts";
+import { findLeader, type Lease } from "../controller/lease.ts";
 import { type ClusterSnapshot, type DoctorFinding, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
 
 /** The used parts of a Deployment. */
 interface Deployment {
   spec?: { replicas?: number; template?: { spec?: { containers?: { image?: string; args?: string[] }[] } } };
   status?: { readyReplicas?: number; updatedReplicas?: number; conditions?: Condition[] };
-}
-
-interface LeaseFields {
-  holderIdentity?: string;
-  leaseDurationSeconds?: number;
-  renewTime?: string;
 }
 
 /** Returns a server's Deployment; undefined if it does not exist or may not be read. */
@@ -27,9 +22,9 @@ export function checkDeployments({ programs, namespace, now }: ClusterSnapshot, 
   const findings = programs.flatMap((facts) => {
     const check = `Deployment ${facts.program}-controller-manager`;
     return reportOn(check, facts.deployment, (): DoctorFinding[] => {
-      const leader = getDeployment(facts) ? undefined : currentLeader(facts, now);
+      const leader = getDeployment(facts) || !("value" in facts.lease) ? undefined : findLeader(facts.lease.value, now);
       if (leader === undefined) return [checkDeployment(check, getDeployment(facts), namespace)];
-      const message = `it does not exist, because ${leader} runs ${facts.program} outside the cluster, as olmv1 dev does`;
+      const message = `it does not exist, because ${leader.identity} runs ${facts.program} outside the cluster, as olmv1 dev does`;
       return [{ check, status: "ok", message }];
     });
   });
@@ -79,13 +74,6 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
   return [{ check, status: "warning", message, next: `use the olmv1 of ${first}, or upgrade the servers` }];
 }
 
-/** Returns the identity of the leader of a server if it renews its Lease in time. */
-function currentLeader({ lease }: ProgramSnapshot, now: number): string | undefined {
-  const spec = "value" in lease ? (lease.value?.["spec"] as LeaseFields | undefined) : undefined;
-  const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = spec ?? {};
-  return holderIdentity !== "" && now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 ? holderIdentity : undefined;
-}
-
 /** Checks whether each server has a leader that renews its Lease. */
 export function checkLeases({ programs, now, namespace }: ClusterSnapshot): DoctorFinding[] {
   return programs.flatMap((facts) => {
@@ -95,19 +83,17 @@ export function checkLeases({ programs, now, namespace }: ClusterSnapshot): Doct
     // If the Deployment does not exist either, that is already reported.
     const isAbsent = "value" in facts.lease && !facts.lease.value && "value" in facts.deployment && !facts.deployment.value;
     if (isAbsent) return [];
-    return reportOn(check, facts.lease, (live): DoctorFinding[] => [
-      checkLease(check, live?.["spec"] as LeaseFields | undefined, { now, namespace }),
-    ]);
+    return reportOn(check, facts.lease, (live): DoctorFinding[] => [checkLease(check, live, { now, namespace })]);
   });
 }
 
-function checkLease(check: string, lease: LeaseFields | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
+function checkLease(check: string, lease: Lease | undefined, { now, namespace }: { now: number; namespace: string }): DoctorFinding {
   const next = `kubectl -n ${namespace} logs deployment/${check.replace("leader of ", "")}-controller-manager`;
   if (!lease) return { check, status: "problem", message: "no leader has been elected yet", next };
-  const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease;
+  const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease.spec ?? {};
   if (holderIdentity === "") return { check, status: "problem", message: "no current leader: the last one has stopped", next };
   const silentS = Math.max(Math.round((now - Date.parse(renewTime)) / 1_000), 0);
-  if (!(silentS <= leaseDurationSeconds)) {
+  if (!findLeader(lease, now)) {
     const message = `${holderIdentity} has not renewed its Lease for ${silentS} s; it expires after ${leaseDurationSeconds} s`;
     return { check, status: "problem", message, next };
   }

@@ -213,10 +213,17 @@ export class Client {
     });
   }
 
-  /** Sends any request and parses the response. @throws KubeError for every status from 400. */
-  async raw(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<unknown> {
+  /** Sends any request and parses the response. @param options `onHeaders` receives the response headers. @throws KubeError for every status from 400. */
+  async raw(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: CallOptions & { onHeaders?: (headers: HttpResponse["headers"]) => void } = {},
+  ): Promise<unknown> {
     const init = body === undefined ? { signal: options.signal } : bodyInit(body, JSON_TYPE, options);
-    return readResponse(await this.#transport.request(method, path, init), this.#filterText);
+    const response = await this.#transport.request(method, path, init);
+    options.onHeaders?.(response.headers);
+    return readResponse(response, this.#filterText);
   }
 
   /**

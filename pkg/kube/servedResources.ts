@@ -1,4 +1,5 @@
 import { isObject } from "../golang/members.ts";
+import type { HttpResponse } from "../http/types.ts";
 import type { Client } from "./client.ts";
 import { readBodyText, toKubeError } from "./response.ts";
 
@@ -96,8 +97,20 @@ function listResources({ items = [] }: GroupDiscoveryList): ServedResource[] {
   );
 }
 
-/** Returns the version of the API server, such as "v1.36.3"; empty if the response omits it. @throws KubeError if it cannot be read */
-export async function readServerVersion(client: Pick<Client, "raw">, signal: AbortSignal): Promise<string> {
-  const { gitVersion = "" } = (await client.raw("GET", "/version", undefined, { signal })) as { gitVersion?: string };
-  return gitVersion;
+/** The version and the clock of an API server. */
+export interface ServerInfo {
+  /** Such as "v1.36.3"; empty if the response omits it. */
+  readonly version: string;
+  /** Milliseconds since the epoch; this machine's clock if the response has no date. */
+  readonly now: number;
+}
+
+/** Reads the version and the clock of the API server. @throws KubeError if the request fails. */
+export async function readServerInfo(client: Pick<Client, "raw">, signal: AbortSignal): Promise<ServerInfo> {
+  let now = Date.now();
+  const onHeaders = ({ date }: HttpResponse["headers"]): void => {
+    if (typeof date === "string") now = Date.parse(date);
+  };
+  const { gitVersion: version = "" } = (await client.raw("GET", "/version", undefined, { signal, onHeaders })) as { gitVersion?: string };
+  return { version, now };
 }

@@ -2,7 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PROGRAM_VERSION } from "../../cmd/internal/program.ts";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
+import { LEASE } from "../../pkg/controller/lease.ts";
 import { renderTokenKubeconfig } from "../../pkg/devcluster/kubeconfig.ts";
 import { findFreePorts } from "../../pkg/devcluster/processes.ts";
 import type { DoctorFinding } from "../../pkg/doctor/clusterSnapshot.ts";
@@ -50,6 +52,25 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
       expect(findings.map(({ check, message }) => `${check}: ${message}`)).toContainEqual(
         expect.stringMatching(/^certificate of catalogd: issued by the program, valid until \S+, 8\d days$/),
       );
+    });
+  });
+
+  test("olmv1 version prints the versions of the leaders, and no version if a leader stops renewing its Lease", async () => {
+    const readVersions = async (): Promise<unknown> =>
+      JSON.parse((await runCli(["version", "--kubeconfig", cluster.kubeconfig, "-o", "json"])).out);
+    const current = { version: PROGRAM_VERSION };
+    expect(await readVersions()).toMatchObject({
+      servers: { catalogd: current, "operator-controller": current },
+      kubernetes: { version: expect.stringMatching(/^v1\./) },
+    });
+    // A stopped leader releases its Lease, so the test writes what a leader leaves that crashes.
+    const server = programs.shift();
+    await server?.stop();
+    const ref = { ...LEASE, namespace: SYSTEM_NAMESPACE, name: "catalogd-operator-lock" };
+    const crashed = { holderIdentity: "crashed", leaseDurationSeconds: 15, renewTime: "2026-01-01T00:00:00.000000Z" };
+    await cluster.client.patch(ref, { spec: crashed }, { type: "merge" });
+    expect(await readVersions()).toMatchObject({
+      servers: { catalogd: { unknown: expect.stringMatching(/^no leader in namespace /) }, "operator-controller": current },
     });
   });
 

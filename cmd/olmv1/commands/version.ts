@@ -1,10 +1,8 @@
-import { ANNOTATION_PROGRAM_VERSION } from "../../../pkg/api/constants.ts";
-import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import { LEASE } from "../../../pkg/controller/lease.ts";
+import { findLeader, LEASE, type Lease } from "../../../pkg/controller/lease.ts";
 import { PROGRAMS } from "../../../pkg/doctor/clusterSnapshot.ts";
 import { getErrorMessage } from "../../../pkg/errors/errors.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { readServerVersion } from "../../../pkg/kube/servedResources.ts";
+import { readServerInfo } from "../../../pkg/kube/servedResources.ts";
 import { PROGRAM_VERSION } from "../../internal/program.ts";
 import { withCluster } from "../cli/cluster.ts";
 import type { ReleaseOptions } from "../cli/options.ts";
@@ -41,37 +39,30 @@ export async function showVersions(terminal: Terminal, options: VersionOptions):
 
 async function readVersions(terminal: Terminal, options: VersionOptions): Promise<Omit<ProgramVersions, "client">> {
   try {
-    let found: Omit<ProgramVersions, "client"> = {};
-    await withCluster(options, async (client) => {
+    return await withCluster(options, async (client) => {
       const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-      const kubernetes = await readOrExplain(async () => ({ version: await readServerVersion(client, signal) }));
-      // Without an API server, the servers cannot be read either.
-      const servers = "unknown" in kubernetes ? undefined : await readServers(client, options.systemNamespace, signal);
-      found = { ...(servers ? { servers } : {}), kubernetes };
+      const server = await readServerInfo(client, signal);
+      const servers = await readServers(client, options.systemNamespace, server.now, signal);
+      return { servers, kubernetes: { version: server.version } };
     });
-    return found;
   } catch (err) {
     terminal.signal.throwIfAborted();
     return { kubernetes: { unknown: getErrorMessage(err) } };
   }
 }
 
-async function readServers(client: Client, namespace: string, signal: AbortSignal): Promise<Record<string, PartVersion>> {
+/** Reads the version of each server from the Lease of its leader. */
+async function readServers(client: Client, namespace: string, now: number, signal: AbortSignal): Promise<Record<string, PartVersion>> {
   const found = PROGRAMS.map(async ({ program, lease }) => {
     const version = await readOrExplain(async () => {
-      const live = await client.get({ ...LEASE, namespace, name: lease }, { signal });
-      return readLeaseVersion(live) ?? { unknown: `no leader in namespace ${namespace}; olmv1 doctor checks the installation` };
+      const leader = findLeader(await client.get<Lease>({ ...LEASE, namespace, name: lease }, { signal }), now);
+      if (!leader) return { unknown: `no leader in namespace ${namespace}; olmv1 doctor checks the installation` };
+      const { identity, version: written } = leader;
+      return written === undefined ? { unknown: `leader ${identity} does not report its version` } : { version: written };
     });
     return [program, version] as const;
   });
   return Object.fromEntries(await Promise.all(found));
-}
-
-/** The leader writes its version to its Lease. */
-function readLeaseVersion(lease: KubeObject | undefined): PartVersion | undefined {
-  const { holderIdentity } = (lease?.["spec"] ?? {}) as { holderIdentity?: string };
-  const version = lease?.metadata.annotations?.[ANNOTATION_PROGRAM_VERSION];
-  return holderIdentity && version !== undefined ? { version } : undefined;
 }
 
 async function readOrExplain(read: () => Promise<PartVersion>): Promise<PartVersion> {

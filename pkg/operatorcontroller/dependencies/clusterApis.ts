@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { type Clock, systemClock } from "../../async/clock.ts";
 import { Informer } from "../../controller/informer.ts";
 import type { Client } from "../../kube/client.ts";
-import { readServerVersion, type ServedResource, ServedResources } from "../../kube/servedResources.ts";
+import { readServerInfo, type ServedResource, ServedResources } from "../../kube/servedResources.ts";
 import { CRD_KIND } from "../../release/identity.ts";
 import { determineOwnership, findClaimant } from "../../release/ownership.ts";
 import type { ServedApi } from "../../resolve/solver/problem.ts";
@@ -197,7 +197,11 @@ export class ClusterApis {
     const served = new ServedResources(client);
     this.#owners = new CrdOwners({ client, extensions, log, clock });
     this.#resources = new SharedValue(clock, RESOURCES_FRESH_MS, () => served.read(AbortSignal.timeout(DISCOVERY_TIMEOUT_MS)));
-    this.#version = new SharedValue(clock, VERSION_FRESH_MS, () => readServerVersion(client, AbortSignal.timeout(DISCOVERY_TIMEOUT_MS)));
+    this.#version = new SharedValue(
+      clock,
+      VERSION_FRESH_MS,
+      async () => (await readServerInfo(client, AbortSignal.timeout(DISCOVERY_TIMEOUT_MS))).version,
+    );
     extensions.onEvent(({ type, object, old }) => {
       if (type !== "update" || old?.metadata.uid !== object.metadata.uid) this.#extensionsRevision++;
     });
