@@ -144,7 +144,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     expect(of("Progressing")).toMatchObject({
       reason: "Retrying",
       message:
-        'error storing fbc: error walking FBC root: catalog.yaml: document 4, line 16: olm.bundle "foo.v1" of package "foo": package "foo" has duplicate bundle "foo.v1"; the first one is in catalog.yaml: document 3, line 10',
+        'error storing fbc: error walking FBC root: catalog.yaml: document 4, line 16: olm.bundle "foo.v1" of package "foo": package "foo" has duplicate bundle "foo.v1"; first defined in catalog.yaml: document 3, line 10',
     });
     expect([of("Serving")?.status, status.resolvedSource]).toEqual(["True", before.status.resolvedSource]);
     expect(of("Valid")).toEqual({ ...before.of("Valid"), observedGeneration: expect.any(Number) });
@@ -160,7 +160,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     await eventually(async () => expect((await metrics()).filter((line) => line.includes('catalog="off"'))).toEqual([]));
   });
 
-  test("catalogd knows the findings after a restart without reading the catalog again, and Strict rejects new content with errors", async () => {
+  test("catalogd serves the findings after a restart without reading the catalog again, and Strict rejects new content with errors", async () => {
     const before = (await waitUntilSettled("unsound")).of("Valid");
     extraArgs.catalogd = ["--catalog-validation", "Strict"];
     await world.installation.restart("catalogd");

@@ -41,7 +41,7 @@ function renderAll(bundle: RegistryV1Bundle): Rendering[] {
   const { webhookdefinitions = [], apiservicedefinitions } = bundle.csv.spec;
   const isServing = webhookdefinitions.length + (apiservicedefinitions.owned ?? []).length > 0;
   const providers = isServing ? CERTIFICATE_PROVIDERS : [undefined];
-  return (modes.length > 0 ? modes : [["none that is known", undefined] as const]).flatMap(([mode, config]) =>
+  return (modes.length > 0 ? modes : [["(none known)", undefined] as const]).flatMap(([mode, config]) =>
     providers.map((certProvider): Rendering => {
       const way = `install mode ${mode}${certProvider ? `, certificates of ${certProvider.name}` : ""}`;
       try {

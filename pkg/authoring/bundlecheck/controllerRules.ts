@@ -5,28 +5,28 @@ import { InvalidBundleError } from "../../render/render.ts";
 import type { BundleContent, BundlePlace } from "./content.ts";
 import { type Breach, type BundleRule, defineErrorRule, defineWarningRule, type RuleTable, Source } from "./rule.ts";
 
-/** Requirements of the validators of operator-controller. */
+/** Rules that the operator-controller validators enforce. */
 const VALIDATED: Readonly<Record<keyof typeof VALIDATORS, string>> = {
-  "deployment-duplicate": "Names of deployments in the install strategy are unique.",
-  "deployment-name": "The name of a deployment is a DNS-1123 subdomain.",
-  "crd-duplicate": "Names of CustomResourceDefinitions are unique.",
-  "owned-crd-missing": "Every CRD that the CSV owns is in the bundle.",
-  "package-name-missing": "The annotations contain the package name.",
-  "conversion-install-modes": "A bundle with conversion webhooks supports only install mode AllNamespaces.",
-  "webhook-deployment": "The deployment of a webhook is in the install strategy.",
-  "webhook-duplicate": "Webhooks of one type have unique names.",
-  "webhook-name": "The name of a webhook is a DNS-1123 subdomain.",
-  "conversion-shared": "At most one conversion webhook converts a CRD.",
-  "conversion-foreign": "A conversion webhook converts only CRDs that the CSV owns.",
-  "webhook-forbidden-rule": "The rules of admission webhooks do not match APIs of OLM or webhook configurations.",
-  "kind-unsupported": "All manifests are of supported kinds.",
-  "api-service-incomplete": "An owned API service has group, version, kind, name and deployment.",
-  "api-service-deployment": "The deployment of an owned API service is in the install strategy.",
-  "api-service-name": "Group, version, kind and name of an owned API service are valid path segments.",
-  "api-service-port": "The port of an owned API service is valid.",
-  "api-service-place": "One deployment and port serves all kinds of an API group and version.",
-  "api-service-reserved": "An owned API service is not of an API group of Kubernetes or OLM.",
-  "api-service-definition": "No CRD of the bundle has the group and version of an owned API service.",
+  "deployment-duplicate": "Deployment names in the install strategy must be unique.",
+  "deployment-name": "Deployment names must be DNS-1123 subdomains.",
+  "crd-duplicate": "CRD names must be unique.",
+  "owned-crd-missing": "The bundle must contain every CRD that the CSV owns.",
+  "package-name-missing": "The bundle annotations must contain the package name.",
+  "conversion-install-modes": "A bundle with conversion webhooks must support only install mode AllNamespaces.",
+  "webhook-deployment": "The install strategy must contain the deployment of each webhook.",
+  "webhook-duplicate": "Webhooks of the same type must have unique names.",
+  "webhook-name": "Webhook names must be DNS-1123 subdomains.",
+  "conversion-shared": "A CRD must have at most one conversion webhook.",
+  "conversion-foreign": "A conversion webhook must convert only CRDs that the CSV owns.",
+  "webhook-forbidden-rule": "Admission webhook rules must not match OLM APIs or webhook configurations.",
+  "kind-unsupported": "All manifests must be of a supported kind.",
+  "api-service-incomplete": "An owned API service must have a group, version, kind, name and deployment.",
+  "api-service-deployment": "The install strategy must contain the deployment of each owned API service.",
+  "api-service-name": "The group, version, kind and name of an owned API service must be valid URL path segments.",
+  "api-service-port": "The port of an owned API service must be valid.",
+  "api-service-place": "All kinds of an API group and version must be served by the same deployment and port.",
+  "api-service-reserved": "The API group of an owned API service must not belong to Kubernetes or OLM.",
+  "api-service-definition": "CRDs in the bundle must not have the same group and version as an owned API service.",
 };
 
 /** Fields of the CSV spec by prefix of the rule code. All other rules are about webhooks. */
@@ -42,11 +42,15 @@ export const CONTROLLER_RULES: RuleTable = {
     Object.entries(VALIDATED).map(([code, rule]) => [code, fromValidator(rule, VALIDATORS[code as keyof typeof VALIDATORS], code)]),
   ),
   "not-renderable": defineErrorRule(
-    "The bundle can be rendered for each supported install mode with each certificate provider.",
+    "operator-controller must be able to render the bundle for each supported install mode and certificate provider.",
     Source.controller,
     notRenderable,
   ),
-  "dropped-part": defineWarningRule("All fields of a manifest are applied.", Source.controller, droppedParts),
+  "dropped-part": defineWarningRule(
+    "Manifests should contain only fields and objects that operator-controller applies.",
+    Source.controller,
+    droppedParts,
+  ),
 };
 
 function fromValidator(rule: string, validator: Validator, code: string): BundleRule {

@@ -41,14 +41,14 @@ function visit(schema: JsonObject, path: YamlPath, faults: StructuralFault[]): v
   const isUntyped = schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
   if (!hasType && !isUntyped) add("has no type");
   if (hasType && !TYPES.has(type)) add(`has unknown type "${type}"`);
-  if (path.length === 0 && hasType && type !== "object") add("is not of type object");
-  for (const member of FORBIDDEN) if (!isEmpty(schema[member])) add(`has ${member}, which CRD schemas must not contain`);
-  if (schema["uniqueItems"] === true) add("has uniqueItems: true, which CRD schemas must not contain");
+  if (path.length === 0 && hasType && type !== "object") add("must have type object");
+  for (const member of FORBIDDEN) if (!isEmpty(schema[member])) add(`has ${member}, which is not allowed in CRD schemas`);
+  if (schema["uniqueItems"] === true) add("has uniqueItems: true, which is not allowed in CRD schemas");
   if (!isEmpty(properties) && (isObject(additionalProperties) || additionalProperties === false))
-    add("has both properties and additionalProperties");
-  if (type === "array" && !isObject(items)) add("is an array without a schema in items");
+    add("has both properties and additionalProperties: use only one");
+  if (type === "array" && !isObject(items)) add("is an array, but items has no schema");
   if (schema["x-kubernetes-list-type"] === "map" && isEmpty(schema["x-kubernetes-list-map-keys"]))
-    add("has list type map without x-kubernetes-list-map-keys");
+    add("has x-kubernetes-list-type map, but no x-kubernetes-list-map-keys");
   if (isObject(properties))
     for (const [name, property] of Object.entries(properties))
       if (isObject(property)) visit(property, [...path, "properties", name], faults);
@@ -68,27 +68,31 @@ const SCOPES = ["Namespaced", "Cluster"];
 
 /** Rules for CustomResourceDefinitions. */
 export const CRD_RULES: RuleTable = {
-  "crd-name": defineErrorRule("The name of a CRD is `<plural>.<group>`.", Source.apiServer, inEach(name)),
-  "crd-names": defineErrorRule("A CRD has a group, kind, plural name and scope.", Source.apiServer, inEach(names)),
+  "crd-name": defineErrorRule("A CRD name must have the form `<plural>.<group>`.", Source.apiServer, inEach(name)),
+  "crd-names": defineErrorRule("A CRD must have a group, kind, plural name and scope.", Source.apiServer, inEach(names)),
   "crd-versions": defineErrorRule(
-    "A CRD has versions with unique names, and exactly one storage version.",
+    "A CRD must have versions with unique names and exactly one storage version.",
     Source.apiServer,
     inEach(versions),
   ),
-  "crd-schema": defineErrorRule("Every version of a CRD has a structural schema.", Source.apiServer, inEach(schemas)),
+  "crd-schema": defineErrorRule("Every CRD version must have a structural schema.", Source.apiServer, inEach(schemas)),
   "crd-approved": defineErrorRule(
-    "A CRD of a protected API group of Kubernetes has an approval annotation.",
+    "A CRD in a protected Kubernetes API group must have an approval annotation.",
     Source.apiServer,
     inEach(approved),
   ),
-  "crd-validation": defineWarningRule("The schemas of a CRD describe the fields of its objects.", Source.scorecard, inEach(validation)),
+  "crd-validation": defineWarningRule(
+    "CRD schemas should describe the fields of the custom resources.",
+    Source.scorecard,
+    inEach(validation),
+  ),
   "crd-conversion": defineWarningRule(
-    "A CRD with conversion strategy Webhook has a conversion webhook in the CSV.",
+    "If a CRD has conversion strategy Webhook, the CSV should contain a conversion webhook for it.",
     Source.format,
     inEach(conversion),
   ),
   "crd-unknown-field": defineWarningRule(
-    "A CRD contains only known fields. Unknown fields are dropped.",
+    "A CRD should contain only known fields. Unknown fields are dropped.",
     Source.controller,
     inEach(unknownFields),
   ),
@@ -130,7 +134,7 @@ function name(manifest: CrdManifest): CrdBreach[] {
   const spec = getSpec(manifest);
   const expected = `${textAt(getObjectAt(spec, "names"), "plural")}.${textAt(spec, "group")}`;
   if (getName(manifest) === expected || expected.startsWith(".") || expected.endsWith(".")) return [];
-  return [{ message: `its name must be ${goQuote(expected)} (spec.names.plural and spec.group)`, path: ["metadata", "name"] }];
+  return [{ message: `the name must be ${goQuote(expected)} (spec.names.plural and spec.group)`, path: ["metadata", "name"] }];
 }
 
 function names(manifest: CrdManifest): CrdBreach[] {
@@ -148,12 +152,12 @@ function names(manifest: CrdManifest): CrdBreach[] {
 function versions(manifest: CrdManifest): CrdBreach[] {
   const all = readCrdVersions(manifest.crd);
   const path = ["spec", "versions"];
-  if (all.length === 0) return [{ message: "it has no versions", path: ["spec"] }];
+  if (all.length === 0) return [{ message: "spec.versions is empty", path: ["spec"] }];
   const stored = all.filter(({ storage }) => storage).length;
   const seen = new Set<string>();
   const repeated = all.filter(({ name: version }) => seen.size === seen.add(version).size);
   return [
-    ...(stored === 1 ? [] : [{ message: `${stored} versions have storage: true, exactly one must have it`, path }]),
+    ...(stored === 1 ? [] : [{ message: `exactly one version must have storage: true, found ${stored}`, path }]),
     ...repeated.map(({ name: version }) => ({ message: `version ${goQuote(version)} is listed more than once`, path })),
   ];
 }
@@ -187,7 +191,7 @@ function approved(manifest: CrdManifest): CrdBreach[] {
   if (/^https?:\/\/./.test(stated) || stated.startsWith("unapproved")) return [];
   return [
     {
-      message: `its API group is protected: annotation ${APPROVED} must contain the URL of its approval, or begin with "unapproved"`,
+      message: `the API group is protected: set annotation ${APPROVED} to the URL of the approval, or to a text that begins with "unapproved"`,
       path: ["metadata", "annotations"],
     },
   ];
@@ -206,7 +210,9 @@ function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] 
   const isConverted = textAt(getObjectAt(getSpec(manifest), "conversion"), "strategy") === "Webhook";
   const webhooks = (csv?.spec.webhookdefinitions ?? []).filter(({ type }) => type === "ConversionWebhook");
   if (!isConverted || webhooks.some(({ conversionCRDs = [] }) => conversionCRDs.includes(getName(manifest)))) return [];
-  return [{ message: "its conversion strategy is Webhook, but no conversion webhook of the CSV names it", path: ["spec", "conversion"] }];
+  return [
+    { message: "the conversion strategy is Webhook, but the CSV has no conversion webhook for this CRD", path: ["spec", "conversion"] },
+  ];
 }
 
 function unknownFields({ object }: CrdManifest): CrdBreach[] {

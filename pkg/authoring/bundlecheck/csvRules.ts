@@ -15,16 +15,20 @@ const INSTALL_MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "Singl
 
 /** Rules for the ClusterServiceVersion. */
 export const CSV_RULES: RuleTable = {
-  "csv-name-missing": defineErrorRule("The CSV has a name.", Source.packaging, nameMissing),
-  "csv-name-invalid": defineWarningRule("The name of the CSV is a DNS-1123 subdomain.", Source.packaging, nameInvalid),
-  "csv-name-version": defineInfoRule("The name of the CSV ends with its version.", Source.packaging, nameVersion),
-  "csv-version-missing": defineErrorRule("The CSV has a version.", Source.packaging, versionMissing),
-  "csv-version-form": defineWarningRule("The version of the CSV is a semantic version.", Source.packaging, versionForm),
-  "unknown-field": defineWarningRule("The CSV contains only known fields. Unknown fields are dropped.", Source.controller, unknownFields),
-  "install-mode-unknown": defineWarningRule("All install modes are known.", Source.format, installModes),
-  "min-kube-version": defineWarningRule("minKubeVersion is a Kubernetes version.", Source.packaging, minKubeVersion),
-  "skip-range": defineWarningRule("The annotation olm.skipRange is a version range.", Source.packaging, skipRange),
-  replaces: defineWarningRule("The CSV does not replace or skip itself.", Source.packaging, replaces),
+  "csv-name-missing": defineErrorRule("The CSV must have a name.", Source.packaging, nameMissing),
+  "csv-name-invalid": defineWarningRule("The CSV name should be a DNS-1123 subdomain.", Source.packaging, nameInvalid),
+  "csv-name-version": defineInfoRule("The CSV name should end with the CSV version.", Source.packaging, nameVersion),
+  "csv-version-missing": defineErrorRule("The CSV must have a version.", Source.packaging, versionMissing),
+  "csv-version-form": defineWarningRule("The CSV version should be a semantic version.", Source.packaging, versionForm),
+  "unknown-field": defineWarningRule(
+    "The CSV should contain only known fields. Unknown fields are dropped.",
+    Source.controller,
+    unknownFields,
+  ),
+  "install-mode-unknown": defineWarningRule("The CSV should list only known install modes.", Source.format, installModes),
+  "min-kube-version": defineWarningRule("minKubeVersion should be a Kubernetes version.", Source.packaging, minKubeVersion),
+  "skip-range": defineWarningRule("The annotation olm.skipRange should be a version range.", Source.packaging, skipRange),
+  replaces: defineWarningRule("The CSV should not replace or skip itself.", Source.packaging, replaces),
 };
 
 function getName({ csv }: BundleContent): string {
@@ -39,7 +43,7 @@ function writtenVersion({ csvManifest }: BundleContent): string {
 
 function nameMissing(content: BundleContent): Breach[] {
   if (!content.csv || getName(content) !== "") return [];
-  return [{ message: "the CSV has no metadata.name: give it one such as my-operator.v1.0.0", at: content.inCsv("metadata") }];
+  return [{ message: "the CSV has no metadata.name: set it, for example to my-operator.v1.0.0", at: content.inCsv("metadata") }];
 }
 
 function nameInvalid(content: BundleContent): Breach[] {
@@ -106,7 +110,10 @@ function minKubeVersion(content: BundleContent): Breach[] {
   const version = content.csv?.spec.minKubeVersion ?? "";
   if (version === "" || KUBE_VERSION.test(version)) return [];
   return [
-    { message: `minKubeVersion ${goQuote(version)} is not a version: use one such as 1.27.0`, at: content.inCsv("spec", "minKubeVersion") },
+    {
+      message: `invalid minKubeVersion ${goQuote(version)}: use a Kubernetes version such as 1.27.0`,
+      at: content.inCsv("spec", "minKubeVersion"),
+    },
   ];
 }
 
@@ -148,28 +155,32 @@ const PLATFORM = /^operatorframework\.io\/(arch|os)\./;
 
 /** Rules for the description of an operator in user interfaces. */
 export const DESCRIPTION_RULES: RuleTable = {
-  "display-name": defineWarningRule("The CSV has a display name.", Source.packaging, (content) =>
-    requireField(content, "displayName", "add the name that user interfaces show"),
+  "display-name": defineWarningRule("The CSV should have a display name.", Source.packaging, (content) =>
+    requireField(content, "displayName", "add the operator name that user interfaces show"),
   ),
-  description: defineWarningRule("The CSV has a description.", Source.packaging, (content) =>
+  description: defineWarningRule("The CSV should have a description.", Source.packaging, (content) =>
     requireField(content, "description", "describe what the operator does, in Markdown"),
   ),
-  keywords: defineWarningRule("The CSV has keywords.", Source.packaging, (content) =>
+  keywords: defineWarningRule("The CSV should have keywords.", Source.packaging, (content) =>
     requireField(content, "keywords", "add words that users search for"),
   ),
-  maintainers: defineWarningRule("The CSV lists maintainers with their email addresses.", Source.packaging, maintainers),
-  provider: defineWarningRule("The CSV names the provider.", Source.packaging, provider),
-  icon: defineWarningRule("The CSV has an icon, in base64 and with its media type.", Source.packaging, icon),
-  labels: defineInfoRule("The CSV has labels.", Source.packaging, (content) =>
+  maintainers: defineWarningRule("The CSV should list maintainers with their email addresses.", Source.packaging, maintainers),
+  provider: defineWarningRule("The CSV should contain the name of the provider.", Source.packaging, provider),
+  icon: defineWarningRule("The CSV should have an icon in base64 with its media type.", Source.packaging, icon),
+  labels: defineInfoRule("The CSV should have labels.", Source.packaging, (content) =>
     requireField(content, "labels", "add labels that select the operator"),
   ),
   capabilities: defineWarningRule(
-    "The annotation capabilities contains a level of the operator maturity model.",
+    "The annotation capabilities should contain a level of the operator maturity model.",
     Source.packaging,
     capabilities,
   ),
-  "suggested-namespace": defineWarningRule("The suggested namespace of the CSV is valid.", Source.packaging, suggestedNamespace),
-  platform: defineWarningRule("Labels of architectures and operating systems have the value supported.", Source.packaging, platforms),
+  "suggested-namespace": defineWarningRule("The suggested namespace of the CSV should be valid.", Source.packaging, suggestedNamespace),
+  platform: defineWarningRule(
+    "Labels for architectures and operating systems should have the value `supported`.",
+    Source.packaging,
+    platforms,
+  ),
 };
 
 function getSpec({ csv }: BundleContent): JsonObject | undefined {
@@ -204,7 +215,7 @@ function maintainers(content: BundleContent): Breach[] {
 function provider(content: BundleContent): Breach[] {
   const spec = getSpec(content);
   if (!spec || !isEmpty(getObjectAt(spec, "provider")["name"])) return [];
-  return [{ message: "spec.provider.name is missing: add the name of the provider", at: content.inCsv("spec", "provider") }];
+  return [{ message: "spec.provider.name is missing: add the provider name", at: content.inCsv("spec", "provider") }];
 }
 
 function icon(content: BundleContent): Breach[] {
@@ -217,9 +228,7 @@ function icon(content: BundleContent): Breach[] {
         { message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is not an image type`, at },
       ];
     if (typeof base64data !== "string" || base64data === "") return [{ message: "the icon has no base64data", at }];
-    return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined
-      ? [{ message: "base64data of the icon is not valid base64", at }]
-      : [];
+    return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "icon base64data is not valid base64", at }] : [];
   });
 }
 
@@ -242,7 +251,7 @@ function suggestedNamespace(content: BundleContent): Breach[] {
     });
   if (template !== undefined && !isNamespace(template))
     breaches.push({
-      message: `annotation ${SUGGESTED_TEMPLATE} is not a Namespace in JSON`,
+      message: `annotation ${SUGGESTED_TEMPLATE} is not a JSON Namespace`,
       at: content.inCsv("metadata", "annotations", SUGGESTED_TEMPLATE),
     });
   return breaches;

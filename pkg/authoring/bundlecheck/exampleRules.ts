@@ -16,13 +16,13 @@ const MAX_FAULTS = 5;
 /** Rules for the examples in annotation alm-examples. */
 export const EXAMPLE_RULES: RuleTable = {
   examples: defineWarningRule(
-    "The annotation alm-examples is a JSON list of objects.",
+    "The annotation alm-examples should be a JSON list of objects.",
     Source.packaging,
     (content) => readExamples(content).breaches,
   ),
-  "example-kind": defineWarningRule("An example is of an API that the CSV owns or requires.", Source.packaging, kinds),
-  "example-valid": defineWarningRule("An example is valid under the schema of its CRD.", Source.packaging, valid),
-  "example-missing": defineInfoRule("Every owned CRD has an example.", Source.scorecard, missing),
+  "example-kind": defineWarningRule("Examples should use APIs that the CSV owns or requires.", Source.packaging, kinds),
+  "example-valid": defineWarningRule("Examples should be valid under the schema of their CRD.", Source.packaging, valid),
+  "example-missing": defineInfoRule("Every owned CRD should have an example.", Source.scorecard, missing),
 };
 
 interface Examples {
@@ -81,7 +81,7 @@ function kinds(content: BundleContent): Breach[] {
     if (!definition)
       return isDescribed(content, object)
         ? []
-        : [{ message: `${formatExample(object)} is not of an API that the CSV owns or requires`, at }];
+        : [{ message: `${formatExample(object)} uses an API that the CSV does not own or require`, at }];
     const served = readCrdVersions(definition.crd)
       .filter((version) => version.served)
       .map(({ name }) => name);

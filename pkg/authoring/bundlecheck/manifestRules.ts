@@ -9,8 +9,8 @@ import { type Breach, defineErrorRule, type RuleTable, Source } from "./rule.ts"
 
 /** Rules for files that all other rules depend on. */
 export const LOADING_RULES: RuleTable = {
-  unreadable: defineErrorRule("All required files exist, and every file of the bundle can be read.", Source.controller, unreadable),
-  "csv-count": defineErrorRule("There is exactly one ClusterServiceVersion.", Source.format, csvCount),
+  unreadable: defineErrorRule("All required files must exist, and every bundle file must be readable.", Source.controller, unreadable),
+  "csv-count": defineErrorRule("The bundle must contain exactly one ClusterServiceVersion.", Source.format, csvCount),
 };
 
 function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
@@ -22,7 +22,7 @@ function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
 
 function csvCount({ csvs }: BundleContent): Breach[] {
   return csvs.slice(1).map((manifest) => ({
-    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length}: a bundle must contain exactly one, only the last is installed`,
+    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length}: a bundle must contain exactly one, and only the last one would be installed`,
     at: { manifest },
   }));
 }
@@ -42,10 +42,10 @@ const REMOVED: Readonly<Record<string, readonly [since: string, replacement: str
 
 /** Rules for every manifest. */
 export const OBJECT_RULES: RuleTable = {
-  "object-identity": defineErrorRule("Every manifest has apiVersion and metadata.name.", Source.controller, identities),
-  "custom-resource": defineErrorRule("No manifest is a custom resource of a CRD in the bundle.", Source.apiServer, customResources),
-  "crd-legacy": defineErrorRule("CustomResourceDefinitions use apiextensions.k8s.io/v1.", Source.controller, legacyCrds),
-  "api-removed": defineErrorRule("Manifests use APIs that Kubernetes still serves.", Source.apiServer, removed),
+  "object-identity": defineErrorRule("Every manifest must have apiVersion and metadata.name.", Source.controller, identities),
+  "custom-resource": defineErrorRule("The bundle must not contain custom resources of its own CRDs.", Source.apiServer, customResources),
+  "crd-legacy": defineErrorRule("CRDs must use apiextensions.k8s.io/v1.", Source.controller, legacyCrds),
+  "api-removed": defineErrorRule("Manifests must not use APIs that Kubernetes removed.", Source.apiServer, removed),
 };
 
 function identities({ crds, others }: BundleContent): Breach[] {
@@ -63,7 +63,7 @@ function customResources({ crds, others }: BundleContent): Breach[] {
   return others
     .filter(({ object }) => provided.has(`${getGroup(object.apiVersion ?? "")}/${object.kind}`))
     .map((manifest) => ({
-      message: `${manifest.object.kind} ${goQuote(manifest.object.metadata?.name ?? "")} is of ${manifest.object.apiVersion}, which is not served before the bundle is installed: let the operator create it`,
+      message: `${manifest.object.kind} ${goQuote(manifest.object.metadata?.name ?? "")} uses ${manifest.object.apiVersion}, which is not served until the bundle is installed: let the operator create this object`,
       at: { manifest },
     }));
 }

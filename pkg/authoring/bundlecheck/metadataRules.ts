@@ -19,13 +19,17 @@ const OF_SDK = /^operators\.operatorframework\.io\.(metrics|test)\./;
 
 /** Rules for `metadata/annotations.yaml`. */
 export const ANNOTATION_RULES: RuleTable = {
-  "media-type-missing": defineWarningRule("The annotations contain the media type.", Source.format, mediaTypeMissing),
-  folders: defineWarningRule("The folders that the annotations name exist.", Source.format, folders),
-  "package-name": defineWarningRule("The package name is a DNS-1123 label, as catalogs require.", Source.format, packageName),
-  channels: defineWarningRule("The annotations name at least one channel.", Source.format, channels),
-  "default-channel": defineInfoRule("The default channel is one of the channels of the bundle.", Source.format, defaultChannel),
+  "media-type-missing": defineWarningRule("The bundle annotations should contain the media type.", Source.format, mediaTypeMissing),
+  folders: defineWarningRule("The folders in the bundle annotations should exist.", Source.format, folders),
+  "package-name": defineWarningRule(
+    "The package name should be a DNS-1123 label, because catalogs require it.",
+    Source.format,
+    packageName,
+  ),
+  channels: defineWarningRule("The bundle annotations should contain at least one channel.", Source.format, channels),
+  "default-channel": defineInfoRule("The default channel should be a channel of the bundle.", Source.format, defaultChannel),
   "annotation-unknown": defineWarningRule(
-    "All annotations with the prefix of the bundle format are known.",
+    "Annotations with the prefix of the bundle format should be defined by the format.",
     Source.format,
     unknownAnnotations,
   ),
@@ -72,7 +76,7 @@ function packageName(content: BundleContent): Breach[] {
 
 function channels(content: BundleContent): Breach[] {
   return hasAnnotations(content) && listChannels(content).length === 0
-    ? [breach(CHANNELS, `annotation ${CHANNELS} names no channel: tools that generate catalogs add the bundle to the channels in it`)]
+    ? [breach(CHANNELS, `annotation ${CHANNELS} contains no channel: set it, because catalog generators add the bundle to these channels`)]
     : [];
 }
 
@@ -96,9 +100,9 @@ function unknownAnnotations({ annotations }: BundleContent): Breach[] {
 
 /** Rules for the dependencies and properties of a bundle. */
 export const METADATA_RULES: RuleTable = {
-  dependencies: defineWarningRule("The dependencies of the bundle can be read.", Source.format, dependencies),
+  dependencies: defineWarningRule("The dependencies of the bundle should be readable.", Source.format, dependencies),
   "max-openshift-version": defineWarningRule(
-    "The property olm.maxOpenShiftVersion is a version of OpenShift.",
+    "The property olm.maxOpenShiftVersion should be an OpenShift version.",
     Source.gate,
     maxOpenShiftVersion,
   ),
@@ -116,7 +120,7 @@ function maxOpenShiftVersion({ loaded }: BundleContent): Breach[] {
   try {
     const found = parseMaxVersion(parseRawProperties(loaded.csv.metadata.annotations?.[ANNOTATION_PROPERTIES] ?? "null"));
     if (found.kind !== "invalid") return [];
-    return found.errors.map((message) => ({ message: `${message}; it would block all upgrades of the cluster` }));
+    return found.errors.map((message) => ({ message: `${message}; the bundle would block all cluster upgrades` }));
   } catch (err) {
     return [{ message: getErrorMessage(err) }];
   }

@@ -51,18 +51,22 @@ const INTERNAL = "operators.operatorframework.io/internal-objects";
 
 /** Rules for the CRDs that the CSV owns. */
 export const OWNED_RULES: RuleTable = {
-  "owned-version": defineWarningRule("An owned CRD has the kind and version that the CSV states.", Source.format, versions),
-  "crd-not-owned": defineWarningRule("The CSV owns every CRD of the bundle.", Source.packaging, notOwned),
-  "owned-description": defineInfoRule("Owned CRDs have a display name and a description.", Source.packaging, descriptions),
+  "owned-version": defineWarningRule(
+    "The kind and version of an owned CRD should match its description in the CSV.",
+    Source.format,
+    versions,
+  ),
+  "crd-not-owned": defineWarningRule("The CSV should own every CRD in the bundle.", Source.packaging, notOwned),
+  "owned-description": defineInfoRule("Owned CRDs should have a display name and a description.", Source.packaging, descriptions),
   "owned-resources": defineInfoRule(
-    "Owned CRDs list the resources that the operator creates for their objects.",
+    "Owned CRDs should list the resources that the operator creates for a custom resource.",
     Source.scorecard,
     resources,
   ),
-  "owned-descriptors": defineInfoRule("Owned CRDs have descriptors for their fields.", Source.packaging, descriptors),
-  "descriptor-path": defineWarningRule("The path of a descriptor is a field in the schema of the CRD.", Source.scorecard, descriptorPaths),
+  "owned-descriptors": defineInfoRule("Owned CRDs should have descriptors for their fields.", Source.packaging, descriptors),
+  "descriptor-path": defineWarningRule("The path of a descriptor should be a field in the CRD schema.", Source.scorecard, descriptorPaths),
   "internal-objects": defineWarningRule(
-    "The annotation internal-objects is a list of CRDs that the CSV owns.",
+    "The annotation internal-objects should be a list of CRDs that the CSV owns.",
     Source.packaging,
     internalObjects,
   ),
@@ -95,7 +99,7 @@ function versions(content: BundleContent): Breach[] {
         ? []
         : [
             {
-              message: `owned CRD ${goQuote(name)} has kind ${goQuote(String(actual))}, not ${goQuote(String(kind))}`,
+              message: `owned CRD ${goQuote(name)} has kind ${goQuote(String(actual))}, but the CSV describes kind ${goQuote(String(kind))}`,
               at: at(content, i, "kind"),
             },
           ]),
@@ -173,7 +177,7 @@ function internalObjects(content: BundleContent): Breach[] {
   if (text === undefined) return [];
   const place = content.inCsv("metadata", "annotations", INTERNAL);
   const named = listIn(text);
-  if (!named) return [{ message: `annotation ${INTERNAL} is not a list of names in JSON`, at: place }];
+  if (!named) return [{ message: `annotation ${INTERNAL} is not a JSON list of names`, at: place }];
   const owned = new Set(ownedIn(content).map(({ name }) => name));
   return named
     .filter((name) => !owned.has(name))

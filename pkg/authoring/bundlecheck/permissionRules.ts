@@ -10,12 +10,12 @@ const ROLES = new Set(["Role", "ClusterRole"]);
 /** Rules for the permissions of the operator. */
 export const PERMISSION_RULES: RuleTable = {
   "rbac-rule": defineErrorRule(
-    "A rule of a role lists verbs, and either API groups with resources, or paths.",
+    "An RBAC rule must list verbs and either API groups with resources, or non-resource URLs.",
     Source.apiServer,
     findIncompleteRules,
   ),
   "rbac-wildcard": defineWarningRule(
-    "Rules of roles list verbs, API groups and resources instead of wildcards.",
+    "RBAC rules should list verbs, API groups and resources instead of wildcards.",
     Source.security,
     wildcards,
   ),

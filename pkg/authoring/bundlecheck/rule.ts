@@ -47,7 +47,7 @@ export const Source = {
   apiServer: "Kubernetes API server",
   packaging: "OLM packaging guide",
   scorecard: "scorecard",
-  disconnected: "OLM guide to disconnected clusters",
+  disconnected: "OLM guide for disconnected clusters",
   gate: "OpenShift cluster upgrades",
   security: "Kubernetes security guide",
 } as const;

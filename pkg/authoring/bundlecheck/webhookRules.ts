@@ -13,29 +13,33 @@ const MAX_PORT = 65_535;
 
 /** Rules for webhooks that operator-controller does not check. */
 export const WEBHOOK_RULES: RuleTable = {
-  "webhook-type": defineWarningRule("The type of a webhook is known.", Source.format, types),
-  "webhook-domain": defineErrorRule("The name of an admission webhook has at least three dot-separated parts.", Source.apiServer, domains),
-  "webhook-port": defineErrorRule("A webhook has a valid containerPort.", Source.apiServer, ports),
+  "webhook-type": defineWarningRule("The webhook type should be a known type.", Source.format, types),
+  "webhook-domain": defineErrorRule(
+    "The name of an admission webhook must have at least three dot-separated parts.",
+    Source.apiServer,
+    domains,
+  ),
+  "webhook-port": defineErrorRule("A webhook must have a valid containerPort.", Source.apiServer, ports),
   "webhook-target-ports": defineErrorRule(
-    "Webhooks with the same deployment and containerPort have the same targetPort.",
+    "Webhooks with the same deployment and containerPort must have the same targetPort.",
     Source.apiServer,
     targetPorts,
   ),
-  "webhook-path": defineErrorRule("The path of a webhook begins with a slash.", Source.apiServer, paths),
+  "webhook-path": defineErrorRule("The webhook path must begin with a slash.", Source.apiServer, paths),
   "webhook-side-effects": defineErrorRule(
-    "The side effects of an admission webhook are None or NoneOnDryRun.",
+    "The sideEffects of an admission webhook must be None or NoneOnDryRun.",
     Source.apiServer,
     sideEffects,
   ),
   "webhook-review-versions": defineErrorRule(
-    "A webhook supports an admission review version of the API server.",
+    "A webhook must support an admission review version that the API server supports.",
     Source.apiServer,
     reviewVersions,
   ),
-  "webhook-timeout": defineErrorRule("The timeout of an admission webhook is between 1 and 30 seconds.", Source.apiServer, timeouts),
-  "webhook-policies": defineErrorRule("The policies of admission webhooks have valid values.", Source.apiServer, policies),
+  "webhook-timeout": defineErrorRule("The timeout of an admission webhook must be between 1 and 30 seconds.", Source.apiServer, timeouts),
+  "webhook-policies": defineErrorRule("The policies of an admission webhook must have valid values.", Source.apiServer, policies),
   "webhook-rules": defineErrorRule(
-    "A rule of an admission webhook lists operations, API groups, versions and resources.",
+    "Every admission webhook rule must list operations, API groups, versions and resources.",
     Source.apiServer,
     rules,
   ),
@@ -78,7 +82,7 @@ function domains(content: BundleContent): Breach[] {
   return inEach(content, "generateName", ({ generateName }, isAdmission) => {
     const name = generateName.replace(/-$/, "");
     return isAdmission && name.split(".").length < 3
-      ? ["has fewer than three dot-separated parts in its name: use one such as validate.things.example.com"]
+      ? ["has fewer than three dot-separated parts in its name: use a name such as validate.things.example.com"]
       : [];
   });
 }
@@ -87,7 +91,7 @@ function ports(content: BundleContent): Breach[] {
   return inEach(content, "containerPort", ({ containerPort = 0 }) =>
     containerPort >= 1 && containerPort <= MAX_PORT
       ? []
-      : [`has containerPort ${containerPort}, which is not a port: set it, usually to 443`],
+      : [`has invalid containerPort ${containerPort}: set a port between 1 and 65535, usually 443`],
   );
 }
 
@@ -102,7 +106,7 @@ function targetPorts(content: BundleContent): Breach[] {
     return known === undefined || known === target
       ? []
       : [
-          `maps port ${port} of deployment ${goQuote(deploymentName)} to ${target}, but another webhook maps it to ${known}: use another containerPort for one of them`,
+          `maps port ${port} of deployment ${goQuote(deploymentName)} to ${target}, but another webhook maps it to ${known}: use different containerPorts`,
         ];
   });
 }
@@ -125,7 +129,7 @@ function reviewVersions(content: BundleContent): Breach[] {
   return inEach(content, "admissionReviewVersions", ({ admissionReviewVersions }) =>
     (admissionReviewVersions ?? []).some((version) => REVIEW_VERSIONS.includes(version))
       ? []
-      : [`has none of ${REVIEW_VERSIONS.join(", ")} among its admissionReviewVersions`],
+      : [`must list at least one of ${REVIEW_VERSIONS.join(", ")} in admissionReviewVersions`],
   );
 }
 

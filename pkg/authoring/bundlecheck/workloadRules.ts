@@ -51,20 +51,20 @@ const HOST_ACCESS = ["hostNetwork", "hostPID", "hostIPC"] as const;
 
 /** Rules for the deployments of the install strategy. */
 export const DEPLOYMENT_RULES: RuleTable = {
-  "deployment-none": defineInfoRule("The install strategy has a deployment.", Source.format, noDeployment),
-  "deployment-selector": defineErrorRule(
-    "The selector of a deployment matches the labels of its pod template.",
-    Source.apiServer,
-    selectors,
-  ),
+  "deployment-none": defineInfoRule("The install strategy should contain a deployment.", Source.format, noDeployment),
+  "deployment-selector": defineErrorRule("The deployment selector must match the labels of the pod template.", Source.apiServer, selectors),
   "deployment-containers": defineErrorRule(
-    "A deployment has containers, each with a unique name and an image.",
+    "A deployment must have containers, each with a unique name and an image.",
     Source.apiServer,
     containers,
   ),
-  "deployment-volumes": defineErrorRule("A container mounts only volumes of its pod.", Source.apiServer, volumes),
-  "probe-timeout": defineWarningRule("The timeout of a probe is shorter than its period.", Source.packaging, probeTimeouts),
-  privileged: defineWarningRule("Containers are not privileged, and pods do not share host namespaces.", Source.security, privileged),
+  "deployment-volumes": defineErrorRule("A container must mount only volumes of its pod.", Source.apiServer, volumes),
+  "probe-timeout": defineWarningRule("The timeout of a probe should be shorter than its period.", Source.packaging, probeTimeouts),
+  privileged: defineWarningRule(
+    "Containers should not be privileged, and pods should not share host namespaces.",
+    Source.security,
+    privileged,
+  ),
 };
 
 function listDeployments({ csv }: BundleContent) {
@@ -73,7 +73,7 @@ function listDeployments({ csv }: BundleContent) {
 
 function noDeployment(content: BundleContent): Breach[] {
   if (!content.csv || listDeployments(content).length > 0) return [];
-  return [{ message: "the install strategy has no deployment: nothing runs", at: content.inCsv("spec", "install") }];
+  return [{ message: "the install strategy has no deployment, so no operator would run", at: content.inCsv("spec", "install") }];
 }
 
 function selectors(content: BundleContent): Breach[] {
@@ -106,7 +106,7 @@ function containers(content: BundleContent): Breach[] {
     seen.add(key);
     const at = inContainer(content, one);
     if (one.name === "") return [{ message: `a container of deployment ${goQuote(one.deployment)} has no name`, at }];
-    if (isRepeated) return [{ message: `${formatContainer(one)} has the name of another container`, at }];
+    if (isRepeated) return [{ message: `${formatContainer(one)} is defined more than once: container names must be unique`, at }];
     const { image } = one.container;
     return typeof image === "string" && image !== "" ? [] : [{ message: `${formatContainer(one)} has no image`, at }];
   });
@@ -139,7 +139,7 @@ function probeTimeouts(content: BundleContent): Breach[] {
       if (!isObject(probe)) return [];
       const [timeout, period] = [seconds(probe, "timeoutSeconds"), seconds(probe, "periodSeconds")];
       if (timeout < period) return [];
-      const message = `${kind} of ${formatContainer(one)} has timeoutSeconds ${timeout}, which is not less than periodSeconds ${period}`;
+      const message = `${kind} of ${formatContainer(one)} has timeoutSeconds ${timeout}: must be less than periodSeconds ${period}`;
       return [{ message, at: inContainer(content, one, kind) }];
     }),
   );
@@ -152,7 +152,7 @@ function seconds(probe: JsonObject, member: keyof typeof PROBE_DEFAULTS): number
 function privileged(content: BundleContent): Breach[] {
   const ofPods = listDeployments(content).flatMap(({ name, spec }, i) =>
     HOST_ACCESS.filter((member) => spec.template.spec[member] === true).map((member) => ({
-      message: `deployment ${goQuote(name)} has ${member}: its pods share this with their node`,
+      message: `deployment ${goQuote(name)} sets ${member}: its pods share it with the node`,
       at: content.inCsv(...podPath(i), member),
     })),
   );
@@ -170,13 +170,17 @@ const RELATED_IMAGE = /^RELATED_IMAGE_/;
 /** Rules for bundles on disconnected clusters, where images come from a mirror. */
 export const IMAGE_RULES: RuleTable = {
   "related-images": defineWarningRule(
-    "If a bundle lists related images or declares support for disconnected clusters, it lists every image of its deployments.",
+    "If a bundle lists related images or declares support for disconnected clusters, it should list every image of its deployments.",
     Source.disconnected,
     notListed,
   ),
-  "related-images-missing": defineInfoRule("The CSV lists related images, so that they can be mirrored.", Source.disconnected, noList),
-  "related-image-digest": defineWarningRule("Related images are referenced by digest.", Source.disconnected, relatedByTag),
-  "image-digest": defineInfoRule("Images of deployments are referenced by digest.", Source.disconnected, usedByTag),
+  "related-images-missing": defineInfoRule(
+    "The CSV should list related images, because tools mirror only listed images.",
+    Source.disconnected,
+    noList,
+  ),
+  "related-image-digest": defineWarningRule("Related images should be referenced by digest.", Source.disconnected, relatedByTag),
+  "image-digest": defineInfoRule("Deployment images should be referenced by digest.", Source.disconnected, usedByTag),
 };
 
 interface UsedImage {
@@ -219,7 +223,7 @@ function notListed(content: BundleContent): Breach[] {
 
 function noList(content: BundleContent): Breach[] {
   if (!content.csv || relatedImages(content).length > 0 || saysDisconnected(content) || usedImages(content).length === 0) return [];
-  return [{ message: "spec.relatedImages is missing: tools cannot mirror the images of the bundle", at: content.inCsv("spec") }];
+  return [{ message: "spec.relatedImages is missing: tools cannot mirror the images that the operator uses", at: content.inCsv("spec") }];
 }
 
 function relatedByTag(content: BundleContent): Breach[] {

@@ -84,5 +84,5 @@ test("lints list at most three names when a channel has many heads or dead ends"
     .filter(({ rule }) => rule === "dead-end")
     .map(({ message }) => message);
   expect(messages).toHaveLength(2);
-  expect(messages[0]).toBe('no upgrade path leads from "a" to the head of the channel, "p.v1.0.0", "p.v1.1.0", "p.v1.2.0" and 1997 more');
+  expect(messages[0]).toBe('"a" has no upgrade path to the channel head, "p.v1.0.0", "p.v1.1.0", "p.v1.2.0" and 1997 more');
 });

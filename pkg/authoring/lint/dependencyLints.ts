@@ -7,27 +7,27 @@ import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type Li
 /** Lints for dependencies that restrict installations less or more than intended. */
 export const DEPENDENCY_LINTS: LintTable = {
   "constraint-not": defineWarningLint(
-    "A constraint `not` is inside `all` or `any`, next to the constraints that it narrows.",
+    "A `not` constraint should be inside `all` or `any`, next to the constraints that it narrows.",
     LintSource.dependencies,
     perBundle(topLevelNot),
   ),
   "required-api-undeclared": defineWarningLint(
-    "APIs that the ClusterServiceVersion requires are also dependencies, unless a package is.",
+    "If the bundle does not require a package, the APIs that the ClusterServiceVersion requires should also be olm.gvk.required properties.",
     LintSource.dependencies,
     perBundle(undeclared),
   ),
   "required-api-without-package": defineInfoLint(
-    "If the catalog has the provider of a required API, its package is also required with a minimum version. The API version is not sufficient.",
+    "If a package in the catalog provides a required API, the bundle should also require a minimum version of this package. The API version is not sufficient.",
     LintSource.dependencies,
     withoutPackage,
   ),
   "mixed-dependencies": defineInfoLint(
-    "A bundle does not require packages and APIs separately, because different packages can satisfy them. Combine them in one constraint.",
+    "A bundle should combine required packages and APIs in one constraint. Otherwise, different packages can satisfy them.",
     LintSource.dependencies,
     perBundle(mixed),
   ),
   "narrow-version-window": defineInfoLint(
-    "The version range of a required package extends to the next major version at least. Narrow ranges block upgrades that other bundles require.",
+    "The version range of a required package should include the next major version. Narrow ranges block upgrades that other bundles require.",
     LintSource.dependencies,
     perBundle(narrow),
   ),
@@ -85,7 +85,7 @@ function readPackage(value: Record<string, unknown>): { name: string; range: str
 function topLevelNot(bundle: LintedBundle): LintBreach[] {
   return bundle.properties.flatMap(({ index, type, value }) => {
     if (type !== "olm.constraint" || !isObject(value) || findMember(value, "not") === undefined) return [];
-    const message = "constraint not has no effect on its own: move it into all, next to the constraint that it narrows";
+    const message = "a not constraint has no effect on its own: move it into all, next to the constraint that it narrows";
     return [{ subject: bundle, path: ["properties", index, "value", "not"], message }];
   });
 }
@@ -99,7 +99,7 @@ function undeclared(bundle: LintedBundle): LintBreach[] {
     .map((api) => ({
       subject: bundle,
       path: ["properties"],
-      message: `the ClusterServiceVersion requires API ${api}, but no property olm.gvk.required does`,
+      message: `the ClusterServiceVersion requires API ${api}, but the bundle has no olm.gvk.required property for it`,
     }));
 }
 
@@ -118,7 +118,7 @@ function withoutPackage({ packages }: LintedCatalog): LintBreach[] {
           {
             subject: bundle,
             path,
-            message: `API ${api} is required without a minimum version of package ${quoteExcerpt(provider)}, which provides it`,
+            message: `required API ${api} is provided by package ${quoteExcerpt(provider)}: also require a minimum version of this package`,
           },
         ];
       });
@@ -131,14 +131,14 @@ function mixed(bundle: LintedBundle): LintBreach[] {
   const needed = requirements.find((one) => one.package);
   const api = requirements.find((one) => one.api !== undefined);
   if (!needed || !api) return [];
-  const message = `package ${quoteExcerpt(needed.package?.name ?? "")} and API ${api.api} are separate requirements: another package can provide the API`;
+  const message = `package ${quoteExcerpt(needed.package?.name ?? "")} and API ${api.api} are separate requirements, so another package can provide the API: combine them in one constraint`;
   return [{ subject: bundle, path: api.path, message }];
 }
 
 function narrow(bundle: LintedBundle): LintBreach[] {
   return listRequirements(bundle).flatMap(({ path, package: needed }) => {
     if (!needed || !isNarrow(needed.range)) return [];
-    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster`;
+    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster: include the next major version`;
     return [{ subject: bundle, path: [...path, "versionRange"], message }];
   });
 }

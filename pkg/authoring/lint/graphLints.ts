@@ -9,39 +9,43 @@ import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type Li
 /** Lints for upgrade graphs that keep clusters from intended upgrades. */
 export const GRAPH_LINTS: LintTable = {
   "head-not-highest": defineWarningLint(
-    "No entry replaces or skips the highest version of a channel, because that version is installed by default.",
+    "No entry should replace or skip the highest version of a channel, because this version is installed by default.",
     LintSource.resolver,
     perChannel(highestFollowed),
   ),
-  "dead-end": defineWarningLint("Every version in a channel has an upgrade path to its head.", LintSource.updates, perChannel(deadEnds)),
+  "dead-end": defineWarningLint(
+    "Every version in a channel should have an upgrade path to the channel head.",
+    LintSource.updates,
+    perChannel(deadEnds),
+  ),
   "unreachable-version": defineWarningLint(
-    "Every version in a channel can be reached by an upgrade, except the lowest and skipped ones.",
+    "Every version in a channel, except the lowest and skipped versions, should be the target of an upgrade.",
     LintSource.updates,
     perChannel(unreachable),
   ),
   "several-replacements": defineWarningLint(
-    "At most one entry of a channel replaces a version, not counting skipped entries.",
+    "At most one entry of a channel should replace a version, not counting skipped entries.",
     LintSource.updates,
     perChannel(findSeveralReplacements),
   ),
   "late-z-stream": defineWarningLint(
-    "Every patch release in a channel has an upgrade path to the latest one of its minor version.",
+    "Every patch release in a channel should have an upgrade path to the latest patch release of its minor version.",
     LintSource.updates,
     perChannel(lateZStream),
   ),
-  "replaces-higher": defineWarningLint("An entry replaces a lower version.", LintSource.updates, perChannel(replacesHigher)),
+  "replaces-higher": defineWarningLint("An entry should replace a lower version.", LintSource.updates, perChannel(replacesHigher)),
   "replaces-missing": defineWarningLint(
-    "The replaced version is in the channel, unless it is lower than all its versions.",
+    "The replaced version should be in the channel, unless it is lower than all versions of the channel.",
     LintSource.updates,
     perChannel(replacesMissing),
   ),
   "skip-range-own-version": defineInfoLint(
-    "The skipRange of an entry does not contain its own version.",
+    "The skipRange of an entry should not contain the version of the entry.",
     LintSource.updates,
     perChannel(rangeWithSelf),
   ),
   "skip-range-without-replaces": defineInfoLint(
-    "An entry with a skipRange also replaces the previous entry. Otherwise OLM v0 drops the entries in the range from the catalog.",
+    "An entry with a skipRange should also replace the previous entry. Otherwise, OLM v0 drops the entries in the range from the catalog.",
     LintSource.updates,
     perChannel(rangeAlone),
   ),
@@ -78,9 +82,7 @@ function deadEnds(paths: ChannelPaths, channel: LintedChannel): LintBreach[] {
   const headNames = formatNames(heads);
   return [...paths.entries.values()]
     .filter(({ name }) => !leading.has(name))
-    .map((entry) =>
-      at(channel, entry, "name", `no upgrade path leads from ${quoteExcerpt(entry.name)} to the head of the channel, ${headNames}`),
-    );
+    .map((entry) => at(channel, entry, "name", `${quoteExcerpt(entry.name)} has no upgrade path to the channel head, ${headNames}`));
 }
 
 function unreachable(paths: ChannelPaths, channel: LintedChannel): LintBreach[] {
@@ -96,7 +98,7 @@ function unreachable(paths: ChannelPaths, channel: LintedChannel): LintBreach[] 
         channel,
         entry,
         "name",
-        `no version can be upgraded to ${quoteExcerpt(entry.name)}: it replaces and skips nothing and is not the lowest version`,
+        `no version can be upgraded to ${quoteExcerpt(entry.name)}: this entry replaces and skips nothing, and is not the lowest version`,
       ),
     );
 }
@@ -148,12 +150,7 @@ function replacesHigher(paths: ChannelPaths, channel: LintedChannel): LintBreach
     const [own, replaced] = [paths.parsed(entry.name), paths.parsed(entry.replaces)];
     if (!own || !replaced || compareVersionRelease(replaced, own) < 0) return [];
     return [
-      at(
-        channel,
-        entry,
-        "replaces",
-        `${quoteExcerpt(entry.name)} replaces ${quoteExcerpt(entry.replaces)}, which does not have a lower version`,
-      ),
+      at(channel, entry, "replaces", `${quoteExcerpt(entry.name)} replaces ${quoteExcerpt(entry.replaces)}, which is not a lower version`),
     ];
   });
 }
@@ -169,7 +166,7 @@ function replacesMissing(paths: ChannelPaths, channel: LintedChannel): LintBreac
         channel,
         entry,
         "replaces",
-        `${quoteExcerpt(name)} replaces ${quoteExcerpt(replaces)}, which is not in the channel, although the channel has lower versions`,
+        `${quoteExcerpt(name)} replaces ${quoteExcerpt(replaces)}, which is not in the channel, but the channel has lower versions`,
       ),
     ];
   });
@@ -189,5 +186,5 @@ function rangeAlone(_: ChannelPaths, channel: LintedChannel): LintBreach[] {
   if (channel.entries.length === 1) return [];
   return channel.entries
     .filter(({ skipRange, replaces }) => skipRange && replaces === "")
-    .map((entry) => at(channel, entry, "skipRange", `${quoteExcerpt(entry.name)} has a skipRange, but does not replace an entry`));
+    .map((entry) => at(channel, entry, "skipRange", `${quoteExcerpt(entry.name)} has a skipRange but no replaces`));
 }

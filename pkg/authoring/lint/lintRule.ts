@@ -43,15 +43,15 @@ export const LintSource = {
   updates: "OLM update paths",
   dependencies: "OLM dependency guide",
   resolver: "operator-controller",
-  disconnected: "OLM guide to disconnected clusters",
+  disconnected: "OLM guide for disconnected clusters",
 } as const;
 
 /** Optional checks of images in registries (--check-images). Codes are stable: scripts rely on them. */
 export const IMAGE_CHECKS = {
   "image-missing": {
     severity: "error",
-    rule: "The registries contain all bundle images and related images.",
-    source: "CI of catalogs",
+    rule: "The registries must contain all bundle images and related images.",
+    source: "catalog CI",
   },
-  "image-unchecked": { severity: "warning", rule: "The registries of all images can be reached.", source: "CI of catalogs" },
+  "image-unchecked": { severity: "warning", rule: "The registries of all images should be reachable.", source: "catalog CI" },
 } as const;

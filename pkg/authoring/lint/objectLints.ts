@@ -7,10 +7,18 @@ import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type Li
 
 /** Lints for likely mistakes in single objects. */
 export const OBJECT_LINTS: LintTable = {
-  "unknown-field": defineWarningLint("Objects contain only known fields. Unknown fields have no effect.", LintSource.format, unknownFields),
-  "unknown-property": defineWarningLint("OLM defines every property type that begins with `olm.`.", LintSource.format, unknownProperties),
+  "unknown-field": defineWarningLint(
+    "Objects should contain only known fields. Unknown fields have no effect.",
+    LintSource.format,
+    unknownFields,
+  ),
+  "unknown-property": defineWarningLint(
+    "Property types that begin with `olm.` should be defined by OLM.",
+    LintSource.format,
+    unknownProperties,
+  ),
   "csv-metadata-missing": defineInfoLint(
-    "A bundle has the property olm.csv.metadata, which user interfaces and search read.",
+    "A bundle should have the property olm.csv.metadata, which user interfaces and search read.",
     LintSource.format,
     withoutCsv,
   ),
@@ -19,23 +27,27 @@ export const OBJECT_LINTS: LintTable = {
 /** Lints for default channels. */
 export const DEFAULT_CHANNEL_LINTS: LintTable = {
   "default-channel-deprecated": defineWarningLint(
-    "The default channel of a package is not deprecated.",
+    "The default channel of a package should not be deprecated.",
     LintSource.format,
     defaultDeprecated,
   ),
-  "default-head-deprecated": defineWarningLint("The head of the default channel is not deprecated.", LintSource.format, headDeprecated),
+  "default-head-deprecated": defineWarningLint(
+    "The head of the default channel should not be deprecated.",
+    LintSource.format,
+    headDeprecated,
+  ),
 };
 
 /** Lints for images. */
 export const IMAGE_LINTS: LintTable = {
-  "duplicate-image": defineWarningLint("Different bundles have different images.", LintSource.format, duplicateImages),
+  "duplicate-image": defineWarningLint("Different bundles should have different images.", LintSource.format, duplicateImages),
   "bundle-image-by-tag": defineInfoLint(
-    "The image of a bundle is referenced by digest. The content of a tag may change.",
+    "The bundle image should be referenced by digest, because the content of a tag can change.",
     LintSource.disconnected,
     bundlesByTag,
   ),
   "related-image-by-tag": defineInfoLint(
-    "Related images are referenced by digest. Mirrors serve only digests.",
+    "Related images should be referenced by digest, because mirrors serve only digests.",
     LintSource.disconnected,
     relatedByTag,
   ),
@@ -92,7 +104,7 @@ function withoutCsv(catalog: LintedCatalog): LintBreach[] {
     .filter(({ hasCsv }) => !hasCsv)
     .map((bundle) => ({
       subject: bundle,
-      message: `bundle ${quoteExcerpt(bundle.name)} has neither olm.csv.metadata nor olm.bundle.object`,
+      message: `bundle ${quoteExcerpt(bundle.name)} has no olm.csv.metadata or olm.bundle.object property`,
     }));
 }
 

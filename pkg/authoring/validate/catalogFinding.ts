@@ -18,7 +18,7 @@ export interface CatalogFinding {
 
 /** All rules for catalogs by code. */
 export const CATALOG_RULES: Readonly<Record<string, { readonly severity: Severity; readonly rule: string }>> = {
-  unreadable: { severity: "error", rule: "Every file of a catalog can be read." },
+  unreadable: { severity: "error", rule: "Every catalog file must be readable." },
   ...RULES,
   ...CATALOG_LINTS,
   ...IMAGE_CHECKS,

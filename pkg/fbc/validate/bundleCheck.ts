@@ -79,7 +79,8 @@ export function checkBundleMeta({ blob }: Meta, subject: FindingSubject, log: Fi
   if (subject.name === "") leaves.push({ rule: "bundle-name-missing", message: "name must be set" });
   const version = own === undefined ? undefined : versionText(own, subject, log, leaves);
   if (image === "" && objects === 0) leaves.push({ rule: "bundle-image-missing", message: "bundle image must be set" });
-  else if (image === "") log.add("bundle-image-empty", subject, "bundle image must be set", { hint: "it contains only its objects" });
+  else if (image === "")
+    log.add("bundle-image-empty", subject, "bundle image must be set", { hint: "the bundle contains only its objects" });
   return { ...subject, version, leaves: leaves.length === 0 ? NO_LEAVES : leaves };
 }
 
@@ -136,7 +137,7 @@ function named({ package: packageName, name }: FindingSubject): string {
 
 function imageFault(image: string): string | undefined {
   if (image === "") return undefined;
-  const name = image.length > MAX_QUOTED ? `it has ${image.length} characters` : parseImageName(image);
+  const name = image.length > MAX_QUOTED ? `too long: ${image.length} characters, maximum ${MAX_QUOTED}` : parseImageName(image);
   return typeof name === "string" ? `invalid image pull spec ${quoteExcerpt(image)}: ${name}` : undefined;
 }
 
@@ -173,7 +174,7 @@ function releaseLeaves({ package: packageName, name }: FindingSubject, version: 
 
 function parsed<T>(parse: (text: string) => T, text: string, refuse: (text: string, fault: string) => void): T | undefined {
   try {
-    if (text.length > MAX_QUOTED) throw new Error(`it has ${text.length} characters`);
+    if (text.length > MAX_QUOTED) throw new Error(`too long: ${text.length} characters, maximum ${MAX_QUOTED}`);
     return parse(text);
   } catch (err) {
     refuse(text, getErrorMessage(err));

@@ -81,7 +81,7 @@ class ContentRules {
 }
 
 function firstAt(place: ContentPlace): { hint: string } {
-  return { hint: `the first one is in ${formatContentPlace(place)}` };
+  return { hint: `first defined in ${formatContentPlace(place)}` };
 }
 
 /** Options for checking a catalog. */

@@ -22,7 +22,7 @@ function checkPackageModel({ facts, channels, bundles }: PackageModel, log: Find
   else if (defaultChannel !== undefined && !channels.has(defaultChannel))
     log.add("default-channel-unknown", facts, "channel must contain at least one bundle", {
       path: [...path, channelNode(defaultChannel)],
-      hint: `package ${quoteExcerpt(facts.name)} has no channel ${quoteExcerpt(defaultChannel)}, which is its default`,
+      hint: `package ${quoteExcerpt(facts.name)} does not contain its default channel ${quoteExcerpt(defaultChannel)}`,
     });
   if (channels.size === 0) log.add("package-without-channel", facts, "package must contain at least one channel", { path });
   const reported = new Set<string>();

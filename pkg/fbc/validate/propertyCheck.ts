@@ -40,7 +40,7 @@ export function findGvkFaults(value: JsonObject): string[] {
   const faults = Object.entries({ group, version, kind }).flatMap(([member, text]) => (text === "" ? [`${member} must be set`] : []));
   if (group !== "" && !isSubdomain(group)) faults.push(`group ${quoteExcerpt(group)} is not a DNS-1123 subdomain`);
   if (version !== "" && !isLabel1035(version)) faults.push(`version ${quoteExcerpt(version)} is not a DNS-1035 label`);
-  if (kind !== "" && !isLabel1035(kind.toLowerCase())) faults.push(`kind ${quoteExcerpt(kind)} in lower case is not a DNS-1035 label`);
+  if (kind !== "" && !isLabel1035(kind.toLowerCase())) faults.push(`kind ${quoteExcerpt(kind)} must be a DNS-1035 label in lower case`);
   return faults;
 }
 
@@ -57,7 +57,7 @@ function packageRequiredFaults(value: JsonObject): string[] {
 
 /** Returns why a text is not a version range; undefined if it is valid. */
 export function findRangeFault(text: string): string | undefined {
-  if (text.length > MAX_QUOTED) return `it has ${text.length} characters`;
+  if (text.length > MAX_QUOTED) return `too long: ${text.length} characters, maximum ${MAX_QUOTED}`;
   try {
     parseRange(text);
     return undefined;
