@@ -16,7 +16,7 @@ test("architecture.md shows the layers that the import test enforces", () => {
   ).toEqual(LAYERS);
 });
 
-test("architecture.md names only files and folders that exist", () => {
+test("architecture.md mentions only files and folders that exist", () => {
   const named = [...PAGE.matchAll(/`((?:cmd|pkg|test|docs)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
   expect(named.length).toBeGreaterThan(60);
   expect([...new Set(named)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);

@@ -128,15 +128,15 @@ describe("imports point inwards", () => {
     expect(found).toEqual([]);
   });
 
-  test("no file imports itself through other files, not even a type", () => {
+  test("no file imports itself indirectly, not even a type", () => {
     expect(cyclesIn(importsBetween((file) => file))).toEqual([]);
   });
 
-  test("packages of one layer import each other in one direction only", () => {
+  test("packages of one layer import each other in at most one direction", () => {
     expect(cyclesIn(importsBetween(getPackage))).toEqual([]);
   });
 
-  test("no two folders import each other, not even through others", () => {
+  test("no two folders import each other, directly or indirectly", () => {
     expect(cyclesIn(importsBetween(dirname))).toEqual([]);
   });
 
@@ -154,16 +154,16 @@ describe("imports point inwards", () => {
 describe("pure packages", () => {
   const pure = sources.filter(({ file }) => PURE.has(getPackage(file)) && !GENERATOR.test(file));
 
-  test("pure packages import nothing that accesses the outside", () => {
+  test("pure packages import no module that does I/O", () => {
     expect(offending(pure, ({ external }) => external.filter((specifier) => !PURE_MODULES.has(getModule(specifier))))).toEqual([]);
   });
 
-  test("pure packages use neither a clock nor randomness nor the process", () => {
+  test("pure packages do not use the clock, random numbers or the process", () => {
     expect(offending(pure, ({ source }) => stripComments(source).match(CLOCK_AND_CHANCE)?.slice(0, 1) ?? [])).toEqual([]);
   });
 });
 
-describe("modules that take much memory", () => {
+describe("modules that use much memory", () => {
   test("the CEL library is only imported on demand, inside a function", () => {
     const statically = IMPORTS.slice(0, 2);
     const users = sources.filter(({ file, source }) => {
@@ -188,7 +188,7 @@ describe("the layout", () => {
     expect(tests.filter((file) => !folders.has(dirname(file)))).toEqual([]);
   });
 
-  test("relative imports name the file", () => {
+  test("relative imports contain the file extension", () => {
     expect(offending(sources, ({ internal }) => internal.filter((target) => !/\.(ts|json)$/.test(target)))).toEqual([]);
   });
 });

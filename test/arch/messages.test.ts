@@ -24,7 +24,7 @@ function deciding(text: string): string[] {
   return text.split("\n").filter((line) => DECISIONS.some((pattern) => pattern.test(line)));
 }
 
-test("no code decides by the text of a message, unless a foreign program has no code", () => {
+test("no code depends on the text of a message, unless a foreign program reports no error code", () => {
   const files = globSync("{cmd,pkg}/**/*.ts", { cwd: ROOT }).filter((file) => !file.endsWith(".test.ts"));
   expect(files.length).toBeGreaterThan(500);
   const found = files.filter((file) => deciding(readFileSync(join(ROOT, file), "utf8")).length > 0);

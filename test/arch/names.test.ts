@@ -45,7 +45,7 @@ const sources = new Map(
 describe("exported names", () => {
   const found = duplicates(sources);
 
-  test("exported names have one declaration each when ARGUED does not list them", () => {
+  test("exported names are declared once unless ARGUED lists them", () => {
     expect(sources.size).toBeGreaterThan(100);
     const unargued = [...found].filter(
       ([name, files]) => !ARGUED.some((rule) => rule.names.includes(name) && files.every((file) => rule.files.test(file))),
@@ -70,7 +70,7 @@ describe("exported names", () => {
     expect(exportedNames("export const Flags = z.object({});\nexport type Flags = z.output<typeof Flags>;")).toEqual(["Flags"]);
   });
 
-  test("exported names are in ARGUED only when several files declare them", () => {
+  test("ARGUED lists only names that several files export", () => {
     expect(ARGUED.flatMap(({ names }) => names).filter((name) => !found.has(name))).toEqual([]);
   });
 });

@@ -81,7 +81,7 @@ describe("the pages", () => {
     expect(findings.filter(([, , problem]) => problem !== undefined)).toEqual([]);
   });
 
-  test("the pages only name existing commands, options and flags", () => {
+  test("the pages only mention existing commands, options and flags", () => {
     const program = idleCommandLine();
     const flags = new Set([...knownFlags(), ...FOREIGN_FLAGS]);
     expect(
@@ -99,13 +99,13 @@ describe("the pages", () => {
     expect(findings).toEqual([]);
   });
 
-  test("the pages only name existing fields", () => {
+  test("the pages only mention existing fields", () => {
     const schemas = [...ownSchemas().values()];
     const isField = /^(spec|status)(\.[a-zA-Z]+(\[[^\]]*\])?)+$/;
     expect(inCode((code) => (isField.test(code) && !leadsToField(schemas, code) && !FOREIGN_FIELDS.has(code) ? [code] : []))).toEqual([]);
   });
 
-  test("the pages only name existing metrics, reasons and conditions", async () => {
+  test("the pages only mention existing metrics, reasons and conditions", async () => {
     const metrics = await knownMetrics();
     const isMetric = /^(catalogd|operator_controller|nodejs|process)_\w+/;
     expect(inCode((code) => (isMetric.exec(code) ?? []).slice(0, 1).filter((name) => !metrics.has(name)))).toEqual([]);
@@ -118,7 +118,7 @@ describe("the pages", () => {
     expect(named.filter(([, name]) => !known.has(name))).toEqual([]);
   });
 
-  test("the pages only name existing labels, annotations and files", () => {
+  test("the pages only mention existing labels, annotations and files", () => {
     const product = productText();
     const isPath = /^(config|test|docs|pkg|cmd)\/[\w./-]+$/;
     expect(

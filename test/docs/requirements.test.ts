@@ -19,7 +19,7 @@ describe("the list of requirements", () => {
     expect(LISTED.filter((id, i) => LISTED.indexOf(id) !== i)).toEqual([]);
   });
 
-  test("the list of requirements gives each one a public source, or marks it as our own", () => {
+  test("the list of requirements has a public source for each id, or marks it as our own", () => {
     const unsourced = REQUIRED.filter(({ source }) => source !== "olmv1's own" && !/\]\(https:\/\/[^)]+\)|\]\(\.\.\//.test(source));
     expect(unsourced).toEqual([]);
   });
@@ -29,7 +29,7 @@ describe("the list of requirements", () => {
     expect(CITING.flatMap((line) => idsIn(line.text).flatMap((id) => (known.has(id) ? [] : [`${at(line)}: ${id}`])))).toEqual([]);
   });
 
-  test("every id is cited by a test or case, unless there is a reason", () => {
+  test("every id is cited by a test or case, unless a reason is listed", () => {
     const tested = new Set(CITING.filter(isTest).flatMap(({ text }) => idsIn(text)));
     expect(LISTED.filter((id) => !tested.has(id))).toEqual(listNoted(UNTESTED));
   });
@@ -40,7 +40,7 @@ describe("the list of requirements", () => {
 });
 
 describe("citations", () => {
-  test("citations name public documents and versions", () => {
+  test("citations refer to public documents with a version", () => {
     expect([...CITING, ...PAGE].flatMap((line) => citationProblems(line).map((problem) => `${at(line)}: ${problem}`))).toEqual([]);
   });
 

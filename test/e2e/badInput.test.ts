@@ -142,7 +142,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", name);
   });
 
-  test("operator-controller names a missing namespace and ServiceAccount, and installs after they are created", async () => {
+  test("operator-controller reports a missing namespace and ServiceAccount, and installs after they are created", async () => {
     const created = createExtension("late", { packageName: SAMPLE_PACKAGE, version: "1.0.0" });
     const { namespace } = created.spec;
     await world.apply(created);
@@ -159,7 +159,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", "late");
   });
 
-  test("operator-controller installs nothing without a ServiceAccount, and names the field", async () => {
+  test("operator-controller reports the missing field and installs nothing when no ServiceAccount is set", async () => {
     const { serviceAccount: _, ...spec } = createExtension("nobody", { packageName: SAMPLE_PACKAGE, version: "1.0.0" }).spec;
     await world.apply({ apiVersion: "olm.operatorframework.io/v1", kind: "ClusterExtension", metadata: { name: "nobody" }, spec });
     const { message, reason } = await progressing("nobody", "serviceAccount");
@@ -190,7 +190,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
     await world.removed("ClusterExtension", "second");
   });
 
-  test("operator-controller rejects a second extension of a package, and names the first one", async () => {
+  test("operator-controller rejects a second extension of a package, and reports the first one", async () => {
     const [one, two] = [await extension("one"), await extension("two")];
     await world.apply(one);
     await world.installed("one", "1.0.0");
@@ -206,7 +206,7 @@ describeWithPrivateCluster("invalid input", (cluster) => {
   });
 
   // uninstalling an extension must not delete user data.
-  test("operator-controller keeps the definition of a custom resource after an uninstall, and the next extension adopts it", async () => {
+  test("operator-controller keeps a CRD with custom resources after an uninstall, and the next extension adopts it", async () => {
     const created = await extension("keeper");
     await world.apply(created);
     await world.installed("keeper", "1.0.0");

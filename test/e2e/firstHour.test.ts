@@ -51,7 +51,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect(compareOutput(page, started.slice(started.indexOf("Starting the embedded control plane")))).toBeUndefined();
   });
 
-  test("the environment that npm start names has olmv1, kubectl and the cluster", async () => {
+  test("the env file that npm start prints sets up olmv1, kubectl and the cluster", async () => {
     const [source = ""] = closing(/^In another terminal/);
     await session.run(source);
     expect(await session.run("olmv1 version")).toMatch(/^operator-controller: +0\.1\.0$/m);
@@ -60,7 +60,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect(await session.run("olmv1 doctor")).toMatch(/\n0 problems, /);
   });
 
-  test("the address that npm start names serves the catalog page", async () => {
+  test("the address that npm start prints serves the catalog page", async () => {
     const address = /^Catalog page: (\S+)$/m.exec(started)?.[1] ?? "";
     const response = await fetch(address, { headers: { accept: "text/html" } });
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("<html")]);
@@ -75,7 +75,7 @@ describe.skipIf(!clusterAvailable())("the first hour of a new user", () => {
     expect(await session.run(`git -C '${ROOT}' status --short --untracked-files`)).toBe(untracked);
   });
 
-  test("the commands that npm start suggests work as printed", async () => {
+  test("the commands that npm start suggests run as printed", async () => {
     const [describeIt = "", upgrade = "", uninstall = ""] = closing(/^Then try:/);
     expect(await session.run(describeIt)).toMatch(/^Status: +Ready$/m);
     expect(await session.run(confirm(upgrade))).toContain("hello: hello-operator.v1.2.0 (version 1.2.0) is installed and ready");

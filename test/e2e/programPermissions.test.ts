@@ -117,7 +117,7 @@ describeWithPrivateCluster("the permissions of both programs", (cluster) => {
     }
   }
 
-  test("config/rbac grants exactly the permissions that both programs use", async () => {
+  test("config/rbac grants exactly the permissions that both servers use", async () => {
     await namePullSecret();
     expect(await requestMetrics()).toEqual([403, 403]);
     await world.apply(createExtension("homeless", { packageName: "engine" }));

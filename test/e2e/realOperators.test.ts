@@ -131,7 +131,7 @@ describeWithData("real data", (data) =>
       expect(await cluster.client.get({ ...serviceMonitorCrd(), name: MONITOR_CRD })).toBeDefined();
     });
 
-    test("operator-controller names a missing permission, writes nothing, and installs after it is granted", async () => {
+    test("operator-controller reports a missing permission, writes nothing, and installs after it is granted", async () => {
       const name = "poor-cat";
       const extension = createExtension(name, { packageName: "cat-facts-operator", version: "1.1.2" });
       const { namespace } = extension.spec;
@@ -160,7 +160,7 @@ describeWithData("real data", (data) =>
     });
 
     // X-08: all requests use the extension's ServiceAccount, also for CRDs.
-    test("only ServiceAccounts of extensions read or wrote bundle content", async () => {
+    test("bundle content was read and written only by the extensions' ServiceAccounts", async () => {
       // The controller watches the owners of CustomResourceDefinitions for dependencies.
       const isDefinitionWatch = ({ verb, objectRef }: AuditEvent): boolean =>
         objectRef?.resource === "customresourcedefinitions" && ["list", "watch"].includes(verb);

@@ -121,7 +121,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.releases("brief")).toEqual(["v1 deployed"]);
   });
 
-  test("operator-controller installs one of two conflicting extensions, and the other names the owner", async () => {
+  test("operator-controller installs one of two conflicting extensions, and reports the owner on the other", async () => {
     const names = ["left", "right"] as const;
     for (const created of await Promise.all(names.map((name) => sample.extension(name, { version: "1.0.0" })))) void world.apply(created);
     const bothDone = async (): Promise<[winner: string, loser: string]> => {
@@ -139,7 +139,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await world.installed(loser, "1.0.0");
   });
 
-  test("operator-controller corrects deleted and changed objects, and names them in an Event", async () => {
+  test("operator-controller corrects deleted and changed objects, and lists them in an Event", async () => {
     const created = await sample.installed("drift", "1.0.0");
     const deployed = await sample.releases("drift");
     await sample.damageIsRepaired(created);
@@ -151,7 +151,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     expect(await sample.releases("drift")).toEqual(deployed);
   });
 
-  test("operator-controller maintains the installed bundle without a catalog, and reports it", async () => {
+  test("operator-controller keeps the installed bundle reconciled without a catalog, and reports the missing catalog", async () => {
     const created = await sample.installed("alone", "1.0.0");
     await world.removed("ClusterCatalog", "sample");
     const kept = await world.condition("ClusterExtension", "alone", (_, object) =>
@@ -185,7 +185,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await sample.damageIsRepaired(created);
   });
 
-  test("both programs work after a restart of the API server", async () => {
+  test("both servers work after the API server restarts", async () => {
     await dev().restart("kube-apiserver");
     const created = await sample.installed("after-restart", "1.0.0");
     expect(await sample.owned("after-restart")).toEqual(sample.wanted("1.0.0", created));

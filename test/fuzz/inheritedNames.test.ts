@@ -166,7 +166,7 @@ test("mergeConfig merges members with any names, and null removes them", () => {
   );
 });
 
-test("findDifferences and findFieldDrift find differences in members with any names", () => {
+test("findDifferences and findFieldDrift compare members with any names", () => {
   fc.assert(
     fc.property(arbitraryMap(), arbitraryMap(), (before, after) => {
       const both = Object.keys({ ...before, ...after });
@@ -263,7 +263,7 @@ test("a catalog keeps members, packages, channels and bundles with any names", a
 });
 
 test.for(WELL_FORMED.filter((name) => name !== ""))(
-  "resolve finds package, channel and bundle %j, and none in a missing channel",
+  "resolve finds package, channel and bundle %j, and no bundle in a missing channel",
   (name) => {
     const fixture = { c: { channels: Object.fromEntries([[name, [`${name}.v1.0.0`]]]), bundles: [`${name}.v1.0.0`] } };
     const request = (channels: string[]) => ({

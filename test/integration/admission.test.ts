@@ -68,7 +68,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     await world.conditions(name, DONE);
   }
 
-  test("a warning of the API server for a bundle is reported in one Event and does not stop the install", async () => {
+  test("an API server warning about a bundle is reported in one Event and does not stop the install", async () => {
     const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
     await world.extension("warned", { ...version("2.0.0"), before: warns });
     await world.conditions("warned", DONE);
@@ -83,7 +83,7 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
     expect(await listEvents("warned", "ApiWarning")).toHaveLength(1);
   });
 
-  test("a plan that waits for approval reports warnings of the API server in an Event only once", async () => {
+  test("a plan that waits for approval reports API server warnings in one Event", async () => {
     const warns = (namespace: string): Promise<unknown> => label(namespace, { "pod-security.kubernetes.io/warn": "restricted" });
     await world.extension("asked", { ...version("2.0.0"), before: warns, approval: "Manual" });
     await world.conditions("asked", { Progressing: "False/AwaitingApproval" });

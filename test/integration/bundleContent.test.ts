@@ -76,7 +76,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.remove("flawed");
   });
 
-  test("manifests are read from the folder that the annotations name", async () => {
+  test("manifests are read from the folder in the annotations", async () => {
     const annotations = {
       "operators.operatorframework.io.bundle.package.v1": "p",
       "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
@@ -102,7 +102,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.remove("helm");
   });
 
-  test("members with names of JavaScript built-ins arrive on the API server from bundle, configuration and custom resource", async () => {
+  test("members named like JavaScript built-ins reach the API server from bundle, configuration and custom resource", async () => {
     const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
     const map = (of: readonly string[], suffix = ""): Record<string, string> =>
       Object.fromEntries(of.map((name, i) => [name, `value ${i}${suffix}`]));

@@ -153,7 +153,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     );
   });
 
-  test("catalogd reports an image without the folder that its label names, and does not serve it as empty", async () => {
+  test("catalogd reports an image that lacks the folder in its label, and does not serve it as empty", async () => {
     const { digest } = await pushImage(cluster.registry, "test/no-folder", "v1", {
       files: bytes({ "other/a.yaml": PACKAGE }),
       labels: { [LABEL]: "/configs" },

@@ -59,7 +59,7 @@ describeWithCluster("ClusterApis on a real API server", (cluster) => {
     });
   });
 
-  test("ClusterApis attributes a definition to the extension, or other installer, that its labels name", async () => {
+  test("ClusterApis attributes a CRD to the extension or other installer in its labels", async () => {
     const apis = await following(cluster.client);
     const owner = await cluster.client.create<ClusterExtension>(createExtension("apis-owner", { packageName: "p" }));
     onTestFinished(async () => void (await cluster.client.delete({ ...EXTENSION, name: "apis-owner" })));
@@ -91,7 +91,7 @@ describeWithCluster("ClusterApis on a real API server", (cluster) => {
     await eventually(async () => expect((await owners())[2]).toBeUndefined());
   });
 
-  test("ClusterApis knows the served APIs without permission to list definitions", async () => {
+  test("ClusterApis lists the served APIs without permission to list CRDs", async () => {
     await define(cluster, thingDefinition("unseen.example.com"));
     const { client } = await serviceAccount(cluster.client, await cluster.namespace("apis"), "nobody", []);
     const apis = await following(client);

@@ -144,7 +144,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
     await eventually(async () => expect(await gate.openShift.condition("Degraded")).toMatchObject({ status: "False" }));
   });
 
-  test("ClusterOperator olm is left to cluster-olm-operator while that exists, and written again when it is removed", async () => {
+  test("ClusterOperator olm is not written while cluster-olm-operator exists, and written again when it is removed", async () => {
     await gate.install(HELD, "1.0.0");
     await is("False");
     await gate.openShift.addOlm();
@@ -221,7 +221,7 @@ describeWithPrivateCluster("ClusterOperator olm", (cluster, dev) => {
   });
 
   describeWithData("releases of the Go operator-controller", (data) => {
-    test("releases of the Go operator-controller count like ours", async () => {
+    test("releases of the Go operator-controller are checked like ours", async () => {
       const go = new GoInstallation(join(data, "go-release"));
       await go.restore(cluster.client, (release) => {
         const { metadata } = release["chart"] as { metadata: { annotations: Record<string, string> } };

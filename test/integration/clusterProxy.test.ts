@@ -108,7 +108,7 @@ describeWithPrivateCluster("the proxy of an OpenShift cluster", (cluster) => {
     expect(shown).not.toContain("s3cr3t");
   });
 
-  test("the variables of the user replace all proxy variables, and an empty one unsets", async () => {
+  test("variables that the user sets replace all proxy variables, and an empty value removes one", async () => {
     await openShift.setProxy(FIRST);
     await world.extension("own", { config: { configType: "Inline", inline: buildEnv("HTTPS_PROXY", "http://mine:1") } });
     await world.conditions("own", DONE);

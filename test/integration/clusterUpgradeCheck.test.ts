@@ -131,7 +131,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     [
       "a target lower than the current version",
       ["--cluster-version", "4.18.9", "--to", "4.18.8"],
-      /^olmv1: --to: 4\.18\.8 is below the version of the cluster, 4\.18\.9\n$/,
+      /^olmv1: --to: target version 4\.18\.8 is lower than cluster version 4\.18\.9\n$/,
     ],
     ["no kubeconfig", ["--kubeconfig", "/nonexistent"], /^olmv1: kubeconfig: ENOENT: .*\/nonexistent'\n$/],
     ["an unknown context", ["--context", "nope"], /^olmv1: kubeconfig: context "nope" does not exist\n$/],
@@ -141,7 +141,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     expect(result.stderr).toMatch(stderr);
   });
 
-  test("cluster-upgrade-check exits with 2 and names the failed request when no API server responds", async () => {
+  test("cluster-upgrade-check exits with 2 and reports the failed request when no API server responds", async () => {
     const config = parseYaml(await readFile(cluster.kubeconfig, "utf8")) as { clusters: { cluster: { server: string } }[] };
     for (const one of config.clusters) one.cluster.server = "https://127.0.0.1:1";
     const path = join(folder, "dead");
@@ -246,7 +246,7 @@ What to do:
       expect([ended, answer.target, answer.upgradeable]).toEqual([code, to, code === 0]);
     });
 
-    test("cluster-upgrade-check counts the deployed release and the one that is rolled out, but no earlier ones", async () => {
+    test("cluster-upgrade-check checks the deployed release and the release that is rolled out, but no earlier releases", async () => {
       await extension("a", { status: "superseded", max: "4.17" }, { max: "4.18" }, { status: "pending-upgrade", max: "4.19" });
       await extension("b", { status: "superseded", max: "4.17" }, { max: "4.19" }, { status: "failed", max: "4.18" });
       await extension("c", { status: "superseded", max: "4.18" }, { max: "4.19" });
@@ -262,7 +262,7 @@ What to do:
     });
 
     test("cluster-upgrade-check prints the remedy of the extension's condition, for the version of that condition", async () => {
-      const remedy = 'version 1.1.0 of catalog "x" would lift the block, but spec.source.catalog.version "1.0.x" excludes it';
+      const remedy = 'version 1.1.0 of catalog "x" would allow the cluster upgrade, but spec.source.catalog.version "1.0.x" excludes it';
       const message = `bundle "old.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19; ${remedy}`;
       const condition = { type: "ClusterUpgradeBlocked", status: "True", reason: "IncompatibleOperatorInstalled", message };
       const details = { bundles: ["old.v1.0.0"], target: "4.19", remedy };
@@ -274,7 +274,7 @@ What to do:
       expect((await checkJson("--to", "4.20")).answer.extensions).toMatchObject([{ verdict: "blocked", remedy: "" }]);
     });
 
-    test("cluster-upgrade-check counts unreadable properties as a block, and escapes control characters of bundle authors", async () => {
+    test("cluster-upgrade-check treats unreadable properties as a block, and escapes control characters in bundles", async () => {
       await extension("odd", { properties: `[{"type":"olm.maxOpenShiftVersion","value":"\u009b2J"}]` });
       const { code, stdout } = await check();
       expect(code).toBe(1);
@@ -285,7 +285,7 @@ What to do:
       expect(stdout).toContain("  odd: upgrade the extension to a bundle with a valid or no maximum, such as 4.18, or uninstall it\n");
     });
 
-    test("cluster-upgrade-check counts an unreadable release as a block, regardless of its reason", async () => {
+    test("cluster-upgrade-check treats an unreadable release as a block, regardless of the reason", async () => {
       const lost = await extension("lost");
       const owner = { name: "lost", uid: lost.metadata.uid ?? "" };
       const [index] = encodeRelease(releaseRecord(1, "deployed", { name: "lost" }), { systemNamespace: SYSTEM_NAMESPACE, owner });
@@ -311,7 +311,7 @@ What to do:
       const { code, stdout } = await check("--system-namespace", "default");
       expect(code).toBe(1);
       expect(stdout).toContain(
-        'its status names bundle "elsewhere.v1.0.0" as installed, but namespace "default" contains no release of it; set --system-namespace',
+        'status.install lists bundle "elsewhere.v1.0.0", but namespace "default" contains no release of this bundle; set --system-namespace',
       );
     });
 
@@ -373,7 +373,7 @@ What to do:
           "get",
           /^olmv1: read the releases of ClusterExtension "old": secrets "sh\.helm\.release\.v1\.old\.v1" is forbidden: .* cannot get resource "secrets"/,
         ],
-      ])("cluster-upgrade-check without %s %s %s names the missing permission", async ([kind, resource, verb, message]) => {
+      ])("cluster-upgrade-check without %s %s %s reports the missing permission", async ([kind, resource, verb, message]) => {
         await extension("old", { max: "4.18" });
         const role = checker.find((object) => object.kind === kind)!;
         const rules = (role["rules"] as { resources: string[]; verbs: string[] }[])
@@ -420,7 +420,7 @@ What to do:
         }
       }
 
-      test("releases of the Go operator-controller count like ours", async () => {
+      test("releases of the Go operator-controller are checked like ours", async () => {
         await flux();
         expect(await checkJson()).toMatchObject({
           code: 0,

@@ -103,7 +103,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     );
     await gate.openShift.upgradeable(({ message }) =>
       message.includes(
-        'supports OpenShift up to 4.18; version 1.1.0 of catalog "gate" would lift the block, but spec.source.catalog.version "1.0.0" excludes it',
+        'supports OpenShift up to 4.18; version 1.1.0 of catalog "gate" would allow the cluster upgrade, but spec.source.catalog.version "1.0.0" excludes it',
       ),
     );
     const conditions = await gate.watchCondition("Upgradeable");
@@ -165,7 +165,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       await buildBlocked("4.11", "number.v1.0.0");
     });
 
-    test("olm.maxOpenShiftVersion in properties.yaml counts", async () => {
+    test("olm.maxOpenShiftVersion in properties.yaml is used", async () => {
       await gate.install(VALUES.inYaml, "1.0.0");
       await buildBlocked("4.19", "in-yaml.v1.0.0");
     });
@@ -195,7 +195,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
   });
 
   describe("during an upgrade of the bundle", () => {
-    test("during an upgrade of the bundle the deployed version counts", async () => {
+    test("the deployed version blocks cluster upgrades while a new bundle version is rolled out", async () => {
       await gate.install(HELD, "1.0.0");
       await buildBlocked("4.19", "held.v1.0.0");
       const conditions = await gate.watchCondition("Upgradeable");
@@ -210,7 +210,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
       await conditions.stop();
     });
 
-    test("during an upgrade of the bundle the new version counts as well", async () => {
+    test("the new version also blocks cluster upgrades while it is rolled out", async () => {
       await gate.install(FREE, "1.0.0");
       await upgradeable();
       await using door = await gateFor(FREE);

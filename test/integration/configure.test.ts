@@ -162,7 +162,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
   });
 
   // Source: S0-090, H-17.
-  test("a ConfigMap of the user with certificate authorities is mounted by its selector, and stays the user's", async () => {
+  test("a user's ConfigMap with certificate authorities is mounted by its selector, and the user still owns it", async () => {
     const name = cluster.name("trusting");
     const watchNamespaces = await namespaces(2);
     const labels = { "config.openshift.io/inject-trusted-cabundle": "true" };

@@ -76,7 +76,7 @@ describeWithPrivateCluster("objects that another owner has", (cluster) => {
     await world.remove("later");
   });
 
-  test("an install is rejected while another extension defines its kind, under its own name or another, and resumes when that is deleted", async () => {
+  test("an install is rejected while another extension defines its kind, under any CRD name, and resumes when the extension is deleted", async () => {
     await world.extension("owner", { catalog: { channels: ["b"] } });
     await world.conditions("owner", DONE);
     await world.extension("same-name", { catalog: { channels: ["b"] } });

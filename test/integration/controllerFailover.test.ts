@@ -136,7 +136,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     };
   }
 
-  test("a leader that stops during its work is replaced at once, and everything is installed once", async () => {
+  test("a leader that stops during reconciles is replaced at once, and every extension is installed once", async () => {
     const desired = await extensions();
     await apply(desired);
     await eventually(async () => expect((await releases()).length).toBeGreaterThan(0), { intervalMs: 20 });
@@ -154,7 +154,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.ready(next);
   });
 
-  test("a leader that is killed during its work is replaced after its lease, and everything is installed once", async () => {
+  test("a leader that is killed during reconciles is replaced after its Lease expires, and every extension is installed once", async () => {
     const desired = await extensions();
     const before = (await releases()).length;
     await apply(desired);
@@ -166,7 +166,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.ready(next);
   });
 
-  test("a leader that was suspended for longer than its lease applies nothing again when it resumes, and exits", async () => {
+  test("a leader that was suspended for longer than its Lease exits when it resumes, and applies nothing", async () => {
     const desired = await extensions();
     const before = (await releases()).length;
     const beganAt = Date.now();

@@ -25,7 +25,7 @@ describeWithPrivateCluster("operator-controller with leader election", (cluster)
   };
   const ready = async (): Promise<string> => (await fetch(`${world.installation.probes["operator-controller"]}/readyz?verbose`)).text();
 
-  test("operator-controller works while it leads, and exits when another process leads, to restart with empty memory", async () => {
+  test("operator-controller reconciles while it leads, and exits when another process leads", async () => {
     await eventually(async () => expect(await holder()).not.toBe(""));
     await world.apply({
       apiVersion: "olm.operatorframework.io/v1",

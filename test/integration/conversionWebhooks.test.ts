@@ -212,7 +212,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined();
   });
 
-  test("uninstall does not change a conversion webhook that another owner serves", async () => {
+  test("uninstall does not change a conversion webhook of another owner", async () => {
     await start("theirs", "other", "2.0.0", "other.example.com");
     await cluster.client.create({
       apiVersion: "v1",
@@ -237,7 +237,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     await eventually(async () => expect(await cluster.client.get(toCrdRef("other.example.com"))).toBeUndefined());
   });
 
-  test("an upgrade without the definition is not applied while its custom resources need the webhook", async () => {
+  test("an upgrade that removes a CRD is not applied while its custom resources need the conversion webhook", async () => {
     await start("upgraded", "other", "2.0.0", "other.example.com");
     const { findings } = await readPlan("upgraded");
     await patch("upgraded", { spec: { source: { catalog: { version: "3.0.0" } } } });

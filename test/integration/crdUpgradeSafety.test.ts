@@ -192,7 +192,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
     });
   });
 
-  test("invalid objects are named up to a limit, and all of them are counted", async () => {
+  test("invalid objects are listed up to a limit, and all of them are counted", async () => {
     const it = await start();
     await it.apply("1", [widgets(it.ns, { v1: { spec: STRING } })]);
     for (const name of ["a", "b", "c", "d", "e", "f", "g"]) await it.widget(name, "v1", { size: "long" });
@@ -261,7 +261,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       widgets(ns, { v1alpha1: { served: false, storage: false, spec: STRING }, v1: { storage: true, spec: STRING } });
     const without = (ns: string) => widgets(ns, { v1: { spec: STRING } });
 
-    test("a stored version is not removed while custom resources exist; the message names the steps, and they work", async () => {
+    test("a stored version is not removed while custom resources exist, and the steps in the message remove it", async () => {
       const it = await start();
       await it.apply("1", [withOldVersion(it.ns)]);
       await it.widget("w", "v1", { size: "1" });

@@ -53,7 +53,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
 
   const buildSpec = (packageName: string, spec: Partial<ClusterExtensionSpec> = {}) => ({ ...spec, catalog: { packageName } });
 
-  test("policy Require waits, names the provider of a missing package, and resumes when that is installed", async () => {
+  test("policy Require waits, reports the provider of a missing package, and resumes when the provider is installed", async () => {
     await serve({
       needy: { bundles: [{ name: "needy.v1.0.0", requires: ["giver >=1.0.0"] }] },
       giver: { bundles: ["giver.v1.0.0"] },
@@ -75,7 +75,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("needy", DONE);
   });
 
-  test("policy Require resumes as well when the cluster serves the missing API", async () => {
+  test("policy Require also resumes when the cluster serves the missing API", async () => {
     await serve({ reader: { bundles: [{ name: "reader.v1.0.0", requires: ["API Book"] }] } });
     await world.extension("reader", buildSpec("reader"));
     await world.conditions("reader", MISSING);
@@ -83,7 +83,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("reader", DONE);
   });
 
-  test("an update that would break a dependent is not chosen, and the installed bundle is kept", async () => {
+  test("an update that would break a dependent is not chosen, and the controller keeps the installed bundle", async () => {
     const versions = {
       channels: { stable: ["library.v1.0.0", { name: "library.v2.0.0", replaces: "library.v1.0.0" }] },
       bundles: [{ name: "library.v1.0.0", provides: ["Shelf"] }],
@@ -95,7 +95,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("lender", DONE);
     await serve({ library: { ...versions, bundles: [...versions.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
     const message =
-      'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
+      'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose dependencies:  API example.com/v1 Shelf';
     await world.until("library", ({ status }) => {
       expect(status?.install?.bundle.version).toBe("1.0.0");
       expect(problemText(status)).toContain(`Warning UpgradeWarning: ${message}`);
@@ -165,7 +165,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("drummer", DONE);
   });
 
-  test("an extension with the wanted name is left to its owner, and one that a user takes over is kept", async () => {
+  test("policy Install does not change an existing extension with the chosen name, and keeps an extension that a user takes over", async () => {
     await serve({
       poet: { bundles: [{ name: "poet.v1.0.0", requires: ["verse 1.0.0"] }] },
       verse: { bundles: ["verse.v1.0.0"] },

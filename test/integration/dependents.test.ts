@@ -39,7 +39,7 @@ describeWithPrivateCluster("an extension that others depend on", (cluster) => {
   const isRunning = async (name: string): Promise<boolean> =>
     (await cluster.client.get({ apiVersion: "apps/v1", kind: "Deployment", name: "tiny", namespace: `${name}-system` })) !== undefined;
 
-  test("an extension with dependents is not uninstalled and names them, until they are deleted", async () => {
+  test("an extension is not uninstalled, and lists its dependents, until they are deleted", async () => {
     await install("provider", [], [thingDefinition("held.example.com")]);
     await install("consumer", [needsThing("held.example.com"), needsPackage("provider")]);
     await cluster.client.delete(ref("provider"));

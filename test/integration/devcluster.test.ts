@@ -42,7 +42,7 @@ describeWithCluster("the shared control plane", (cluster) => {
     await eventually(async () => expect(await readStatus(cluster, object)).toMatchObject({ availableReplicas: 2 }));
   });
 
-  test("the control plane collects the dependents of a deleted owner", async () => {
+  test("the control plane deletes the dependents of a deleted owner", async () => {
     const object = deployment(await cluster.namespace(), "web");
     await cluster.client.create(object);
     const pods = async (): Promise<KubeObject[]> => {

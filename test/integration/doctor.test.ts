@@ -95,7 +95,7 @@ describeWithPrivateCluster("olmv1 doctor", (cluster) => {
     expect([run.code, run.out.split("\n").length]).toEqual([1, 5]);
   });
 
-  test("olmv1 doctor exits with 2 when a user cannot read everything, and names each check that failed", async () => {
+  test("olmv1 doctor exits with 2 when a user cannot read all objects, and lists each failed check", async () => {
     await cluster.client.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "readers" } }, { fieldManager: "test" });
     await serviceAccount(cluster.client, "readers", "nobody", []);
     const folder = await mkdtemp(join(tmpdir(), "olmv1-doctor-"));

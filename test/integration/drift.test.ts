@@ -155,7 +155,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await eventually(async () => expect(await readPorts()).toBe(before));
   });
 
-  test("an install is not followed by a second comparison, and changes without an owner are not compared", async () => {
+  test("an install causes no second comparison, and changes to fields without an owner are not compared", async () => {
     const extension = await sample.installed("once", "1.0.0");
     const phrases = toPhrasesRef(extension);
     const service: ObjectRef = { ...phrases, kind: "Service", name: "hello-operator-metrics" };
@@ -168,7 +168,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     expect((await cluster.client.get(service))?.metadata.annotations?.["example.com/team"]).toBe("theirs");
   });
 
-  test("objects of a kind share a stream with permissions for whole kinds", async () => {
+  test("objects of a kind share a watch when the ServiceAccount may watch the whole kind", async () => {
     const extension = await sample.extension("wide", { version: "1.0.0" });
     await changeRules(extension, () => EVERYTHING);
     await world.apply(extension);

@@ -172,7 +172,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect((await live())?.["data"]).toEqual({ k: "theirs" });
   });
 
-  test("ignored fields keep the values of others, also in upgrades, and other fields are corrected", async () => {
+  test("ignored fields keep the values of other managers, also in upgrades, while other fields are corrected", async () => {
     const { x, account, releases, maintain, live, edit, rendered } = await install((namespace) => [deployment(namespace)]);
     const drift: DriftSpec = {
       ignore: [{ paths: ["/spec/replicas", "/metadata/annotations/example.com~1theme"], target: { group: "apps", kind: "Deployment" } }],
@@ -208,7 +208,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     expect((await live())?.metadata.annotations?.["example.com/theme"]).toBeUndefined();
   });
 
-  test("objects that cannot be watched are compared once an interval, and watched ones are not", async () => {
+  test("objects that cannot be watched are compared once per interval, and watched objects are not", async () => {
     const { x, account, releases, rendered, live } = await install((namespace) => [configMap("a", namespace), configMap("b", namespace)]);
     await account.grant([{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }, createWatchRule("b")]);
     const parts = passOver(cluster.client, x, account.client, releases);
@@ -269,7 +269,7 @@ describeWithCluster("drift policies on a real API server", (cluster) => {
     }
   });
 
-  test("objects of a release that another process prepared are compared in the form in which they are applied", async () => {
+  test("objects of a release that another process prepared are compared in their applied form", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" })]);
     const { namespace: _left, ...metadata } = objects[0]!.metadata;

@@ -64,7 +64,7 @@ describeWithPrivateCluster("Events about an extension", (cluster) => {
     );
   });
 
-  test("an approval records Events when the extension waits for it and when it is given", async () => {
+  test("an approval records an Event when the extension waits for it, and when a user approves", async () => {
     await world.extension("asks", { ...version("1.0.0"), approval: "Manual" });
     await world.conditions("asks", { Progressing: "False/AwaitingApproval" });
     await expectEvents("asks", "AwaitingApproval: ");

@@ -89,7 +89,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       ["a ServiceAccount that the user may impersonate", buildSpec("mine")],
       ["the same ServiceAccount for dependencies", template("x-system", "mine")],
       ["none", { namespace: "x-system", serviceAccount: undefined }],
-    ])("service-accounts.yaml permits an extension to name %s", async ([, spec]) => {
+    ])("service-accounts.yaml permits an extension to use %s", async ([, spec]) => {
       await user.create(JSON.parse(JSON.stringify(extension("allowed", spec))) as KubeObject, { dryRun: true });
     });
 
@@ -100,7 +100,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
         template("x-system", "theirs"),
         "spec.dependencies.template: you may not impersonate ServiceAccount x-system/theirs",
       ],
-    ])("service-accounts.yaml does not permit an extension to name %s", async ([, spec, refusal]) => {
+    ])("service-accounts.yaml does not permit an extension to use %s", async ([, spec, refusal]) => {
       await expect(user.create(extension("refused", spec), { dryRun: true })).rejects.toThrow(refusal);
     });
 
@@ -170,7 +170,7 @@ describeWithPrivateCluster("admission of extensions", (cluster) => {
       await cluster.client.withToken(collector).delete(ref("kept"));
     });
 
-    test("a ServiceAccount with the name of operator-controller's in another namespace has no exemption", async () => {
+    test("a ServiceAccount named like operator-controller's in another namespace is not exempt", async () => {
       const { client } = await serviceAccount(cluster.client, "other", "operator-controller-controller-manager", [WRITE]);
       const refusal = "spec.serviceAccount: you may not impersonate ServiceAccount x-system/theirs";
       await expect(client.create(extension("refused", buildSpec("theirs"), DEPENDENCY), { dryRun: true })).rejects.toThrow(refusal);

@@ -108,7 +108,7 @@ describeWithPrivateCluster("servers and identities that fail during an operation
   });
 
   // Source: O-14.
-  test("changes while no watch runs are found, also when the API server no longer has that part of its history", async () => {
+  test("changes while no watch runs are detected, also when the API server has compacted them", async () => {
     const name = cluster.name("x");
     const x = await world.create(name);
     await world.settled(x, "1.0.0", ["v1 deployed"]);

@@ -66,7 +66,7 @@ describeWithPrivateCluster("finalizers of the garbage collector on an extension"
     await world.gone("waits");
   });
 
-  test("finalizers of the garbage collector are honoured when the deletion sets them: the objects stay", async () => {
+  test("finalizers of the garbage collector keep the objects when the deletion sets the finalizers", async () => {
     const x = await world.extension("left");
     await world.conditions("left", READY);
     await cluster.client.delete(toObjectRef(x), { propagationPolicy: "Orphan" });

@@ -173,7 +173,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
     await removeAll("leading", "lagging");
   });
 
-  test("an object that was released for an extension that no longer wants it is deleted", async () => {
+  test("an object that was released for another extension is deleted when that extension no longer contains it", async () => {
     await start("giver", "1.0.0");
     await start("taker", "4.0.0");
     await cluster.client.create({ ...BLUE, rules: [] });

@@ -76,7 +76,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await world.conditions("crash", READY);
   });
 
-  test("a quota that prevents Pods is reported with the message of the API server", async () => {
+  test("a quota that prevents Pods is reported with the API server's message", async () => {
     const quota = async (namespace: string): Promise<void> => {
       const resourceQuota = {
         apiVersion: "v1",

@@ -91,7 +91,7 @@ describeWithPrivateCluster("the Helm chart", (cluster) => {
     }
   });
 
-  test("helm lint reports no problem of the chart", async () => {
+  test("helm lint reports no problems in the chart", async () => {
     for (const { args } of [...VARIANTS, { args: ["--set", "tls.source=cert-manager"] }]) {
       const readText = await runTool("helm", ["lint", "--strict", CHART, ...inFolder(args)]);
       expect(readText.trim()).toBe("[INFO] Chart.yaml: icon is recommended");

@@ -17,7 +17,7 @@ const HOST = "quay.io";
 const MISSING = "error copying image: Source image rejected: A signature was required, but no signature exists";
 const LOOKED = /; checked sha256-\w{64}\.sig and referrers in .*$/;
 const UNVERIFIED =
-  "error copying image: Source image rejected: cryptographic signature verification failed: the signature does not match any key of the policy";
+  "error copying image: Source image rejected: cryptographic signature verification failed: the signature does not match any key in the policy";
 const alice = new Signer();
 const mallory = new Signer();
 
@@ -116,7 +116,7 @@ describeWithCluster("the signature policy", (cluster) => {
 
     test("a rejected image without a signature is reported with the checked locations", async () => {
       const tag = `${image.digest.replace(":", "-")}.sig`;
-      const want = `${MISSING}; checked ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature there`;
+      const want = `${MISSING}; checked ${tag} and referrers in ${proxy.host}/${repository}: sign the image, or copy its signature to this repository`;
       await expect(testPuller.puller.pull("ext", `${name}:v1`, { signal })).rejects.toThrow(new RetryableError("Retrying", want));
     });
 
@@ -202,7 +202,7 @@ describeWithCluster("the signature policy", (cluster) => {
       expect(await outcome(`${name}@${later.digest}`)).toBe(MISSING);
     });
 
-    test("another owner only gets a stored image under a name that it was signed for", async () => {
+    test("another owner gets a stored image only under a signed name", async () => {
       const alias = `${HOST}/${cluster.name("alias/app")}@${image.digest}`;
       await proxy.up();
       expect(await outcome(`${name}@${image.digest}`, { owner: "second" })).toBe("pulled");
@@ -252,7 +252,7 @@ describeWithCluster("the signature policy", (cluster) => {
   describe("as a file", () => {
     const pullFirst = (): Promise<string> => outcome(`${name}:v1`);
 
-    test("a missing file that the user named, or an invalid one, prevents all pulls", async () => {
+    test("a missing or invalid policy file that the user set prevents all pulls", async () => {
       await writeFile(policy, '{"default":[{"type":"insecureAcceptAnything"}],"transport":{}}');
       expect(await pullFirst()).toBe(
         `error loading policy context: error loading signature policy: invalid policy in "${policy}": Unknown key "transport"`,
@@ -284,13 +284,13 @@ describeWithCluster("the signature policy", (cluster) => {
       expect([countLogged("signature policy in force"), countLogged('"unsupported":{"example.com":"\\"signedBy\\""}')]).toEqual([2, 1]);
     });
 
-    test("a policy can name key files, which can be replaced", async () => {
+    test("a policy can reference key files, which can be replaced", async () => {
       const key = join(await folder(), "cosign.pub");
       const rule = { type: "sigstoreSigned", keyPath: key, signedIdentity: { type: "matchRepository" } };
       await writeFile(policy, JSON.stringify({ default: [rule] }));
       await attach(image.digest, alice.claim(image.digest, name));
       expect(await pullFirst()).toMatch(
-        /^error copying image: Source image rejected: a key of the signature policy cannot be used: ENOENT: no such file/,
+        /^error copying image: Source image rejected: cannot use a key in the signature policy: ENOENT: no such file/,
       );
       await writeFile(key, mallory.pem);
       expect(await pullFirst()).toBe(UNVERIFIED);

@@ -77,7 +77,7 @@ describeWithCluster("sources of images", (cluster) => {
       );
     });
 
-    test("a mirror without TLS that is not insecure is named in the error", async () => {
+    test("the error reports a mirror without TLS that is not marked insecure", async () => {
       const conf = `${SOURCE}blocked = true\n[[registry.mirror]]\nlocation = "MIRROR"\n`;
       expect(await pull(conf, "tag")).toContain(
         'MIRROR/REPO:v1: pinging container registry MIRROR: Get "https://MIRROR/v2/": http: server gave HTTP response to HTTPS client',

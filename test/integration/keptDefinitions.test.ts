@@ -48,7 +48,7 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     patch(name, { metadata: { annotations: { [ANNOTATION_RECONCILE_REQUESTED_AT]: new Date().toISOString() } } });
   const isForgotten = (name: string): Promise<void> => world.until(name, ({ status }) => expect(status?.keptCRDs).toBeUndefined());
 
-  test("a kept definition is still known after further upgrades and a restart, and deleted when it is unused", async () => {
+  test("a kept CRD is tracked through further upgrades and a restart, and deleted when it is unused", async () => {
     await keeping("later");
     await move("later", "3.0.0");
     await world.until("later", ({ status }) => expect(status?.keptCRDs).toEqual(KEPT));

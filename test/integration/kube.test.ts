@@ -73,7 +73,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     });
   });
 
-  test("a missing ServiceAccount or namespace is named in the error", async () => {
+  test("the error reports a missing ServiceAccount or namespace", async () => {
     const tokens = new ServiceAccountTokens(cluster.client);
     expect(await thrownBy(tokens.tokenFor(namespace, "nobody")())).toMatchObject({
       status: 404,
@@ -85,7 +85,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(err).toMatchObject({ message: 'get a token: serviceaccounts "nobody" not found' });
   });
 
-  test("a 403 error names verb, resource, name and namespace", async () => {
+  test("a 403 error contains verb, resource, name and namespace", async () => {
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch", "create"] }];
     const scoped = await scopedClient(cluster, namespace, "lesser", rules);
     await eventually(() => scoped.apply(configMap(namespace, "allowed"), { fieldManager: "m" }));
@@ -96,7 +96,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect([isForbidden(err), (err as Error).message]).toEqual([true, text]);
   });
 
-  test("an apply that conflicts with another manager is a 409 that names the field, and force overrides the field", async () => {
+  test("an apply that conflicts with another manager fails with 409 and the field, and force overrides the field", async () => {
     await cluster.client.apply(configMap(namespace, "shared", { a: "1" }), { fieldManager: "first" });
     const err = await thrownBy(cluster.client.apply(configMap(namespace, "shared", { a: "2" }), { fieldManager: "second" }));
     expect(isConflict(err)).toBe(true);
@@ -129,7 +129,7 @@ describeWithCluster("a client of the API server", (cluster) => {
     expect(err).toMatchObject({ status: 422, reason: "Invalid" });
   });
 
-  test("a JSON patch and a strategic merge patch change the named fields", async () => {
+  test("a JSON patch and a strategic merge patch change only their fields", async () => {
     await cluster.client.create(configMap(namespace, "patched", { a: "1" }));
     const ref = { ...CONFIG_MAP, name: "patched", namespace };
     await cluster.client.patch(ref, [{ op: "replace", path: "/data/a", value: "2" }], { type: "json" });

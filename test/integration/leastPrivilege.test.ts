@@ -111,7 +111,7 @@ describeWithData("real data", (data) =>
       }
     });
 
-    test("each revoked permission causes a denied request, and a problem or a fallback", {
+    test("each revoked permission causes a denied request, and either a problem or a fallback", {
       timeout: ALL ? 7_200_000 : 400_000,
     }, async () => {
       const tried: ScopedPermission[] = [];

@@ -166,7 +166,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(memory.of(x).checkedAt).toBeUndefined();
   });
 
-  test("installed objects are compared once an interval, and unfinished releases after a crash are completed with it", async () => {
+  test("installed objects are compared once per interval, and the comparison completes unfinished releases after a crash", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [configMap("a", ns, { k: "v" })]);
     const releases = new MemoryReleases(
@@ -200,7 +200,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     ],
     ["the ServiceAccount is missing", ({ extension, releases }) => ({ ...newStarted(extension), phase: "observed", releases }), false],
     ["no release is installed", (phase) => ({ ...phase, releases: { ...phase.releases, installed: undefined } }), false],
-  ])("the installed bundle is maintained after a failure, or not, when %s", async ([, change, kept]) => {
+  ])("the installed bundle is reconciled after a failure as expected when %s", async ([, change, kept]) => {
     const { x, ns, account } = await loneExtension(cluster);
     const objects = prepareObjectsFor(x, [configMap("a", ns)]);
     const { deps, phase, context } = passOver(
@@ -264,7 +264,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
   });
 
   // Source: G-08.
-  test("a failed attempt counts in addition to the deployed release, until a release is deployed", async () => {
+  test("a failed attempt is checked in addition to the deployed release, until a release is deployed", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const labels = { [LABEL_BUNDLE_NAME]: "p.v0.9.0" };
     const releases = new MemoryReleases(releaseRecord(1, "deployed", { name: ns, labels }));
@@ -282,7 +282,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.state).toEqual(["v1 superseded", "v2 deployed"]);
   });
 
-  test("a health check keeps what the same reconcile stored when the release becomes healthy for the first time", async () => {
+  test("a health check keeps data that the same reconcile stored when the release becomes healthy for the first time", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     const labels = { app: "w" };
@@ -310,7 +310,7 @@ describeWithCluster("applying an extension's objects on a real API server", (clu
     expect(releases.records.get(1)).toMatchObject({ inputDigest: "d2", rolledOutAt: expect.any(String) as string });
   });
 
-  test("a failure is reported although it cannot be recorded", async () => {
+  test("a failure is reported even if it cannot be recorded", async () => {
     const { x, ns, account } = await loneExtension(cluster);
     const releases = new MemoryReleases();
     releases.failures.update = new Error("connection refused");

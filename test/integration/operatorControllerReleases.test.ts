@@ -117,7 +117,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
-  test("an incomplete record is distinguished from one that has lost a chunk", async () => {
+  test("an incomplete record is distinguished from a record that lost a chunk", async () => {
     const x = await extension();
     const buildStored = (version: number, status: ReleaseRecord["status"]): KubeObject => {
       const [index] = encodeRelease(release(x, version, status, { objects: noise() }), { systemNamespace: system, owner: toOwner(x) });
@@ -149,7 +149,7 @@ describeWithCluster("releases and status on a real API server", (cluster) => {
     await cluster.client.delete(toObjectRef(x));
   });
 
-  test("a large record has the mark of an incomplete one only until its chunks are stored", async () => {
+  test("a large record is marked incomplete until its chunks are stored", async () => {
     const x = await extension();
     await store.create(release(x, 1, "pending-install", { objects: noise() }), toOwner(x));
     const [index] = (await listSecrets(x)).filter(({ metadata }) => metadata.labels?.["type"] === "index");

@@ -112,7 +112,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect((await cluster.client.list({ apiVersion: "v1", kind: "Pod" }, { namespace: set.x.metadata.name })).items).toEqual([]);
   });
 
-  test("uninstall waits for a webhook configuration before it deletes other objects", async () => {
+  test("uninstall waits until webhook configurations are deleted before it deletes other objects", async () => {
     const set = await install();
     await hold(set.of("ValidatingWebhookConfiguration"), [HOLD]);
     const { did, waitingFor } = await set.pass();
@@ -144,7 +144,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, [thing])).toEqual(["Thing"]);
   });
 
-  test("uninstall with policy Delete deletes custom resources first, while the operator that may have to clean up still runs", async () => {
+  test("uninstall with policy Delete deletes custom resources first, while the operator still runs to clean up", async () => {
     const set = await install("Delete");
     const thing = await set.thing([HOLD]);
     const { did, waitingFor } = await set.pass();
@@ -162,7 +162,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual(["CustomResourceDefinition"]);
   });
 
-  test("uninstall names a missing permission, stops there, and resumes when it is granted", async () => {
+  test("uninstall reports a missing permission, stops, and resumes when it is granted", async () => {
     const set = await install();
     const rules = (resources: string[]): PolicyRule[] => [
       { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
@@ -185,7 +185,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     expect(await liveKinds(cluster, set.objects)).toEqual([]);
   });
 
-  test("uninstall counts a definition as in use when its custom resources cannot be listed", async () => {
+  test("uninstall treats a CRD as in use when its custom resources cannot be listed", async () => {
     const set = await install();
     await set.account.grant([{ ...EVERYTHING, verbs: ["get", "delete", "patch"] }]);
     const { kept } = await uninstall(set);

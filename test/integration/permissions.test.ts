@@ -42,7 +42,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("the check reports all missing permissions at once with the five facts and the command, and the permission to watch without a request", async () => {
+  test("the check reports all missing permissions at once with details and the command, and checks permission to watch without a request", async () => {
     const { ns, lacking, account } = await world([]);
     const { text, problem, uncertain } = (await lacking())!;
     const [head, ...lines] = text.split("\n  ");
@@ -69,7 +69,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     await eventually(async () => expect(await lacking()).toBeUndefined());
   });
 
-  test("a permission in one namespace does not apply to the cluster", async () => {
+  test("a permission in one namespace does not apply to cluster-scoped objects", async () => {
     const { ns, lacking } = await world([]);
     const binding: KubeObject = {
       apiVersion: `${RBAC}/v1`,

@@ -180,7 +180,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(broken.out + broken.err).not.toContain("canary");
   });
 
-  test("olmv1 plan of a new extension lists all objects to create and all errors, and writes nothing", async () => {
+  test("olmv1 plan for a new extension lists all objects to create and all errors, and writes nothing", async () => {
     const extension = createExtension("new", { packageName: "p", channels: ["stable"] });
     const homeless = await plan(extension);
     expect([homeless.code, homeless.err]).toEqual([1, ""]);
@@ -221,7 +221,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(taken.objects.filter(({ refused }) => refused)).toMatchObject([{ kind: "ConfigMap", name: "new", changes: [] }]);
   });
 
-  test("olmv1 plan of an upgrade prints each changed field, masks Secrets, and has the digest of status.plan", async () => {
+  test("olmv1 plan for an upgrade prints each changed field and the digest of status.plan, and masks Secrets", async () => {
     const extension = await world.extension("first", { catalog: { version: "1.0.0", channels: ["stable"] } });
     await world.conditions("first", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const same = await json(extension);
@@ -266,7 +266,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
   });
 
   // Source: S0-089.
-  test("olmv1 plan uses the proxy of operator-controller's flags or of the cluster, and prints no password", async () => {
+  test("olmv1 plan uses the proxy from operator-controller's flags or from the cluster, and prints no password", async () => {
     const extension = await world.extension("proxied", { catalog: { version: "1.0.0", channels: ["stable"] } });
     await world.conditions("proxied", { Installed: "True/Succeeded", Progressing: "True/Succeeded" });
     const flags = ["--operator-http-proxy", "http://user:s3cr3t@proxy:3128"];

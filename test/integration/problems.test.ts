@@ -76,17 +76,14 @@ describeWithPrivateCluster("status.problems", (cluster) => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test.for(SCENARIOS)(
-    "problems of an extension name the reason that prevents the installation when it is %s",
-    async ([, { spec, reports }]) => {
-      const name = cluster.name("problem");
-      await world.extension(name, spec);
-      await eventually(async () => reports(await world.get(name)));
-      await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
-    },
-  );
+  test.for(SCENARIOS)("status.problems reports why an extension is not installed when the cause is %s", async ([, { spec, reports }]) => {
+    const name = cluster.name("problem");
+    await world.extension(name, spec);
+    await eventually(async () => reports(await world.get(name)));
+    await cluster.client.delete({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name });
+  });
 
-  test("status.problems names the failed CRD check, and clears when spec.version changes", async () => {
+  test("status.problems reports the failed CRD check, and is cleared when spec.version changes", async () => {
     await world.extension("sized", { catalog: { version: "1.0.0" } });
     await world.conditions("sized", { Ready: "True/Succeeded" });
     const choose = (version: string): Promise<KubeObject> =>

@@ -98,13 +98,13 @@ describeWithCluster("pull secrets", (cluster) => {
     ["a .dockercfg", () => cfg(right)],
     ["an auth text", () => config({ auth: btoa(`user:${PASSWORD}`) })],
     ["both formats, where .dockerconfigjson has priority", () => ({ ...cfg(wrong), ...config(right) })],
-  ] as const)("pull secrets of the ServiceAccount with %s open the registry", async ([, data]) => {
+  ] as const)("pulls use the ServiceAccount's pull secrets with %s", async ([, data]) => {
     await secret("own", data());
     await account(["own"]);
     expect(await pull(start())).toBe("pulled");
   });
 
-  test("global pull secrets open the registry, and those of the ServiceAccount have priority, the last first", async () => {
+  test("pulls use global pull secrets, after those of the ServiceAccount, the last one first", async () => {
     await secret("global", config(right), elsewhere);
     const secrets = start();
     expect(await pull(secrets)).toBe("pulled");

@@ -30,7 +30,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
   };
   const install = (name: string, version: string): Promise<unknown> => world.extension(name, { catalog: { version } });
 
-  test("pulls that hang do not block installs, uninstalls, suspensions and changes of other extensions and of their own", async () => {
+  test("pulls that hang do not block installs, uninstalls, suspensions and changes of any extension", async () => {
     const answer = world.hang("p.v2.0.0");
     for (const name of HANGING) await install(name, "2.0.0");
     for (const name of HANGING) {

@@ -286,7 +286,7 @@ describeWithCluster("permissions derived from a bundle's objects", (cluster) => 
     expect(permissions.filter((permission) => !tried.has(permission)).map(formatPermission)).toEqual([]);
   });
 
-  test("derived permissions need none for the extension: an ownerReference that blocks nothing is permitted, one that blocks is denied", async () => {
+  test("derived permissions do not include the ClusterExtension: a non-blocking ownerReference is permitted, a blocking one is denied", async () => {
     const extension = await newExtension();
     const client = await extension.installer("installer", extension.rules());
     const object = extension.versions[0].find(({ kind }) => kind === "ConfigMap") as KubeObject;

@@ -162,7 +162,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     for (const name of ["quick", ...slow]) await catalogd.remove(name);
   });
 
-  test("a registry that hangs blocks no catalog of another registry and no deletion, also with more catalogs than catalogd has workers", async () => {
+  test("a registry that hangs blocks no catalog of another registry and no deletion, even with more catalogs than workers", async () => {
     const hanging = Array.from({ length: 20 }, (_, index) => `hanging-${index}`);
     await push("hanging/image", "v1");
     await push("faults/other", "v1");

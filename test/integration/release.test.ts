@@ -66,7 +66,7 @@ describeWithCluster("prepared objects and releases on a real API server", (clust
     }
   });
 
-  test("objects that can only be created, not applied, in the form of the bundle are applied in another form", async () => {
+  test("objects that the API server accepts only in a create request are normalized and applied", async () => {
     const labels = { app: "twice" };
     const container = {
       name: "manager",

@@ -160,7 +160,7 @@ describeWithPrivateCluster("an extension with a release that cannot be read", (c
   const deployment = (namespace: string) => ({ apiVersion: "apps/v1", kind: "Deployment", namespace, name: "tiny" });
   const PROBLEM = /release secret "[^"]+" cannot be read: .*\. Restore or delete that Secret/;
 
-  test("an extension with an unreadable release is not upgraded, corrected or removed until the Secret is deleted, and then at once", async () => {
+  test("an extension with an unreadable release is not upgraded, corrected or removed until its Secret is deleted", async () => {
     world.bundle("p.v1.0.0", tinyBundle("1.0.0", {}));
     world.bundle("p.v1.1.0", tinyBundle("1.1.0", {}));
     await world.serve({ channels: { stable: ["p.v1.0.0"] }, bundles: ["p.v1.0.0"] });

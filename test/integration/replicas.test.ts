@@ -136,7 +136,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect(service.requests.at(-1)?.text).toContain(next.line);
   });
 
-  test("a leader that was suspended for longer than its lease writes nothing when it resumes, and becomes a follower", async () => {
+  test("a leader that was suspended for longer than its Lease writes nothing when it resumes, and becomes a follower", async () => {
     const leader = first;
     const follower = await replicas.add("fourth");
     await replicas.ready(follower);
@@ -162,7 +162,7 @@ describeWithPrivateCluster("several catalogds", (cluster) => {
     expect((await readyz(follower)).text).toContain("leader ok: this process leads");
   });
 
-  test("a leader that loses content while the registry is down hands over the lead to a replica with the content, and serves again when the registry is up", async () => {
+  test("a leader that loses content while the registry is down lets a replica with the content lead, and serves again when the registry is up", async () => {
     await using registry = await RegistryProxy.start(cluster.registry.host);
     const others = replicas.running;
     const loser = await replicas.add("fifth", ["--gc-interval=1s"], registry.host);

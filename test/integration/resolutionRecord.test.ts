@@ -127,7 +127,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     return new ServiceAccountTokens(cluster.client).tokenFor(namespace, name)();
   }
 
-  test("status lists possible updates and the reason against the newest version, without further writes", async () => {
+  test("status lists possible updates and why the newest version is excluded, without further writes", async () => {
     const before = await world.get("shown");
     expect(before.status?.availableUpdates).toEqual([]);
     expect(before.status?.blockedUpdate).toMatchObject({ version: "1.2.0", bundle: "p.v1.2.0", catalog: "c", reason: "VersionRange" });
@@ -148,7 +148,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect([rest, served.metadata.resourceVersion === resourceVersion]).toEqual([after.status, false]);
   });
 
-  test("an Event names each chosen bundle with the reason", async () => {
+  test("an Event reports each chosen bundle with the reason", async () => {
     const resolved = await eventually(async () => {
       const events = (await world.events("shown")).filter((event) => event.startsWith("Resolved: "));
       expect(events.length).toBeGreaterThanOrEqual(3);
@@ -210,7 +210,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect(given.out.split("\n").slice(0, 3)).toEqual([
       "1.1.0 of package p is not selected for ClusterExtension shown",
       "p.v1.1.0 (version 1.1.0) of catalog here, priority 0:",
-      '  upgradeEdges: no edge leads to it from "p.v1.2.0"',
+      '  upgradeEdges: it has no upgrade edge from "p.v1.2.0"',
     ]);
   });
 });

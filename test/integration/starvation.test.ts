@@ -92,7 +92,7 @@ describeWithPrivateCluster("faults for more extensions than the controller has w
         shows: { reason: "True/Succeeded", message: /^Desired state reached/ },
       },
     ],
-  ])("other extensions are installed, corrected and uninstalled when %s", async ([what, { begin, packageName = "p", shows }]) => {
+  ])("other extensions are installed, corrected and uninstalled while %s", async ([what, { begin, packageName = "p", shows }]) => {
     const prefix = what.toLowerCase().replaceAll(" ", "-").slice(0, 20);
     const [healthy, other] = [`${prefix}-healthy`, `${prefix}-other`];
     const { spec } = await world.extension(healthy, { catalog: { version: "1.0.0" } });

@@ -82,7 +82,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
   };
 
   test.for(["apply", "update"] as const)(
-    "injected certificate authorities survive comparisons, upgrades and drift, written by %s",
+    "certificate authorities that a controller injects by %s survive comparisons, upgrades and drift correction",
     async (way) => {
       const name = `own-${way}`;
       const deploymentConfig = { trustedCA: { configMapName: "authorities", create: true } };
@@ -118,7 +118,7 @@ describeWithPrivateCluster("certificate authorities that OpenShift writes into a
     },
   );
 
-  test("injected certificate authorities in a mounted ConfigMap of the user are not managed", async () => {
+  test("certificate authorities injected into a user's mounted ConfigMap are not managed", async () => {
     const own = configMap("recipe", "trusted-ca");
     const items = [{ key: "ca-bundle.crt", path: "tls-ca-bundle.pem" }];
     const deploymentConfig = {

@@ -177,7 +177,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await expectHidden(name);
   });
 
-  test("valuesFrom does not reveal values when the API server quotes them, also when an upgrade is rolled back for that", async () => {
+  test("valuesFrom does not reveal values when the API server quotes them, also when the upgrade is rolled back", async () => {
     const formatRejection = (effect: string): string =>
       JSON.stringify({ deploymentConfig: { tolerations: [{ key: "canary-key", operator: "Exists", effect }] } });
     const x = await extension("quoted", [{ kind: "Secret", name: "values" }], {

@@ -74,7 +74,7 @@ describeWithPrivateCluster("providers of webhook certificates", (cluster) => {
     });
   });
 
-  test("an explicit provider also applies to installed bundles, and replaces the one before", async () => {
+  test("an explicit provider also applies to installed bundles, and replaces the previous provider", async () => {
     await withProvider("cert-manager", async (world) => {
       await eventually(async () => expect(await world.releases(NAME)).toEqual(["v1 superseded", "v2 deployed"]));
       expect(await hints()).toEqual([`cert-manager.io/inject-ca-from=${NAMESPACE}/${SECRET.name}`]);

@@ -110,7 +110,7 @@ describeWithPrivateCluster("bundles with webhooks and certificates of operator-c
     );
   });
 
-  test("a changed CA is corrected, and one that is lost with its configuration is restored", async () => {
+  test("a changed CA is corrected, and a CA that is lost with its configuration is restored", async () => {
     const [before] = await caBundles();
     await cluster.client.patch(WEBHOOK, [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "Cg==" }], { type: "json" });
     await eventually(async () => expect((await caBundles())[0]).toBe(before));
