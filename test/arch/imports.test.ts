@@ -7,7 +7,7 @@ import { LAYERS } from "./layers.ts";
 const PURE = new Set(LAYERS.slice(4).flat());
 /** Folders of one layer that must not import each other. */
 const STRANGERS = ["pkg/catalogd", "pkg/operatorcontroller"];
-/** The modules of Node.js and the packages that pure code may import; all others access the outside. */
+/** Node.js modules and packages that pure code may import. All others do I/O. */
 const PURE_MODULES = new Set([
   "node:crypto",
   "node:zlib",

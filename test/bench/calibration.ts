@@ -1,4 +1,4 @@
-/** Iterations of the integer part and of the text part: together some tenths of a second. */
+/** Iterations of the integer part and of the text part, which together take a few tenths of a second. */
 const STEPS = 40_000_000;
 const ROUND_TRIPS = 4_000;
 const RUNS = 5;

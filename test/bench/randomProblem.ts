@@ -10,7 +10,7 @@ export interface RandomCatalog {
   readonly versions: number;
   /** Maximum number of dependencies of a bundle. */
   readonly dependencies: number;
-  /** Number of wanted packages; the others are offered. */
+  /** Number of packages to install; the catalog offers the others. */
   readonly wanted: number;
   readonly seed: number;
 }

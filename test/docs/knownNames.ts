@@ -29,7 +29,7 @@ export async function knownMetrics(): Promise<Set<string>> {
   return new Set(types.flatMap(([, name = "", type]) => suffixes(type).map((suffix) => name + suffix)));
 }
 
-/** Reports whether a path such as `spec.install.crdPolicy` leads to a field in one of the schemas. */
+/** Reports whether a path such as `spec.install.crdPolicy` is a field in one of the schemas. */
 export function leadsToField(schemas: Iterable<Structural>, path: string): boolean {
   const names = path.replaceAll(/\[[^\]]*\]/g, "").split(".");
   return [...schemas].some((schema) => leadsFrom(schema, names));
@@ -44,7 +44,7 @@ function leadsFrom(schema: Structural, names: readonly string[]): boolean {
   return typeof inner === "object" ? leadsFrom(inner, rest) : inner === true;
 }
 
-/** Returns the text of the programs and manifests, for names that are in no table. */
+/** Returns the text of sources and manifests, to look up names that no table lists. */
 export function productText(): string {
   const files = ["cmd", "pkg", "config"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((name) => join(ROOT, folder, name)),

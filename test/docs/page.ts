@@ -61,7 +61,7 @@ export function pageFrom(path: string, text: string): Page {
   };
 }
 
-/** Returns anchors as GitHub names them: a repeated heading gets a number. */
+/** Returns anchors as GitHub creates them: a repeated heading gets a number. */
 function listAnchors(lines: readonly string[]): Set<string> {
   const anchors = new Set<string>();
   for (const line of lines) {

@@ -37,7 +37,7 @@ function isBroken({ path }: Page, link: string): boolean {
   return !existsSync(join(ROOT, target)) || (anchor !== undefined && !ANCHORS.get(target)?.has(anchor));
 }
 
-/** Returns the problems of a document or part of a document of our kinds. */
+/** Returns the problems in a whole or partial document of one of our kinds. */
 function documentProblems(document: unknown): string[] {
   if (!isObject(document)) return [];
   const isPart = document["apiVersion"] === undefined && isObject(document["spec"]);

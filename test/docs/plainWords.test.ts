@@ -29,10 +29,10 @@ function readLines(path: string): PlacedText[] {
 /** Calls whose text arguments users read. */
 const TEXT_CALL =
   /(?:\bnew Error|\b\w*(?:Terminal|Retryable)Error|\.option|\.description|\.argument|new Option)\($|(?:\bnew Error|\b\w*(?:Terminal|Retryable)Error|\.(?:option|description|argument)|new Option)\(.*/;
-/** Texts in quotes or backticks; of a template, its fixed parts count. */
+/** Matches texts in quotes or backticks; only the fixed parts of a template. */
 const LITERAL = /"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|'(?:[^'\\]|\\.)*'/g;
 
-/** Returns the literals in error and option calls of a source file; of a call over several lines, those of the next two. */
+/** Returns the literals in error and option calls of a source file, including the next two lines of a call. */
 function readCallTexts(path: string): PlacedText[] {
   const lines = readLines(path);
   return lines.flatMap(({ text }, i) => {

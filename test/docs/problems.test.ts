@@ -8,7 +8,7 @@ import { structuralProblems } from "./structuralProblems.ts";
 const SCHEMA = ownSchemas().get("ClusterExtension") as Structural;
 const problems = (document: unknown): string[] => structuralProblems(SCHEMA, document, { isPart: true });
 
-// These checks of pages must find each of these mistakes.
+// The page checks must find each of these mistakes.
 test.each([
   ["list --colour", /unknown option/],
   ["lists", /unknown command/],

@@ -184,7 +184,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(await olmv1("list")).toMatchObject({ code: 0, out: "" });
     const registries = ["--registries-conf", join(sample.world.workDir, "registries.conf")];
     expect(await olmv1("catalog", "remove", "story", "--no-cache", ...registries)).toMatchObject({ code: 0 });
-    // A rollback keeps the newer definition, which an older version would be rejected for.
+    // A rollback keeps the newer CRD, because the CRD of the older version would be rejected.
     for (const ref of [{ ...GREETING, namespace: "story", name: "world" }, DEFINITION]) await cluster.client.delete(ref);
     await eventually(async () => expect(await cluster.client.get(DEFINITION)).toBeUndefined());
     expect(await olmv1("describe", "story")).toMatchObject({
@@ -253,7 +253,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const alone = [...args, "--name", "alone", "--no-service-account"];
     const spec = "{.items[-1:].kind} {.items[-1:].spec.serviceAccount}";
     expect((await olmv1(...alone, "--dry-run=client", "-o", `jsonpath=${spec}`)).out).toBe("ClusterExtension ");
-    // olmv1 reads this from the Deployment of operator-controller, or else tries it.
+    // olmv1 reads this from operator-controller's Deployment, or detects it.
     const tried = await olmv1(...alone, "--timeout", "20s");
     expect(tried).toMatchObject({ code: 1 });
     expect(tried.err).toContain("The extension has no ServiceAccount, which this controller requires.");

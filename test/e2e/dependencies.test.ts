@@ -14,7 +14,7 @@ import { grantInstaller } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 import { World } from "../support/world.ts";
 
-/** Properties of version 1.0.0 of each package. */
+/** Properties of each package's version 1.0.0. */
 const PACKAGES: Readonly<Record<string, DependentFixture & { crd?: string }>> = {
   engine: {
     crd: "engine.example.com",

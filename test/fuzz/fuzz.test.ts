@@ -9,7 +9,7 @@ const SEED = Number(process.env["OLMV1_TEST_SEED"] ?? 1);
 const COUNT = Number(process.env["OLMV1_TEST_FUZZ"] ?? 300);
 const THREADS = 2;
 
-/** Share of the cases for each target. Fewer parts of the program read a bundle for a catalog. */
+/** Share of the cases for each target: rendering a catalog blob uses less code. */
 const SHARES = { objects: 1, catalog: 1 / 3 } as const;
 
 test.for(["objects", "catalog"] as const)(

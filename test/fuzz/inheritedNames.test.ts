@@ -28,7 +28,7 @@ import { graphqlCatalog } from "../support/graphqlCatalog.ts";
 import { decodedRecord, releaseRecord } from "../support/releases.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
-/** Names that every plain object of JavaScript answers to, or that it cannot hold like others, and one ordinary name. */
+/** Names that every plain JavaScript object inherits or treats specially, and one ordinary name. */
 const NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "", "\ud800", "ordinary"];
 const WELL_FORMED = NAMES.filter((name) => name.isWellFormed());
 

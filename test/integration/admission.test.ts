@@ -49,9 +49,9 @@ describeWithPrivateCluster("extensions that admission or quotas deny", (cluster)
   const listEvents = async (name: string, reason: string): Promise<string[]> =>
     (await world.events(name)).filter((text) => text.startsWith(`${reason}: `)).sort();
 
-  /** Creates a quota, and waits until the API server has counted its use. */
+  /** Creates a quota, and waits until the API server reports its usage. */
   async function quota(namespace: string, hard: Record<string, string>): Promise<void> {
-    // The cluster creates this ConfigMap in every namespace.
+    // kube-controller-manager creates this ConfigMap in every namespace.
     const trust = { apiVersion: "v1", kind: "ConfigMap", namespace, name: "kube-root-ca.crt" };
     await eventually(async () => expect(await cluster.client.get(trust)).toBeDefined());
     const resourceQuota: KubeObject = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "small", namespace }, spec: { hard } };

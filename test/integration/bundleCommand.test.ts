@@ -39,7 +39,7 @@ describeWithCluster("olmv1 bundle", (cluster) => {
 
   const bundle = (...args: string[]) => olmv1("bundle", ...args, "--registries-conf", join(dir, "registries.conf"));
 
-  /** Returns the errors of the API server for dry runs of objects, each without the others. */
+  /** Dry-runs each object on its own. @returns the errors of the API server */
   async function refusals(objects: readonly KubeObject[]): Promise<string[]> {
     const texts: string[] = [];
     for (const object of objects) {

@@ -91,7 +91,7 @@ describeWithPrivateCluster("commands for ClusterCatalogs", (cluster) => {
     const found = await views("search", "lamp");
     expect(found).toEqual({ code: 0, out: expect.stringMatching(/^PACKAGE .*\nlamp +stable +1\.1\.0/) as string, err: "" });
     expect(await readdir(join(dir, "cache/olmv1/catalogs"))).toEqual([expect.stringMatching(/^sha256-[0-9a-f]{64}$/)]);
-    // Without its registry, only from the cache folder.
+    // The registry is stopped, so the command reads the cache folder.
     expect((await run("show", "lamp", "-o", "jsonpath={.version.bundle}")).out).toBe("lamp.v1.1.0");
     expect((await run("catalog", "search", "lamps", "-o", "name")).out).toBe("lamp\n");
     const proposed = await runCli(["__complete", "show", "--kubeconfig", cluster.kubeconfig, "l"], {

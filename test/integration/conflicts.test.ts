@@ -22,7 +22,7 @@ function renamedDefinition(group: string): KubeObject {
   return { ...crd, metadata: { name: `items.${group}` }, spec: { ...(spec as object), names } };
 }
 
-// Source: H-23, S0-061, S0-063. With these intervals only the recheck can be fast enough.
+// Source: H-23, S0-061, S0-063. With these intervals, only the recheck is fast enough.
 describeWithPrivateCluster("objects that another owner has", (cluster) => {
   let world: OperatorWorld;
 

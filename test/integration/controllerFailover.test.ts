@@ -146,7 +146,7 @@ describeWithPrivateCluster("several operator-controllers", (cluster) => {
     await controllers.leads(next);
     console.log(`the other one led after ${Math.round(performance.now() - from)} ms`);
     await stopping;
-    // Released, so no replica had to wait for its end.
+    // The Lease was released, so no replica had to wait until it expires.
     await eventually(() => expect(holders.seen).toContain(""));
     await holders.stop();
     await installedOnce(desired);

@@ -126,7 +126,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     return JSON.parse(out) as InstallPlan;
   }
 
-  /** Expects that the uninstall with these arguments reports no obstacle. */
+  /** Expects that an uninstall with these arguments is not blocked. */
   async function expectUnblocked(name: string, ...args: string[]): Promise<void> {
     const { code, err } = await runCli(["uninstall", name, ...args, "--kubeconfig", cluster.kubeconfig], { width: 300 });
     expect([code, err]).toEqual([2, expect.not.stringContaining("ConversionNeeded")]);
@@ -147,7 +147,7 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect(await cluster.client.get(thing("same.example.com", "v2"))).toMatchObject({ spec: { size: "huge" } });
     const events = await world.events("same");
     expect(events.filter((text) => text.startsWith("ConversionDropped: "))).toEqual([
-      "ConversionDropped: CustomResourceDefinition things.same.example.com: conversion.strategy is None now because its conversion webhook is removed; all of its versions have the same schema",
+      "ConversionDropped: CustomResourceDefinition things.same.example.com: set conversion.strategy to None because its conversion webhook is removed; all versions have the same schema",
     ]);
     await cluster.client.delete(thing("same.example.com"));
     await world.extension("again", { catalog: { channels: ["same"] } });
@@ -163,14 +163,14 @@ describeWithPrivateCluster("kept definitions whose conversion webhook is removed
     expect([uninstall.code, uninstall.err]).toEqual([
       2,
       expect.stringMatching(
-        /The uninstall will stop with reason ConversionNeeded before it deletes any object:\n {2}CustomResourceDefinition things\.other\.example\.com stays because custom resources of it exist, .*: mine\n(.*\n)+.*drop-conversion=true/,
+        /The uninstall will stop with reason ConversionNeeded before it deletes any object:\n {2}CustomResourceDefinition things\.other\.example\.com is kept \(custom resources exist\), .*: mine\n(.*\n)+.*drop-conversion=true/,
       ),
     ]);
     await expectUnblocked("held", "--crd-policy", "Delete");
     await remove("held");
     const { Progressing, problems } = await world.conditions("held", HELD);
     const message =
-      "not uninstalled: CustomResourceDefinition things.other.example.com stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1): mine";
+      "not uninstalled: CustomResourceDefinition things.other.example.com is kept (custom resources exist), and only the conversion webhook of this extension can convert its custom resources (stored versions: v1): mine";
     expect(Progressing).toBe(message);
     expect(problems).toBe(
       `Error ConversionNeeded: ${message}; next: ` +

@@ -28,7 +28,7 @@ const STRING = { type: "object", properties: { size: { type: "string" } } };
 const SHORT = { type: "object", properties: { size: { type: "string", maxLength: 3 } } };
 const NUMBER = { type: "object", properties: { size: { type: "integer" } } };
 
-/** A CRD of widgets in a group of its own; the only version, or the first one, is stored. */
+/** A CRD of widgets in its own group. The first version is stored. */
 function widgets(ns: string, versions: Record<string, Version>, conversion?: unknown): KubeObject {
   const group = `${ns}.example.com`;
   return {
@@ -306,7 +306,7 @@ describeWithCluster("CRD upgrade safety on a real API server", (cluster) => {
       expect(await it.apply("3", [without(it.ns)])).toBe("");
       await it.stores("v1");
       expect(it.events.seen).toContain(
-        `Normal CrdUpgradeSafety: removed v1alpha1 from status.storedVersions of CRD "widgets.${it.ns}.example.com": no custom resource of it exists`,
+        `Normal CrdUpgradeSafety: removed v1alpha1 from status.storedVersions of CRD "widgets.${it.ns}.example.com": no custom resources exist`,
       );
     });
 

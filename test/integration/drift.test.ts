@@ -162,7 +162,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await cluster.client.patch(service, { metadata: { annotations: { "example.com/team": "theirs" } } }, { type: "merge" });
     await expectCorrected(extension);
     const verbs = async (ref: ObjectRef): Promise<string[]> => (await listRequests(extension, ref)).map(({ verb }) => verb);
-    // A write arrives before it is recorded.
+    // The watch event of a write arrives before the write is recorded.
     await eventually(async () => expect(await verbs(phrases)).toEqual(["get", "patch", "patch", "get", "patch"]));
     expect(await verbs(service)).toEqual(["get", "patch", "patch"]); // read, dry run, apply
     expect((await cluster.client.get(service))?.metadata.annotations?.["example.com/team"]).toBe("theirs");

@@ -14,7 +14,7 @@ interface FaultCase extends CaseHead {
   faults: FaultRule[];
 }
 
-/** Maximum of requests for an operation, including those that a fault adds; without any fault the longest, an uninstall, needs 50. */
+/** Maximum number of requests for an operation with a fault. Without faults, the longest operation, an uninstall, needs 50. */
 const AT_MOST = 160;
 /** Tolerance for early timers, in milliseconds. */
 const CLOCK_MS = 10;

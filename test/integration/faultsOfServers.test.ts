@@ -11,7 +11,7 @@ import { FaultWorld } from "../support/faultWorld.ts";
  * server that ends between accepting the names of a definition and serving it does not serve it after a restart either, until the definition changes.
  */
 const IN_THE_MIDDLE = 4;
-/** Limit of requests during an outage of some seconds: a few reconciles a second, and the operation itself. */
+/** Maximum number of requests during an outage of a few seconds: a few reconciles per second, and the operation itself. */
 const AT_MOST = 300;
 
 describeWithPrivateCluster("servers and identities that fail during an operation", (cluster, dev) => {

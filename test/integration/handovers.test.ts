@@ -40,7 +40,7 @@ const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = {
   "6.0.0": [BLUE, THINGS, ...BROKEN],
 };
 
-// Only messages between the extensions can be fast enough: with these intervals no recheck of the cluster is.
+// With these intervals, rechecks of the cluster are too slow: only messages between extensions are fast enough.
 describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
   let world: OperatorWorld;
   /** Called before each write of the controller. */

@@ -9,7 +9,7 @@ import { serviceAccount } from "../support/serviceAccounts.ts";
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 const THINGS = thingDefinition("kept.example.com");
 const THING: KubeObject = { apiVersion: "kept.example.com/v1", kind: "Thing", metadata: { name: "mine", namespace: "default" } };
-const KEPT = [{ name: "things.kept.example.com", message: "custom resources of it exist" }];
+const KEPT = [{ name: "things.kept.example.com", message: "custom resources exist" }];
 
 /** The content of each version of the one package. */
 const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = { "1.0.0": [THINGS], "2.0.0": [], "3.0.0": [] };
@@ -59,10 +59,10 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await cluster.client.delete(toObjectRef(THING));
     await request("later");
     await isForgotten("later");
-    await eventually(async () => expect(await definition()).toBeUndefined()); // its finalizer takes a moment
+    await eventually(async () => expect(await definition()).toBeUndefined()); // the finalizer is added after a moment
     await eventually(async () =>
       expect(await world.events("later")).toContain(
-        "Pruned: deleted objects that an earlier bundle left: CustomResourceDefinition things.kept.example.com",
+        "Pruned: deleted objects that were kept from an earlier bundle: CustomResourceDefinition things.kept.example.com",
       ),
     );
     await world.remove("later");
@@ -122,12 +122,12 @@ describeWithPrivateCluster("definitions that an upgrade keeps", (cluster) => {
     await account(["get"]);
     await move("denied", "3.0.0");
     await world.until("denied", ({ status }) =>
-      expect(status?.keptCRDs?.[0]?.message).toMatch(/^it is unused but may not be deleted \(.*cannot delete resource/),
+      expect(status?.keptCRDs?.[0]?.message).toMatch(/^unused, but deleting the CRD is forbidden \(.*cannot delete resource/),
     );
     await account([]);
     await request("denied");
     await world.until("denied", ({ status }) =>
-      expect(status?.keptCRDs?.[0]?.message).toMatch(/^it may not be read \(.*cannot get resource/),
+      expect(status?.keptCRDs?.[0]?.message).toMatch(/^reading the CRD is forbidden \(.*cannot get resource/),
     );
     await world.conditions("denied", DONE);
     await world.remove("denied");

@@ -8,7 +8,7 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { describeWithCluster, eventually } from "../support/cluster.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
-/** Longer than the timeout of any test: a replica that takes over got a release, and did not wait for a silent holder. */
+/** Longer than any test timeout: a replica that takes over noticed the release, and did not wait for the Lease to expire. */
 const PATIENT = { leaseDurationMs: 600_000, renewDeadlineMs: 500_000, retryPeriodMs: 200 };
 const HASTY = { leaseDurationMs: 4_000, renewDeadlineMs: 2_500, retryPeriodMs: 300 };
 

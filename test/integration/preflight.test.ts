@@ -20,7 +20,7 @@ import { configMap, releaseRecord } from "../support/releases.ts";
 const signal = new AbortController().signal;
 const RBAC = "rbac.authorization.k8s.io/v1";
 
-/** The objects to apply, and obstacles on the cluster. */
+/** The objects to apply, and the state of the cluster that rejects them. */
 interface Scenario {
   readonly objects: readonly KubeObject[];
   /** Objects that the administrator creates before. */
@@ -264,7 +264,7 @@ describeWithCluster("preflight", (cluster) => {
         findings: ["namespace", "namespace", "dryRun"],
         problem: {
           type: "NamespaceNotFound",
-          next: "create it, or remove it from the configuration",
+          next: "create the namespace, or remove it from the extension's configuration",
           details: { namespaces: [`${ns}-a`] },
         },
         error: WaitingError,
@@ -341,7 +341,7 @@ describeWithCluster("preflight", (cluster) => {
 
   /** Runs both modes and compares their first findings. */
   async function expectSameFindings(lone: LoneExtension, scenario: Scenario): Promise<void> {
-    // Parts of the API server may not know the newest permissions and objects yet.
+    // The API server's caches may not contain the newest permissions and objects yet.
     await eventually(async () => {
       const collected = await preflight(await requestFor(lone, scenario), { mode: "collect" });
       expect(collected.findings.map(({ kind }) => kind)).toEqual(scenario.findings);

@@ -105,7 +105,7 @@ describeWithPrivateCluster("private images", (cluster) => {
     await world.condition("ClusterCatalog", "private", (c) => c("Serving")?.status === "True");
     const served = await eventually(async () => {
       const line = (await readLog("catalogd")).find(({ condition, object }) => condition === "Serving" && object === "private");
-      expect(line).toBeDefined(); // the program logs it after the status write
+      expect(line).toBeDefined(); // the server logs it after the status write
       return line;
     });
     expect(Date.parse(served?.time ?? "") - Date.parse(failed?.time ?? "")).toBeLessThan(failed?.retryAfterMs ?? 0);

@@ -18,7 +18,7 @@ import { World } from "../support/world.ts";
 
 /** Only the proxy can resolve it. */
 const MIRROR = "mirror.example.com";
-/** A name that no resolver knows. */
+/** A name that no resolver can resolve. */
 const ORIGIN = "origin.example.com";
 const PASSWORD = "s3cr3t-of-the-test";
 /** bcrypt of the password */

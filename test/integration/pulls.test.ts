@@ -37,7 +37,7 @@ describeWithPrivateCluster("pulls of bundle images", (cluster) => {
       const { Progressing } = await world.conditions(name, UNPACKING);
       expect(Progressing).toBe("Unpacking bundle image registry.example/p.v2.0.0");
     }
-    // The four extensions need one image, which is pulled only once at a time.
+    // The four extensions need the same image, which is pulled once at a time.
     expect(await world.metric("operator_controller_image_pulls")).toEqual({ running: 1, waiting: HANGING.length - 1 });
     await install("quick", "1.0.0");
     await world.conditions("quick", INSTALLED);

@@ -135,7 +135,7 @@ describeWithPrivateCluster("faults of a registry", (cluster) => {
     expect(getServedDigest("down")).toBe(second);
     expect(Object.keys(await catalogd.failures("down"))).toEqual(["unreachable"]);
     await catalogd.remove("down");
-    await eventually(async () => expect(await catalogd.failures("down")).toEqual({})); // deleted once the deletion is noticed
+    await eventually(async () => expect(await catalogd.failures("down")).toEqual({})); // deleted when catalogd notices the deletion
   });
 
   test("a slow registry does not block other catalogs, and a timeout is reported", async () => {

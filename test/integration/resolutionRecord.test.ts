@@ -76,7 +76,7 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
       log,
       pages: [newResolutionPage(world.controller, () => true)],
     });
-    // Selects no other catalog, such as the one that is pushed for the command line.
+    // Selects only this catalog, not the one for the command line.
     const selector = { matchExpressions: [{ key: "tier", operator: "DoesNotExist" }] } as const;
     await world.extension("shown", { catalog: { version: "1.0.0", selector: { matchExpressions: [...selector.matchExpressions] } } });
     await world.conditions("shown", { Progressing: "True/Succeeded", Installed: "True/Succeeded" });

@@ -50,7 +50,7 @@ describeWithPrivateCluster("catalogs and bundles under a signature policy", (clu
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** Signs an image of the registry by its reference by digest. */
+  /** Signs an image in the registry by digest. */
   async function sign(ref: string): Promise<void> {
     const [name = "", digest = ""] = ref.split("@");
     await pushSignatures(cluster.registry, name.slice("quay.io/".length), digest, [alice.claim(digest, name)]);

@@ -12,7 +12,7 @@ import { tinyBundle } from "../support/tinyBundle.ts";
 const INSTALLED = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
 /** More than the number of the controller's workers. */
 const AFFECTED = ["a", "b", "c"];
-/** With it every reconcile counts as slow. */
+/** With this limit, every reconcile counts as slow. */
 const DELAY_MS = 100;
 
 /** A fault, and its effect on extensions. */
@@ -21,7 +21,7 @@ interface Fault {
   readonly begin: (world: OperatorWorld, proxy: FaultProxy) => () => void;
   /** Package of the affected extensions; p 2.0.0 by default. */
   packageName?: string;
-  /** Condition Progressing of the affected extensions meanwhile; absent if their reconciles do not end. */
+  /** Condition Progressing of the affected extensions during the fault; absent if their reconciles do not end. */
   shows?: { reason: string; message: RegExp };
 }
 

@@ -144,7 +144,7 @@ describeWithData("real data", (data) =>
         [...before].map(([name, { metadata }]) => [name, metadata.uid]),
       );
       const changed = [...after.keys()].filter((name) => after.get(name)?.metadata.generation !== before.get(name)?.metadata.generation);
-      // Compared whole, so that a failure shows the difference.
+      // Compares whole objects, so that a failure shows the difference.
       expect(changed.map((name) => after.get(name))).toEqual(changed.map((name) => before.get(name)));
       expect(await workloads()).toEqual(running);
       for (const [name, { metadata, kind }] of after) {
@@ -162,7 +162,7 @@ describeWithData("real data", (data) =>
       const formatDrift = (name: string, manager: string): string =>
         `CustomResourceDefinition ${name} was changed: metadata.annotations["${GENERATOR}"] by "${manager}"`;
       const why =
-        "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
+        "drift is not corrected until the first upgrade because another operator-controller installed the extension (to correct drift now, set spec.drift.policy to Correct)";
       await edit(SETS, "kubectl-annotate");
       const expectReported = async (): Promise<void> => {
         const texts = [`${why}: `, formatDrift(REPORTS, "kubectl-edit"), formatDrift(SETS, "kubectl-annotate")];

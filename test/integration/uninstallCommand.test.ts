@@ -4,7 +4,7 @@ import { describeWithPrivateCluster } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Ended, runCli } from "../support/runCli.ts";
 
-// On the shared control plane, the controller that empties namespaces serves all test files.
+// On the shared control plane, the namespace controller is busy with all test files.
 describeWithPrivateCluster("olmv1 uninstall of an installation by olmv1 install", (cluster) => {
   const uninstall = (name: string, ...args: string[]): Promise<Ended> =>
     runCli(["uninstall", name, "--delete-namespace", "--yes", ...args, "--kubeconfig", cluster.kubeconfig], { width: 200 });

@@ -120,7 +120,7 @@ describeWithPrivateCluster("configuration that is kept in ConfigMaps and Secrets
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two"]));
     await world.conditions("merged", DONE);
     await eventually(async () => expect(await world.releases("merged")).toEqual(["v1 superseded", "v2 deployed"]));
-    // an optional source is used as soon as it exists
+    // an optional source is used when it exists
     await secret(x.spec.namespace, "nowhere", env("canary-two", "canary-three"));
     await eventually(async () => expect(await readEnv(x)).toEqual(["canary-two", "canary-three"]));
     await expectHidden("merged");

@@ -4,15 +4,15 @@ const ROW = 18;
 const COLUMN = 8.1;
 const PADDING = 14;
 const ROWS = 32;
-/** The last picture stays so long before it begins again. */
+/** Time that the last frame stays before the animation restarts, in milliseconds. */
 const REST_MS = 5_000;
 const STYLE = `text{font:13.5px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#d8dee9;white-space:pre}
 .prompt{fill:#88c0d0}.strong{font-weight:bold;fill:#eceff4}.faint{fill:#7b869c}.good{fill:#a3be8c}.bad{fill:#e0777d}.warning{fill:#ebcb8b}
 @media (prefers-reduced-motion:reduce){*{animation:none!important}}`;
 
 /**
- * Lines as a picture that plays: each appears when it came, and the picture moves up when it is full.
- * @param columns of the terminal. @param title for those who do not see it.
+ * Returns an animated SVG of recorded lines: each line appears at its time, and a full screen scrolls up.
+ * @param columns width of the terminal @param title text for screen readers
  */
 export function animation(lines: readonly RecordedLine[], columns: number, title: string): string {
   const endMs = (lines.at(-1)?.atMs ?? 0) + REST_MS;

@@ -10,11 +10,11 @@ import { type RecordedLine, splitRecordedLines } from "./screen.ts";
 
 const USAGE = `npm run -s record
 
-Runs the commands of a day with operators on an embedded control plane, with both servers, and writes what they print, when they print it, as
-docs/story.svg: a picture that plays. Nothing in it is made up; times in it are those of this machine.`;
+Runs typical commands on an embedded control plane with both servers, and writes docs/story.svg: an animation of their real output at
+its real time on this machine.`;
 
 const COLUMNS = 110;
-/** What is typed, one command after the other. */
+/** The typed commands, in order. */
 const STORY = [
   "olmv1 catalog add hello CATALOG --wait",
   "olmv1 search hello",
@@ -27,11 +27,11 @@ const STORY = [
   "olmv1 rollback hello-operator",
   "olmv1 uninstall hello-operator --yes",
 ];
-/** A person types, and reads. */
+/** Typing and reading speed of a person. */
 const TYPING_MS = 900;
 const READING_MS = 1_800;
 
-/** What commands print, and when, on a clock that has time for people in it. */
+/** Runs the commands and records their output, with time for typing and reading added. */
 async function record(environment: DevEnvironment): Promise<RecordedLine[]> {
   const lines: RecordedLine[] = [];
   let atMs = 0;
@@ -43,7 +43,7 @@ async function record(environment: DevEnvironment): Promise<RecordedLine[]> {
     lines.push({ atMs, spans });
     atMs += TYPING_MS;
     const { text, tookMs, code } = await run(line.replace("CATALOG", `${environment.registry}/hello-catalog:latest`));
-    if (code !== 0 && !line.includes("why-not")) throw new Error(`${line} ended with ${code}:\n${text}`);
+    if (code !== 0 && !line.includes("why-not")) throw new Error(`${line} exited with ${code}:\n${text}`);
     lines.push(...splitRecordedLines(text.replaceAll(environment.registry, "registry.example.com"), atMs + tookMs, COLUMNS), {
       atMs: atMs + tookMs,
       spans: [],

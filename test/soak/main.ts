@@ -17,7 +17,7 @@ objects are deleted. Prints a report as Markdown. Exits 1 if memory grows after 
 
 const PROGRAMS: readonly ServerName[] = ["catalogd", "operator-controller"];
 const SAMPLE_MS = 5_000;
-/** Time until servers close idle connections, after a minute, and freed memory is returned. */
+/** Time in which servers close idle connections (after a minute) and return freed memory. */
 const REST_MS = 90_000;
 
 async function soak(minutes: number, extensions: number): Promise<Parameters<typeof soakReport>[0]> {

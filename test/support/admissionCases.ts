@@ -16,7 +16,7 @@ interface AdmissionTable extends CaseHead {
   base?: JsonObject;
   /** Names for texts that `errors` can use. */
   messages?: Record<string, string>;
-  /** Only the API server can check it, zod cannot. */
+  /** Only the API server checks it; the zod schema cannot. */
   serverOnly?: boolean;
   rows: AdmissionRow[];
 }

@@ -6,7 +6,7 @@ import { type CatalogContent, type ContentOrigin, NO_FINDINGS } from "../../pkg/
 import { ContentIndex } from "../../pkg/catalogd/store/contentIndex.ts";
 import { KubeError } from "../../pkg/kube/errors.ts";
 
-/** Images by tag; a test moves and breaks them. Counts calls. */
+/** Images by tag, which a test can move and break. Counts calls. */
 export class FakeImages {
   readonly calls: string[] = [];
   /** The contexts of signature policies, one for each pull. */

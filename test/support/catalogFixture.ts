@@ -5,7 +5,7 @@ import { type BundleIndex, BundleIndexBuilder } from "../../pkg/resolve/dependen
 import { type LabeledCatalog } from "../../pkg/resolve/resolution.ts";
 import { type ClusterVersion, parseMinorVersion } from "../../pkg/version/clusterVersion.ts";
 
-/** A bundle by its name only, with the version after the first ".v", or with the members that differ from that. */
+/** A bundle as its name, which contains the version after the first ".v", or with other members. */
 export type BundleFixture =
   | string
   | {

@@ -14,8 +14,7 @@ export function findChromium(): string | undefined {
 }
 
 /**
- * Opens a page, without a window, until `done` resolves.
- * @throws Error with the output of the browser if it exits before.
+ * Opens a page in a headless browser until `done` resolves. @throws Error with the browser's output if it exits earlier
  */
 export async function withPage<T>(program: string, url: string, done: Promise<T>): Promise<T> {
   const profile = mkdtempSync(join(tmpdir(), "olmv1-chromium-"));
