@@ -14,7 +14,7 @@ const STYLE = `text{font:13.5px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",m
  * Returns an animated SVG of recorded lines: each line appears at its time, and a full screen scrolls up.
  * @param columns width of the terminal @param title text for screen readers
  */
-export function animation(lines: readonly RecordedLine[], columns: number, title: string): string {
+export function renderAnimation(lines: readonly RecordedLine[], columns: number, title: string): string {
   const endMs = (lines.at(-1)?.atMs ?? 0) + REST_MS;
   const [width, height] = [Math.round(columns * COLUMN + 2 * PADDING), ROWS * ROW + 2 * PADDING];
   const rows = lines.map(({ spans }, i) => {

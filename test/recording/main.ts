@@ -5,7 +5,7 @@ import { splitLine } from "../../cmd/olmv1/commands/completion/complete.ts";
 import { runCommandLine } from "../../cmd/olmv1/program.ts";
 import { DevEnvironment } from "../../pkg/devcluster/devEnvironment.ts";
 import { Narrator } from "../../pkg/devcluster/narrator.ts";
-import { animation } from "./animation.ts";
+import { renderAnimation } from "./animation.ts";
 import { type RecordedLine, splitRecordedLines } from "./screen.ts";
 
 const USAGE = `npm run -s record
@@ -70,7 +70,7 @@ else {
     process.env["KUBECONFIG"] = environment.kubeconfig;
     process.env["CONTAINERS_REGISTRIES_CONF"] = environment.registriesConf;
     const lines = await record(environment);
-    const picture = animation(lines, COLUMNS, "olmv1 on the command line: a catalog, an operator, its upgrade, and back");
+    const picture = renderAnimation(lines, COLUMNS, "olmv1 on the command line: a catalog, an operator, its upgrade, and back");
     await writeFile(join(import.meta.dirname, "../../docs/story.svg"), picture);
     for (const { spans } of lines) console.log(spans.map(({ text }) => text).join(""));
   } finally {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { animation } from "./animation.ts";
+import { renderAnimation } from "./animation.ts";
 import { splitRecordedLines } from "./screen.ts";
 
 test("splitRecordedLines returns colored text as spans", () => {
@@ -23,7 +23,7 @@ test("splitRecordedLines wraps lines at the width of the terminal", () => {
 
 test("animation shows each line at its time, scrolls a full screen, and escapes text", () => {
   const lines = Array.from({ length: 40 }, (_, i) => ({ atMs: i * 125, spans: [{ text: i === 3 ? "<script>" : `line ${i}`, style: "" }] }));
-  const picture = animation(lines, 80, "A & B");
+  const picture = renderAnimation(lines, 80, "A & B");
   expect(picture).toContain("@keyframes l8{0%{opacity:0}10.127%{opacity:1}}");
   expect(picture).toContain("transform:translateY(-144px)");
   expect(picture).toContain("&lt;script&gt;");
