@@ -16,21 +16,24 @@ export interface CatalogReadOptions extends ClusterOptions, CatalogChoice {
 
 /** Describes the source of catalogs, for the help of commands with `addSourceOptions`. */
 export const SOURCES_HELP = `
-Without --catalog-dir and --catalog-image, the command lists ClusterCatalogs and pulls the images of
-those that are served with your registry credentials. With either option, it needs no cluster.
-Catalogs are cached by digest, up to 2 GiB, in $XDG_CACHE_HOME/olmv1/catalogs, else ~/.cache.
+Without --catalog-dir and --catalog-image, the command lists the ClusterCatalogs and uses your registry
+credentials to pull the images of served catalogs. With either option, it needs no cluster.
+Catalogs are cached by digest in $XDG_CACHE_HOME/olmv1/catalogs or ~/.cache/olmv1/catalogs, up to 2 GiB.
 `;
 
 /** Adds the options of CatalogReadOptions. */
 export function addSourceOptions(command: Command): Command {
   addOptionGroup(command, "catalogs", [
     createRepeatableOption("--catalog <name>", "name of a catalog to read; repeatable (default: all catalogs)"),
-    createRepeatableOption("--catalog-dir <[name=]path>", "folder, file or OCI layout instead of the cluster's catalogs; repeatable"),
+    createRepeatableOption(
+      "--catalog-dir <[name=]path>",
+      "catalog folder, file or OCI layout, instead of the cluster's catalogs; repeatable",
+    ),
     createRepeatableOption(
       "--catalog-image <[name=]ref>",
-      "image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] instead of the cluster's catalogs; repeatable",
+      "catalog image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's catalogs; repeatable",
     ),
-    new Option("--no-cache", "read catalogs without using or writing the cache"),
+    new Option("--no-cache", "do not read or write the catalog cache"),
   ]);
   return addRegistryOptions(addClusterOptions(command));
 }
@@ -57,39 +60,42 @@ export interface ResolutionOptions extends ClusterOptions {
 /** Describes the source of catalogs, for the help of commands with `addResolutionOptions`. */
 export const RESOLUTION_SOURCES_HELP = `
 Without --catalog-dir, the command pulls the images of the selected ClusterCatalogs with your
-registry credentials. With it, the command needs no cluster unless you name an extension.
+registry credentials. With --catalog-dir, it needs a cluster only if you name an extension.
 Required permissions: list ClusterCatalogs and ClusterExtensions; get the ClusterExtension and
 ClusterVersion "version".
 
 Checks dependencies as operator-controller does. Without a cluster, a missing dependency does not
-exclude a bundle; the command lists the dependency and a bundle that provides it. With
---installed-package or --dependency-policy, only the packages of --installed-package count as
-installed.
+exclude a bundle: the command only lists the dependency and a bundle that provides it. With
+--installed-package or --dependency-policy, the command treats only the packages in
+--installed-package as installed.
 `;
 
 /** Adds the options of ResolutionOptions. */
 export function addResolutionOptions(command: Command): Command {
   addOptionGroup(command, "resolution", [
     new Option("-f, --filename <path>", "file with the new or changed ClusterExtension, or - for standard input"),
-    createRepeatableOption("--channel <name>", "channel, overrides spec.source.catalog.channels; repeatable"),
-    new Option("--version <range>", "version range, overrides spec.source.catalog.version"),
-    createRepeatableOption("--catalog <name>", "name of a ClusterCatalog or --catalog-dir; repeatable (default: all catalogs)"),
+    createRepeatableOption("--channel <name>", "channel to use instead of spec.source.catalog.channels; repeatable"),
+    new Option("--version <range>", "version range to use instead of spec.source.catalog.version"),
+    createRepeatableOption(
+      "--catalog <name>",
+      "name of a ClusterCatalog, or of a catalog in --catalog-dir; repeatable (default: all catalogs)",
+    ),
     createRepeatableOption(
       "--catalog-dir <[name=]path>",
-      "folder, file, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] instead of the cluster's catalogs; repeatable (default name: that of the folder)",
+      "catalog folder, file, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the cluster's catalogs; repeatable (default name: name of the folder)",
     ),
-    new Option("--installed <version>", "installed version or bundle, or none (default: from the status of the extension)"),
-    new Option("--upgrade-constraint-policy <policy>", "overrides the field of this name in the extension").choices([
+    new Option("--installed <version>", "installed version or bundle, or none (default: from the extension status)"),
+    new Option("--upgrade-constraint-policy <policy>", "overrides spec.source.catalog.upgradeConstraintPolicy").choices([
       "CatalogProvided",
       "SelfCertified",
     ]),
-    new Option("--cluster-version-policy <policy>", "overrides the field of this name in the extension").choices(["Warn", "Enforce"]),
+    new Option("--cluster-version-policy <policy>", "overrides spec.source.catalog.clusterVersionPolicy").choices(["Warn", "Enforce"]),
     new Option("--dependency-policy <policy>", "overrides spec.dependencies.policy").choices(["Require", "Install", "Ignore"]),
     createRepeatableOption(
       "--installed-package <name=version>",
-      "package of the catalogs that counts as installed if no cluster is used; repeatable",
+      "package of the catalogs to treat as installed, without a cluster; repeatable",
     ),
-    new Option("--cluster-version <version>", "version of the OpenShift cluster, such as 4.18.9 (default: from its ClusterVersion)"),
+    new Option("--cluster-version <version>", "OpenShift version of the cluster, such as 4.18.9 (default: from its ClusterVersion)"),
   ]);
   return addOutputOption(addRegistryOptions(addClusterOptions(command)), ["text", "json", "yaml"]);
 }

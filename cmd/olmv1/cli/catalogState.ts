@@ -21,10 +21,10 @@ export function describeCatalogState({ metadata, spec, status }: Pick<ClusterCat
 
 /** Remedies for failures that retries cannot fix, by class. */
 const REMEDIES: Partial<Record<CatalogFailureReason, string>> = {
-  not_found: "check the name and the tag of the image",
-  unauthorized: "give catalogd credentials for the registry: docs/how-to/air-gap.md",
+  not_found: "check the image name and tag",
+  unauthorized: "configure registry credentials for catalogd: docs/how-to/air-gap.md",
   image: "build a catalog image with olmv1 catalog build",
-  content: "find its errors with olmv1 catalog validate",
+  content: "list the errors with olmv1 catalog validate",
   rejected: "sign the image, or change the signature policy: docs/how-to/image-signatures.md",
 };
 

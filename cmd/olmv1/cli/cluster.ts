@@ -53,9 +53,9 @@ function explainConnectionError(code: string, host: string): string {
 
 function explainResponse(err: KubeError, message: string, isOnlyPrefixed: boolean): string | undefined {
   if (err.status === 401)
-    return `${message}: the API server rejects the credentials of the kubeconfig, which may have expired; log in again, or select others with --context`;
+    return `${message}: the API server rejects the credentials in the kubeconfig, which may have expired; log in again, or select another context with --context`;
   if (isRbacDenied(err) && isOnlyPrefixed)
-    return `${message}; ask a cluster administrator for this permission, or select another identity with --context`;
+    return `${message}; ask a cluster administrator for this permission, or select another user with --context`;
   return undefined;
 }
 

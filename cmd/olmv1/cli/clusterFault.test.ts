@@ -31,7 +31,12 @@ test.for<[what: string, err: unknown, unanswered: string | undefined, text: stri
     HOST,
     /has expired; ask a cluster administrator to renew it; use --kubeconfig/,
   ],
-  ["rejected credentials", answer(401, "Unauthorized"), undefined, /^Unauthorized: .* log in again, or select others with --context$/],
+  [
+    "rejected credentials",
+    answer(401, "Unauthorized"),
+    undefined,
+    /^Unauthorized: .* log in again, or select another context with --context$/,
+  ],
   [
     "a missing permission",
     wrapError("read it: ", forbidden),

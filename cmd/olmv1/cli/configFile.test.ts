@@ -18,8 +18,8 @@ test("readConfigFile reads YAML and JSON", async () => {
 });
 
 test.for([
-  ["a list", "[1]", /config\.yaml: the configuration is not an object$/],
-  ["nothing", "", /config\.yaml: the configuration is not an object$/],
+  ["a list", "[1]", /config\.yaml: the configuration must be an object$/],
+  ["nothing", "", /config\.yaml: the configuration must be an object$/],
   ["invalid YAML", "{", /config\.yaml: did not find expected node content/],
   ["several documents", "a: 1\n---\nb: 1\n", /config\.yaml: expected one document/],
 ] as const)("readConfigFile rejects %s and names the file", async ([, text, message]) => {

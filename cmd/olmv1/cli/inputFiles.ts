@@ -22,7 +22,7 @@ export async function readExtensionFile(path: string, terminal: Pick<Terminal, "
   const found = documents.filter((document) => isExtension(document));
   const [extension] = found;
   if (!extension || found.length > 1)
-    throw new Error(`${path} contains ${found.length} ClusterExtensions (${API_VERSION}) with a name, want exactly one`);
+    throw new Error(`${path} contains ${found.length} ClusterExtensions (${API_VERSION}) with a name, must contain exactly one`);
   return extension;
 }
 
@@ -40,7 +40,7 @@ function isExtension(document: unknown): document is ClusterExtension {
 export async function readConfigFile(path: string, terminal: Pick<Terminal, "stdin">): Promise<JsonObject> {
   try {
     const config = parseYaml(path === "-" ? await terminal.stdin() : await readFile(path, "utf8"));
-    if (!isObject(config)) throw new Error("the configuration is not an object");
+    if (!isObject(config)) throw new Error("the configuration must be an object");
     return config;
   } catch (err) {
     throw wrapError(`${path === "-" ? "standard input" : path}: `, err);

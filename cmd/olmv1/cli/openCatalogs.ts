@@ -133,7 +133,7 @@ function formatNoCatalogs(leftOut: OpenCatalogs["leftOut"], isNamed: boolean): s
     return "the cluster has no ClusterCatalog; add one with olmv1 catalog add NAME IMAGE, or use --catalog-dir or --catalog-image";
   const each = leftOut.map(({ catalog, because }) => `${goQuote(catalog)} (${because})`).join("; ");
   if (!isNamed) return `cannot read any of the cluster's catalogs: ${each}`;
-  return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}; --catalog selects no other catalog`;
+  return `cannot read ${leftOut.length === 1 ? "catalog" : "catalogs"} ${each}. Select another catalog with --catalog`;
 }
 
 /** Reads images; its modules are loaded with the first image. */

@@ -124,16 +124,19 @@ export function collectCsv(text: string, before: readonly string[] = []): string
 /** Adds the options for pulling images: those of `RegistryOptions`. */
 export function addRegistryOptions(command: Command): Command {
   return addOptionGroup(command, "registry", [
-    new Option("--registries-conf <path>", "registries.conf with mirrors and blocked registries (default: that of the system)"),
-    new Option("--signature-policy <path>", "policy.json with the accepted images and signatures (default: that of the system)"),
-    new Option("--auth-file <path>", "docker config file with registry credentials (default: those of docker login and podman login)"),
+    new Option("--registries-conf <path>", "registries.conf with mirrors and blocked registries (default: the system's registries.conf)"),
+    new Option("--signature-policy <path>", "policy.json with the accepted images and signatures (default: the system's policy.json)"),
+    new Option(
+      "--auth-file <path>",
+      "docker config file with registry credentials (default: the files that docker login and podman login write)",
+    ),
   ]);
 }
 
 /** Adds the options for pulling and pushing images. */
 export function addPushOptions(command: Command): Command {
   return addOptionGroup(addRegistryOptions(command), "registry", [
-    new Option("--insecure", "push to a registry with plain HTTP or an untrusted certificate"),
+    new Option("--insecure", "allow pushing to registries with plain HTTP or an untrusted certificate"),
   ]);
 }
 
@@ -150,7 +153,7 @@ export function addFindingOptions(command: Command): Command {
   return addOptionGroup(addOutputOption(command, ["text", "json", "yaml", "sarif"]), "findings", [
     new Option("--fail-on <severity>", "minimum severity for exit code 1").choices(SEVERITIES).default("error"),
     new Option("--severity <severity>", "minimum severity to print").choices(SEVERITIES).default("info"),
-    new Option("--ignore <rules>", "comma-separated codes of rules to skip; errors cannot be skipped").argParser(collectCsv).default([]),
+    new Option("--ignore <rules>", "comma-separated rule codes to skip; errors cannot be skipped").argParser(collectCsv).default([]),
   ]);
 }
 

@@ -52,7 +52,7 @@ function describeRule(code: string, rules: Readonly<Record<string, SarifRule>>, 
   const severity = known?.severity ?? findings.find(({ rule }) => rule === code)?.severity ?? "error";
   return {
     id: code,
-    shortDescription: { text: known?.rule ?? "The input is readable." },
+    shortDescription: { text: known?.rule ?? "The input must be readable." },
     defaultConfiguration: { level: LEVELS[severity] },
   };
 }

@@ -15,7 +15,7 @@ import { addBundleBuild, addBundlePush } from "./images.ts";
 export const BUNDLE_SOURCE = "bundle folder (manifests/ and metadata/), bundle image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
 
 const CONFIG_SCHEMA_HELP = `
-Prints the schema in draft-07.
+The output conforms to JSON Schema draft-07.
 
 Examples:
   olmv1 bundle config-schema ./bundle > schema.json
@@ -28,7 +28,10 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
     .command("config-schema")
     .description("Print the JSON Schema of spec.config.inline for a bundle")
     .argument("<bundle>", BUNDLE_SOURCE)
-    .option("--namespace <name>", "spec.namespace of the ClusterExtension; shows whether the operator may watch it");
+    .option(
+      "--namespace <name>",
+      "spec.namespace of the ClusterExtension; the schema then shows whether the operator may watch this namespace",
+    );
   addRegistryOptions(command)
     .addHelpText("after", CONFIG_SCHEMA_HELP)
     .action(async (source: string, options: SchemaOptions) => {
@@ -38,8 +41,9 @@ function addConfigSchema(bundle: Command, terminal: Terminal): void {
 }
 
 const RENDER_HELP = `
-Prints the objects in order, without labels and owner references of operator-controller, and without
-Secrets with self-signed certificates, which it issues on the cluster.
+Prints the objects in the order in which operator-controller applies them, without the labels and owner
+references that it adds. Secrets with self-signed certificates are missing, because operator-controller
+issues these certificates on the cluster.
 
 Examples:
   olmv1 bundle render ./bundle --namespace operators
@@ -62,7 +66,10 @@ function addBundleRender(bundle: Command, terminal: Terminal): void {
       [],
     )
     .addOption(
-      new Option("--cert-provider <name>", "provider of webhook certificates; auto: self-signed, as on a cluster without another provider")
+      new Option(
+        "--cert-provider <name>",
+        "provider of webhook certificates; auto selects self-signed, as on a cluster without another provider",
+      )
         .choices(WEBHOOK_CERT_PROVIDERS)
         .default("auto"),
     )
@@ -88,7 +95,7 @@ Examples:
 
 Exit codes:
   0  success
-  1  findings with the severity of --fail-on or higher, or an unreadable bundle
+  1  a finding has the severity of --fail-on or higher, or a bundle is unreadable
   2  the command failed
 `;
 
@@ -115,7 +122,7 @@ function parseSourceName(text: string, before: readonly SourceName[] = []): Sour
 }
 
 const RBAC_HELP = `
-Prints a ServiceAccount with the minimal roles and bindings to install any of the bundles.
+Prints a ServiceAccount with the minimal roles and bindings for installing any of the bundles.
 
 Examples:
   olmv1 rbac ./bundle --namespace argocd | kubectl apply -f -
@@ -134,15 +141,15 @@ export function addRbac(program: Command, terminal: Terminal): void {
   const command = program
     .command("rbac")
     .description("Print the ServiceAccount and RBAC that bundles need for installation")
-    .argument("[bundles...]", `${BUNDLE_SOURCE}; with --catalog or --catalog-url also a package`)
+    .argument("[bundles...]", `${BUNDLE_SOURCE}; with --catalog or --catalog-url, also a package`)
     .option("--namespace <name>", "spec.namespace of the ClusterExtension (default: suggested by the bundle, else the package name)")
     .option("--service-account <name>", "spec.serviceAccount.name of the ClusterExtension (default: <package>-installer)")
     .option(
       "--watch-namespace <name>",
-      "spec.config.inline.watchNamespace of the ClusterExtension; repeatable, then watchNamespaces",
+      "namespace in spec.config.inline.watchNamespace of the ClusterExtension; repeat it for watchNamespaces",
       collect,
     )
-    .option("--trusted-ca-config-map <name>", "ConfigMap that trustedCA of the configuration creates; repeatable", collect)
+    .option("--trusted-ca-config-map <name>", "ConfigMap that trustedCA in spec.config.inline creates; repeatable", collect)
     .option(
       "--values-from <kind/name...>",
       "sources in spec.config.valuesFrom of the ClusterExtension, such as Secret/NAME",
@@ -151,9 +158,12 @@ export function addRbac(program: Command, terminal: Terminal): void {
     .option("--catalog <source>", "folder, file or image of the file-based catalog with the packages")
     .option("--catalog-url <url>", "URL of a served catalog with the packages, such as http://localhost:8080/catalogs/NAME")
     .option("--channel <names...>", "channels of the packages (default: all channels)")
-    .option("--version <range>", "version range of the packages, for all matching versions (default: the version of a new installation)")
+    .option("--version <range>", "version range; the output covers all versions in it (default: the version that a new installation gets)")
     .addOption(
-      new Option("--strategy <name>", "how the installer grants roles: verbs escalate and bind, or all permissions of the roles")
+      new Option(
+        "--strategy <name>",
+        "how the ServiceAccount may create roles: escalate grants it the verbs escalate and bind, union all permissions in the roles",
+      )
         .choices(["escalate", "union"])
         .default("escalate"),
     )
@@ -163,13 +173,16 @@ export function addRbac(program: Command, terminal: Terminal): void {
         .default("DeleteIfUnused"),
     )
     .addOption(
-      new Option("--webhook-cert-provider <name>", "value of the same flag of operator-controller; auto: permissions for every provider")
+      new Option(
+        "--webhook-cert-provider <name>",
+        "value of the operator-controller flag --webhook-cert-provider; auto: permissions for every provider",
+      )
         .choices(WEBHOOK_CERT_PROVIDERS)
         .default("auto"),
     )
     .option("--aggregate-user-roles", "assume spec.install.userRoles: Aggregate")
-    .option("--user-roles", "print only the roles admin, edit and view for users of the APIs")
-    .option("--diff <from>", "print only the changes from this bundle or version of the package")
+    .option("--user-roles", "print only the admin, edit and view roles for users of the provided APIs")
+    .option("--diff <from>", "print only the differences from this bundle or package version")
     .option("--token-only", "print only the RBAC that lets operator-controller act as the ServiceAccount")
     .option("--system-namespace <name>", "namespace of operator-controller", SYSTEM_NAMESPACE);
   addRegistryOptions(command)

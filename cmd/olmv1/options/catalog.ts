@@ -48,7 +48,7 @@ Examples:
 
 Exit codes:
   0  success
-  1  the catalog is created but not served
+  1  the catalog was created, but is not served
   2  the command failed
 `;
 
@@ -58,18 +58,19 @@ function addAdd(catalog: Command, terminal: Terminal): void {
     .command("add")
     .description("Add a catalog to the cluster")
     .argument("<name>", "name of the ClusterCatalog")
-    .argument("<image>", "image with a file-based catalog, by tag or digest")
+    .argument("<image>", "catalog image, by tag or digest")
     .addOption(
-      new Option("--poll-interval <duration>", "interval of tag lookups in whole minutes, such as 10m (default: never)").argParser(
-        parseDurationOption,
-      ),
+      new Option(
+        "--poll-interval <duration>",
+        "how often catalogd checks the tag for a new image, in whole minutes, such as 10m (default: never)",
+      ).argParser(parseDurationOption),
     )
-    .option("--priority <number>", "priority over catalogs with the same package; the highest wins (default: 0)", parseInteger)
-    .option("--label <key=value>", "label for selectors of extensions; repeatable", collect, [])
+    .option("--priority <number>", "priority among catalogs with the same package; the highest wins (default: 0)", parseInteger)
+    .option("--label <key=value>", "label that the selectors of extensions can match; repeatable", collect, [])
     .option("--wait", "wait until the catalog is served")
     .addOption(createDurationOption("--timeout", "maximum time to wait with --wait", "5m"))
     .addOption(
-      new Option("--dry-run <mode>", "print the ClusterCatalog without creating it, validated by the client or the API server").choices([
+      new Option("--dry-run <mode>", "print the ClusterCatalog without creating it; server: validate it on the API server").choices([
         "client",
         "server",
       ]),
@@ -89,8 +90,8 @@ function parseInteger(value: string): number {
 }
 
 const LIST_HELP = `
-Lists the highest priority first. -o wide adds the served digest, the poll interval, the time of
-unpacking, and labels.
+Lists catalogs by priority, highest first. -o wide adds the served digest, the poll interval, the time of
+the last unpacking, and labels.
 
 Examples:
   olmv1 catalog list
@@ -130,8 +131,8 @@ function addCatalogGet(catalog: Command, terminal: Terminal): void {
 }
 
 const REMOVE_HELP = `
-The listed extensions keep running, but get upgrades only from another catalog with their packages.
-To find them, the command reads the image of the catalog.
+Lists the extensions that were installed from the catalog. They keep running, but can only be upgraded
+from another catalog with their packages. To find them, the command reads the catalog image.
 
 Examples:
   olmv1 catalog remove community
@@ -145,9 +146,12 @@ function addCatalogRemove(catalog: Command, terminal: Terminal): void {
     .description("Remove a catalog from the cluster and list extensions installed from it")
     .argument("<name>", "name of the ClusterCatalog")
     .addOption(
-      new Option("--dry-run <mode>", "remove nothing; server: check on the API server whether you could").choices(["client", "server"]),
+      new Option("--dry-run <mode>", "do not remove the catalog; server: check on the API server whether you may").choices([
+        "client",
+        "server",
+      ]),
     )
-    .option("--no-cache", "read the catalog without using or writing the cache");
+    .option("--no-cache", "do not read or write the catalog cache");
   addOutputOption(addRegistryOptions(addClusterOptions(command)), ["text", "name", "json", "yaml"])
     .addHelpText("after", REMOVE_HELP)
     .action(async (name: string, options: RemoveOptions) => {
@@ -159,7 +163,7 @@ function addCatalogRemove(catalog: Command, terminal: Terminal): void {
 /** Adds `olmv1 catalog`, with commands for ClusterCatalogs and file-based catalogs. */
 export function addCatalog(program: Command, terminal: Terminal): void {
   const catalog = program.command("catalog").description("Manage ClusterCatalogs and file-based catalogs");
-  catalog.commandsGroup("Catalogs of the cluster:");
+  catalog.commandsGroup("Catalogs on the cluster:");
   addAdd(catalog, terminal);
   addCatalogList(catalog, terminal);
   addCatalogGet(catalog, terminal);

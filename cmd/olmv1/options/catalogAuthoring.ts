@@ -15,7 +15,8 @@ import type { CatalogValidateOptions } from "../commands/catalog/validate.ts";
 
 const RENDER_HELP = `
 Prints the same objects as opm render, in the same order. A folder with manifests/ and metadata/ is a
-bundle, any other folder a catalog; anything else is an image, and its labels decide.
+bundle; any other folder is a catalog. A reference that is not a folder is an image, whose labels show
+whether it contains a bundle or a catalog.
 
 Examples:
   olmv1 catalog render quay.io/example/operator-bundle:v1.2.0 -o yaml >> catalog/operator/catalog.yaml
@@ -34,7 +35,7 @@ export function addCatalogRender(catalog: Command, terminal: Terminal): void {
     );
   addMigrateOptions(command).option(
     "--alpha-image-ref-template <template>",
-    "image of a bundle in a folder, with {{.Package}}, {{.Name}} and {{.Version}} (default: none)",
+    "image of bundles in folders; can contain {{.Package}}, {{.Name}} and {{.Version}} (default: none)",
   );
   addRegistryOptions(command)
     .addHelpText("after", RENDER_HELP)
@@ -49,14 +50,14 @@ export function addMigrateOptions(command: Command): Command {
   return addOptionGroup(command, "conversion", [
     new Option(
       "--migrate-level <level>",
-      "none, or bundle-object-to-csv-metadata: replace the manifests with metadata of the ClusterServiceVersion",
+      "none, or bundle-object-to-csv-metadata to replace the manifests with ClusterServiceVersion metadata",
     ),
     new Option("--migrate", "same as --migrate-level bundle-object-to-csv-metadata"),
   ]);
 }
 
 const COMPOSE_HELP = `
-Each entry of the references file becomes a folder of the catalog:
+Each entry in the references file becomes a folder in the catalog:
 
   name: example-operators
   repo: quay.io/example/catalog
@@ -87,8 +88,8 @@ export function addCompose(catalog: Command, terminal: Terminal): void {
     .description("Combine several catalogs into one")
     .requiredOption("-f, --file <file>", "references file, or - for standard input")
     .option("--output-dir <folder>", "folder for the catalog (default: name in the references file)")
-    .addOption(new Option("--format <format>", "format of the files").choices(["yaml", "json"]).default("yaml"))
-    .option("--force", "write to a folder that is not empty; other files stay and are checked too");
+    .addOption(new Option("--format <format>", "file format").choices(["yaml", "json"]).default("yaml"))
+    .option("--force", "write to a non-empty folder; its other files are kept, and checked too");
   addRegistryOptions(addMigrateOptions(addOutputOption(command, ["text", "json", "yaml"])))
     .addHelpText("after", COMPOSE_HELP)
     .action(async (options: ComposeOptions) => {
@@ -101,8 +102,8 @@ export function addCompose(catalog: Command, terminal: Terminal): void {
 export const CATALOG_SOURCE = "catalog folder, catalog image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]";
 
 const DIFF_HELP = `
-Breaking changes are a removed package, channel, channel entry or bundle, another default channel,
-another image or version of a bundle, and a bundle that can no longer be upgraded.
+Breaking changes: a package, channel, channel entry or bundle is removed; the default channel, or the
+image or version of a bundle, changes; or a bundle can no longer be upgraded.
 
 Examples:
   olmv1 catalog diff quay.io/example/catalog:latest ./catalog
@@ -110,7 +111,7 @@ Examples:
 
 Exit codes:
   0  success
-  1  changes of the kind in --fail-on
+  1  there are changes of the --fail-on kind
   2  the command failed
 `;
 
@@ -133,8 +134,8 @@ export function addDiff(catalog: Command, terminal: Terminal): void {
 const OPM = "quay.io/operator-framework/opm:latest";
 
 const DOCKERFILE_HELP = `
-Writes the same file as opm generate dockerfile, next to the folder and named after it. Base image
-scratch is enough for OLM v1.
+Writes the same file as opm generate dockerfile: <folder>.Dockerfile, next to the folder. For OLM v1,
+base image scratch is sufficient.
 
 Examples:
   olmv1 catalog dockerfile ./catalog
@@ -150,8 +151,10 @@ export function addDockerfile(catalog: Command, terminal: Terminal): void {
     .option("-i, --base-image <image>", `base image (default: ${OPM})`)
     .option("-b, --builder-image <image>", `image that builds the cache (default: ${OPM})`)
     .addOption(new Option("--binary-image <image>", "old name of --base-image; also sets --builder-image").hideHelp())
-    .addOption(new Option("-l, --extra-labels <labels>", "comma-separated labels key=value").argParser(addLabel).default([], "none"))
-    .option("--force", "overwrite the file");
+    .addOption(
+      new Option("-l, --extra-labels <labels>", "comma-separated image labels, as key=value").argParser(addLabel).default([], "none"),
+    )
+    .option("--force", "overwrite an existing file");
   addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", DOCKERFILE_HELP)
     .action(async (folder: string, options: DockerfileCommandOptions) => {
@@ -180,7 +183,7 @@ export function addImages(catalog: Command, terminal: Terminal): void {
     .argument("<catalog>", CATALOG_SOURCE)
     .option("--packages <names>", "comma-separated list of packages to include", collectCsv, [])
     .option("--versions <range>", "version range to include, or PACKAGE:RANGE for one package; repeatable", collect, [])
-    .option("--bundles <names>", "comma-separated list of bundles to include; * at the end matches any suffix", collectCsv, []);
+    .option("--bundles <names>", "comma-separated list of bundles to include; a trailing * matches any suffix", collectCsv, []);
   addRegistryOptions(addOutputOption(command, ["text", "name", "json", "yaml"]))
     .addHelpText("after", IMAGES_HELP)
     .action(async (source: string, options: ImagesOptions) => {
@@ -211,12 +214,12 @@ export function addCatalogMigrate(catalog: Command, terminal: Terminal): void {
     .description("Convert package manifests or a catalog to a file-based catalog")
     .argument("<source>", "folder with package manifests, catalog folder, catalog image, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]")
     .argument("<folder>", "empty folder for the catalog")
-    .addOption(new Option("--format <format>", "format of the files").choices(["yaml", "json"]).default("yaml"))
+    .addOption(new Option("--format <format>", "file format").choices(["yaml", "json"]).default("yaml"))
     .option(
       "--bundle-image-template <template>",
-      "image of each version of package manifests, with {{.Package}}, {{.Name}} and {{.Version}}",
+      "image of each bundle from package manifests; can contain {{.Package}}, {{.Name}} and {{.Version}}",
     )
-    .option("--bundles-dir <folder>", "empty folder for registry+v1 bundles of the package manifests");
+    .option("--bundles-dir <folder>", "empty folder for registry+v1 bundles from the package manifests");
   addRegistryOptions(addMigrateOptions(addOutputOption(command, ["text", "json", "yaml"])))
     .addHelpText("after", MIGRATE_HELP)
     .action(async (source: string, folder: string, options: CatalogMigrateOptions) => {
@@ -226,12 +229,13 @@ export function addCatalogMigrate(catalog: Command, terminal: Terminal): void {
 }
 
 const MIRROR_HELP = `
-Copies bundle images, related images, their signatures and, last, the catalog, or a rebuilt catalog
-with the selected part. Run the command again to continue. Without access to both registries, mirror
-to oci:FOLDER, move the folder, and mirror it from there.
-Repository a/b becomes REGISTRY/PATH/a-b. --to-dir gets mapping.txt (source=destination, for oc image
-mirror), images.txt, registries.conf for catalogd, operator-controller and podman,
-ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet and ClusterCatalog.
+Copies bundle images, related images and their signatures, then the catalog image. If you select a part
+of the catalog, builds an image with only this part. To resume after an error, run the command again.
+If no machine can reach both registries, mirror to oci:FOLDER, move the folder, and mirror from it.
+Repository a/b becomes REGISTRY/PATH/a-b. The command writes these files to --to-dir: mapping.txt
+(source=destination, for oc image mirror), images.txt, registries.conf for catalogd,
+operator-controller and podman, ImageContentSourcePolicy, ImageDigestMirrorSet, ImageTagMirrorSet and
+ClusterCatalog.
 
 Examples:
   olmv1 catalog mirror quay.io/operatorhubio/catalog:latest mirror.internal:5000/olm --packages argocd-operator
@@ -250,17 +254,17 @@ export function addMirror(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("mirror")
     .description("Mirror a catalog and its images to another registry")
-    .argument("<catalog>", `${CATALOG_SOURCE}; also an earlier mirror in oci:FOLDER`)
-    .argument("<target>", "REGISTRY[:PORT][/PATH], or oci:FOLDER to transfer it to another registry")
+    .argument("<catalog>", `${CATALOG_SOURCE}; or an earlier mirror in oci:FOLDER`)
+    .argument("<target>", "REGISTRY[:PORT][/PATH], or oci:FOLDER to transfer the images to a registry later")
     .option("--packages <names>", "comma-separated list of packages to include", collectCsv)
     .option("--channels <names>", "comma-separated list of channels to include, or PACKAGE:CHANNEL for one package", collectCsv)
     .option("--versions <range>", "version range to include, or PACKAGE:RANGE for one package; repeatable", collect)
-    .option("--manifests-only", "only write the files")
-    .option("--dry-run", "print the destination of each image; write and copy nothing")
+    .option("--manifests-only", "only write the files in --to-dir; copy no images")
+    .option("--dry-run", "only print the destination of each image")
     .option("--continue-on-error", "continue with other images after an error")
-    .option("--block-sources", "write rules that block access to the source registries")
-    .option("--name <name>", "name of the objects (default: name of the folder or repository)")
-    .option("--to-dir <path>", "folder for the files (default: <name>-manifests)")
+    .option("--block-sources", "write mirror rules that block access to the source registries")
+    .option("--name <name>", "name of the generated objects (default: name of the folder or repository)")
+    .option("--to-dir <path>", "folder for the generated files (default: <name>-manifests)")
     .option("--parallel <number>", "number of concurrent copies", parseParallel, 4);
   addPushOptions(addOutputOption(command, ["text", "json", "yaml"]))
     .addHelpText("after", MIRROR_HELP)
@@ -277,8 +281,8 @@ function parseParallel(text: string): number {
 }
 
 const SERVE_HELP = `
-Serves the catalog until Ctrl-C, and prints its URL. Reloads the folder after changes; invalid
-content is reported, and the previous content stays.
+Prints the URL of the catalog and serves it until Ctrl-C. Reloads the folder when its files change. If
+the new content is invalid, prints the errors and continues to serve the previous content.
 
 Examples:
   olmv1 catalog serve ./catalog
@@ -315,10 +319,10 @@ function parsePort(text: string): number {
 }
 
 const TEMPLATE_HELP = `
-Templates of schema olm.semver list bundle images as candidate, fast or stable; channels such as
-stable-v1.2 and their upgrade edges derive from the versions. Those of olm.template.basic are catalogs
-that refer to bundles by image. Those of olm.template.substitutes are a catalog and a list of bundle
-images that substitute bundles in it.
+An olm.semver template lists bundle images as candidate, fast or stable; channels such as stable-v1.2
+and their upgrade edges are derived from the versions. An olm.template.basic template is a catalog that
+refers to bundles by image. An olm.template.substitutes template contains a catalog, and a list of
+bundle images that substitute bundles in the catalog.
 
 Examples:
   olmv1 catalog template semver template.yaml -o yaml > catalog/operator/catalog.yaml
@@ -327,7 +331,7 @@ Examples:
 `;
 
 const CONVERT_HELP = `
-A basic template keeps only the image of each bundle and everything else unchanged. A substitutes
+A basic template contains only the image of each bundle; all other objects are unchanged. A substitutes
 template contains the whole catalog.
 
 Examples:
@@ -340,8 +344,8 @@ export function addTemplate(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("template")
     .description("Render a catalog from a template")
-    .argument("[type]", "semver, basic or substitutes; or the file, whose schema decides")
-    .argument("[file]", "template (default: -, standard input)")
+    .argument("[type]", "semver, basic or substitutes (default: from the schema in the file)")
+    .argument("[file]", "template file, or - for standard input (default: -)")
     .addOption(
       new Option("-o, --output <format>", "output format: JSON objects, YAML documents, or a Mermaid diagram of the upgrades")
         .choices(["json", "yaml", "mermaid"])
@@ -365,7 +369,7 @@ function addConvert(template: Command, terminal: Terminal): void {
     .command("convert")
     .description("Convert a catalog to a template")
     .argument("<type>", "basic or substitutes")
-    .argument("[source]", "catalog folder or file (default: -, standard input)")
+    .argument("[source]", "catalog folder or file, or - for standard input (default: -)")
     .addOption(new Option("-o, --output <format>", "output format: JSON object or YAML document").choices(["json", "yaml"]).default("json"))
     .addHelpText("after", CONVERT_HELP)
     .action(async (type: string, source: string | undefined, options: ConvertTemplateOptions) => {
@@ -386,7 +390,7 @@ Examples:
 
 Exit codes:
   0  success
-  1  findings with the severity of --fail-on or higher
+  1  a finding has the severity of --fail-on or higher
   2  the command failed
 `;
 
@@ -396,7 +400,7 @@ export function addCatalogValidate(catalog: Command, terminal: Terminal): void {
     .command("validate")
     .description("Check a file-based catalog for errors")
     .argument("<catalog>", CATALOG_SOURCE)
-    .option("--check-images", "check that every image exists in its registry");
+    .option("--check-images", "also check that every image exists in its registry");
   addRegistryOptions(addFindingOptions(command))
     .addHelpText("after", VALIDATE_HELP)
     .action(async (source: string, options: CatalogValidateOptions) => {

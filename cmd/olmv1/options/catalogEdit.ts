@@ -13,8 +13,8 @@ const EDITED_FOLDER = "catalog folder";
 
 /** Describes what all edit commands have in common, for their help. */
 export const EDIT_NOTES = `
-Changes only the affected lines. Writes nothing if the edit adds an opm validate error. Running the
-command again changes nothing.
+Changes only the affected lines. Writes nothing if the edit would add an error that opm validate
+reports. Running the command again changes nothing.
 `;
 
 /** Adds the options of `EditOptions`. */
@@ -26,15 +26,15 @@ function addEditOptions(command: Command): Command {
 /** Adds the upgrade edges of a new channel entry. */
 function addEdgeOptions(command: Command): Command {
   return addOptionGroup(command, "edges", [
-    new Option("--replaces <bundle>", "bundle that it replaces (default: head of the channel, unless another edge is given)"),
-    new Option("--skips <bundles>", "comma-separated list of bundles that it skips").argParser(collectCsv).default([]),
-    new Option("--skip-range <range>", "version range with a direct upgrade to it, such as '>=1.0.0 <1.2.0'"),
+    new Option("--replaces <bundle>", "bundle that the added bundle replaces (default: head of the channel, unless you set another edge)"),
+    new Option("--skips <bundles>", "comma-separated list of bundles that the added bundle skips").argParser(collectCsv).default([]),
+    new Option("--skip-range <range>", "range of versions that can be upgraded directly to the added bundle, such as '>=1.0.0 <1.2.0'"),
   ]);
 }
 
 const ADD_BUNDLE_HELP = `
-Creates the package and channels if missing. Rejects a bundle with the name of an existing one and
-other content.
+Creates the package and channels if they do not exist. Rejects a bundle if the catalog contains a
+different bundle with the same name.
 ${EDIT_NOTES}
 Examples:
   olmv1 catalog add-bundle ./catalog quay.io/example/etcd-bundle@sha256:5891b5b5… --channels stable --migrate
@@ -49,8 +49,8 @@ export function addAddBundle(catalog: Command, terminal: Terminal): void {
     .description("Add a bundle to channels of its package")
     .argument("<folder>", EDITED_FOLDER)
     .argument("<bundle>", BUNDLE_SOURCE)
-    .requiredOption("--channels <names>", "comma-separated list of channels", collectCsv, [])
-    .option("--image <reference>", "image of a bundle in a folder, with {{.Package}}, {{.Name}} and {{.Version}}");
+    .requiredOption("--channels <names>", "comma-separated list of channels to add the bundle to", collectCsv, [])
+    .option("--image <reference>", "image of a bundle in a folder; can contain {{.Package}}, {{.Name}} and {{.Version}}");
   addRegistryOptions(addMigrateOptions(addEditOptions(addEdgeOptions(command))))
     .addHelpText("after", ADD_BUNDLE_HELP)
     .action(async (folder: string, bundle: string, options: AddBundleOptions) => {
@@ -72,7 +72,7 @@ export function addDeprecate(catalog: Command, terminal: Terminal): void {
     .command("deprecate")
     .description("Deprecate a package, channel or bundle")
     .argument("<folder>", EDITED_FOLDER)
-    .argument("<package>", "name of the package; deprecated itself without --channel and --bundle")
+    .argument("<package>", "name of the package; without --channel and --bundle, the package is deprecated")
     .option("--channel <name>", "channel to deprecate")
     .option("--bundle <name>", "bundle to deprecate")
     .option("--message <text>", "message for users; replaces an existing message")
@@ -86,7 +86,7 @@ export function addDeprecate(catalog: Command, terminal: Terminal): void {
 }
 
 const ADD_EDGE_HELP = `${EDIT_NOTES}
-Without --type, the edge is replaces if the bundle replaces nothing yet, else skips.
+Without --type, the edge type is replaces if the bundle does not replace another one yet, else skips.
 
 Examples:
   olmv1 catalog edge add ./catalog etcd --from etcd.v1.2.4 --to etcd.v1.3.0
@@ -100,7 +100,7 @@ Examples:
   olmv1 catalog edge remove ./catalog etcd --to etcd.v1.3.0 --skip-range --channel stable
 `;
 
-const ONE_CHANNEL = "only this channel (default: all channels with the bundle)";
+const ONE_CHANNEL = "channel to edit (default: all channels with the bundle)";
 
 /** Adds `olmv1 catalog edge`. */
 export function addEdgeCommands(catalog: Command, terminal: Terminal): void {
@@ -110,7 +110,7 @@ export function addEdgeCommands(catalog: Command, terminal: Terminal): void {
     .description("Add an upgrade edge")
     .argument("<folder>", EDITED_FOLDER)
     .argument("<package>", "name of the package")
-    .option("--from <bundle>", "bundle to upgrade from; may be missing from the catalog")
+    .option("--from <bundle>", "bundle to upgrade from; the catalog need not contain it")
     .requiredOption("--to <bundle>", "bundle to upgrade to")
     .option("--channel <name>", ONE_CHANNEL)
     .addOption(new Option("--type <type>", "type of edge").choices(["replaces", "skips"]))
@@ -129,7 +129,7 @@ export function addEdgeCommands(catalog: Command, terminal: Terminal): void {
     .option("--from <bundle>", "bundle to upgrade from")
     .requiredOption("--to <bundle>", "bundle to upgrade to")
     .option("--channel <name>", ONE_CHANNEL)
-    .option("--skip-range", "remove the version range, instead of --from");
+    .option("--skip-range", "remove the version range to upgrade from, instead of --from");
   addEditOptions(remove)
     .addHelpText("after", REMOVE_EDGE_HELP)
     .action(async (folder: string, packageName: string, options: RemoveEdgeOptions) => {
@@ -200,8 +200,8 @@ export function addSkip(catalog: Command, terminal: Terminal): void {
     .argument("<folder>", EDITED_FOLDER)
     .argument("<package>", "name of the package")
     .argument("<bundle>", "name of the bad bundle")
-    .option("--by <bundle>", "newer bundle (default: head of each channel)")
-    .option("--channel <name>", "only this channel (default: all channels with the bundle)");
+    .option("--by <bundle>", "newer bundle that skips the bad bundle (default: head of each channel)")
+    .option("--channel <name>", ONE_CHANNEL);
   addEditOptions(command)
     .addHelpText("after", SKIP_HELP)
     .action(async (root: string, packageName: string, bundle: string, options: EditOptions & { by?: string; channel?: string }) => {
@@ -226,7 +226,7 @@ export function addZstream(catalog: Command, terminal: Terminal): void {
     .description("Rebuild the upgrade graph of a package by minor versions")
     .argument("<folder>", EDITED_FOLDER)
     .argument("<package>", "name of the package")
-    .option("--channel <name>", "only this channel (default: all channels)");
+    .option("--channel <name>", "channel to edit (default: all channels)");
   addEditOptions(command)
     .addHelpText("after", ZSTREAM_HELP)
     .action(async (folder: string, packageName: string, options: EditOptions & { channel?: string }) => {
@@ -236,8 +236,8 @@ export function addZstream(catalog: Command, terminal: Terminal): void {
 }
 
 const EXTRACT_HELP = `
-Keeps file names, comments and upgrades: an entry that replaced an excluded version replaces the
-version before it and skips those between.
+Keeps file names, comments and upgrade paths: an entry that replaced an excluded version now replaces
+the next older included version and skips the versions in between.
 
 Examples:
   olmv1 catalog extract ./catalog ./small --packages etcd,argocd-operator --heads-only
@@ -248,14 +248,14 @@ Examples:
 export function addExtract(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("extract")
-    .description("Extract a part of a catalog as a new catalog")
+    .description("Extract part of a catalog to a new catalog")
     .argument("<catalog>", CATALOG_SOURCE)
     .argument("<target>", "new or empty folder")
     .option("--packages <names>", "comma-separated list of packages to include", collectCsv, [])
     .option("--channels <names>", "comma-separated list of channels to include, or PACKAGE:CHANNEL for one package", collectCsv, [])
     .option("--versions <range>", "version range to include, or PACKAGE:RANGE for one package; repeatable", collect, [])
-    .option("--heads-only", "only the newest version of each channel")
-    .option("--default-channel <name>", "default channel if the original one is excluded");
+    .option("--heads-only", "include only the newest version of each channel")
+    .option("--default-channel <name>", "default channel, if the original default channel is excluded");
   const withDryRun = command.option("--dry-run", "print the files as a diff without writing them");
   addRegistryOptions(addOutputOption(withDryRun, ["text", "json", "yaml"]))
     .addHelpText("after", EXTRACT_HELP)

@@ -20,10 +20,11 @@ import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
 
 const INSTALL_HELP = `
-Creates the missing objects: namespace, ClusterExtension and, with --create-service-account, a
-ServiceAccount with only the permissions that the bundle needs. All but the ClusterExtension have
-label olm.operatorframework.io/created-for; olmv1 uninstall removes them. To change an existing
-extension, use olmv1 upgrade. Upgrades within --version are automatic, unless they need more permissions.
+Creates the namespace, the ClusterExtension and, with --create-service-account, a ServiceAccount with
+only the permissions that the bundle needs, unless they exist. All created objects except the
+ClusterExtension have label olm.operatorframework.io/created-for, so olmv1 uninstall can remove them.
+To change an existing extension, use olmv1 upgrade. Upgrades within --version are automatic, unless
+they need more permissions.
 
 Examples:
   olmv1 install argocd-operator --create-service-account
@@ -59,7 +60,10 @@ export function addInstall(program: Command, terminal: Terminal): void {
       [],
     )
     .addOption(
-      new Option("--approval <mode>", "with Manual, you approve each change (default: Automatic)").choices(["Automatic", "Manual"]),
+      new Option("--approval <mode>", "approval mode; with Manual, you must approve each change (default: Automatic)").choices([
+        "Automatic",
+        "Manual",
+      ]),
     )
     .addOption(
       new Option(
@@ -74,7 +78,7 @@ export function addInstall(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         "--no-service-account",
-        "use the permissions of operator-controller; requires its flag --service-account-fallback=controller",
+        "install with the permissions of operator-controller; requires its flag --service-account-fallback=controller",
       ).conflicts("createServiceAccount"),
     )
     .option("-y, --yes", "grant the permissions without prompting")
@@ -94,9 +98,9 @@ export function addInstall(program: Command, terminal: Terminal): void {
 }
 
 const UPGRADE_HELP = `
-Your confirmation also approves a plan of spec.approval Manual. A ServiceAccount that olmv1 install
-created gets the new permissions; for another one, the command lists them. Without --version and
---channel, the extension keeps its version range and channels.
+If spec.approval is Manual, your confirmation also approves the plan. If olmv1 install created the
+ServiceAccount, the command grants it the new permissions; otherwise, it only lists them. Without
+--version and --channel, the extension keeps its version range and channels.
 
 Examples:
   olmv1 upgrade argocd
@@ -118,7 +122,7 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
     .option("--version <range>", "new version range")
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
     .option("--channel <name>", "new channel of the package; repeatable", collect, [])
-    .option("--dry-run", "show the plan and its permissions, and change nothing")
+    .option("--dry-run", "show the plan and its permissions without changing anything")
     .option("--all", "also show metadata changes that do not affect the operator, and errors caused by missing permissions")
     .addOption(createColorOption())
     .option("-y, --yes", "accept the plan and its permissions without prompting");
@@ -131,10 +135,10 @@ export function addUpgrade(program: Command, terminal: Terminal): void {
 }
 
 const UNINSTALL_HELP = `
-Shows which custom resources would be deleted and which CustomResourceDefinitions stay before you
-confirm. Deletes the extension, then objects with label olm.operatorframework.io/created-for and its
-name, except the namespace. Prints what blocks the deletion, such as finalizers; run it again to
-continue.
+Before you confirm, shows the custom resources to be deleted and the CustomResourceDefinitions to be
+kept. Deletes the extension, then the objects that olmv1 install created for it (label
+olm.operatorframework.io/created-for), except the namespace. Prints what blocks the deletion, such as
+finalizers. To resume, run the command again.
 
 Examples:
   olmv1 uninstall argocd
@@ -143,7 +147,7 @@ Examples:
 
 Exit codes:
   0  success
-  1  you declined, or objects are not gone in time
+  1  you declined, or some objects were not deleted in time
   2  the command failed
 `;
 
@@ -202,9 +206,9 @@ export function addApprove(program: Command, terminal: Terminal): void {
 }
 
 const ROLLBACK_HELP = `
-Restores all objects except CustomResourceDefinitions. The pin stays until you use --cancel.
-A ServiceAccount that olmv1 install created gets the required permissions; for another one, the
-status lists them. Ctrl-C only stops the waiting.
+Restores all objects except CustomResourceDefinitions. The extension stays pinned until you use
+--cancel. If olmv1 install created the ServiceAccount, the command grants it the required permissions;
+otherwise, the extension status lists missing ones. Ctrl-C stops only the wait, not the rollback.
 Required permissions: get and patch the ClusterExtension; get and list Secrets in the system namespace.
 
 Examples:
@@ -225,7 +229,7 @@ export function addRollback(program: Command, terminal: Terminal): void {
     .command("rollback")
     .description("Roll an extension back to an earlier revision and pin it there")
     .argument("<name>", "name of the ClusterExtension")
-    .argument("[revision]", "revision to roll back to (default: the one before the deployed revision)")
+    .argument("[revision]", "revision to roll back to (default: the revision before the deployed one)")
     .option("--cancel", "remove the pin and follow the catalogs again");
   addRegistryOptions(addReleaseOptions(addWaitOptions(command)))
     .addHelpText("after", ROLLBACK_HELP)
@@ -236,8 +240,8 @@ export function addRollback(program: Command, terminal: Terminal): void {
 }
 
 const LIST_HELP = `
-STATUS is Ready, or the reason of condition Ready. UPDATE is the next version, in
-parentheses if a rule such as the version range excludes it.
+STATUS is Ready, or the reason in condition Ready. UPDATE is the next version, in parentheses if a rule
+such as the version range excludes it.
 
 Examples:
   olmv1 list
@@ -282,9 +286,9 @@ export function addGet(program: Command, terminal: Terminal): void {
 }
 
 const DESCRIBE_HELP = `
-Shows conditions, the available update, objects, releases and Events. Reads the ClusterExtension,
-its objects, ServiceAccount and Events, and the release Secrets with your permissions, and names
-missing ones.
+Shows conditions, the available update, objects, releases and Events. Uses your permissions to read the
+ClusterExtension, its objects, ServiceAccount, Events and release Secrets, and lists permissions that you
+lack.
 
 Examples:
   olmv1 describe argocd
@@ -306,8 +310,8 @@ export function addDescribe(program: Command, terminal: Terminal): void {
 }
 
 const EVENTS_HELP = `
-docs/reference/events.md lists the reasons. Works for removed extensions too, while the API server
-keeps their Events.
+Also shows Events of removed extensions, while the API server keeps them. docs/reference/events.md
+explains the reasons.
 
 Examples:
   olmv1 events argocd
@@ -352,8 +356,8 @@ export function addHistory(program: Command, terminal: Terminal): void {
 }
 
 const TREE_HELP = `
-Reads the ClusterExtension, the objects in its status, and the ReplicaSets and Pods of its
-workloads with your permissions, and marks objects that you may not read.
+Uses your permissions to read the ClusterExtension, the objects in its status, and the ReplicaSets and
+Pods of its workloads. Marks objects that you may not read.
 
 Examples:
   olmv1 tree argocd

@@ -7,7 +7,7 @@ import type { BuildOptions } from "../commands/catalog/build.ts";
 import type { PushOptions } from "../commands/push.ts";
 
 /** Describes a reference to an image. */
-const PLACE = "image such as quay.io/team/app:v1, OCI layout oci:PATH[:TAG], or its tar oci-archive:PATH[:TAG]";
+const PLACE = "image such as quay.io/team/app:v1, OCI layout oci:PATH[:TAG], or OCI archive oci-archive:PATH[:TAG]";
 
 /** Adds the options of `BuildOptions` and the action of a build command. */
 function addBuildOptions(command: Command, work: (folder: string, options: BuildOptions) => Promise<void>): Command {
@@ -27,7 +27,7 @@ function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedL
     .description(`Copy a ${expected.what} image to a registry or an OCI layout`)
     .argument("<source>", PLACE)
     .argument("<destination>", "destination, in the same format")
-    .option("--force", `push even if the image lacks the label of a ${expected.what}`);
+    .option("--force", `push even if the image has no ${expected.what} label`);
   addPushOptions(addOutputOption(command, ["text", "json", "yaml", "name"]))
     .addHelpText("after", `\nKeeps the digest, copies all platforms, and skips existing content.\n\nExamples:\n${examples}`)
     .action(async (source: string, destination: string, options: PushOptions) => {
@@ -38,8 +38,8 @@ function addPushCommand(parent: Command, terminal: Terminal, expected: ExpectedL
 
 const BUILD_BUNDLE_HELP = `
 Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
-manifests and metadata, and the labels of metadata/annotations.yaml. The same
-files produce the same digest with the same Node.js release.
+manifests and metadata, and the labels in metadata/annotations.yaml. With the same Node.js release, the
+same files produce the same digest.
 
 Examples:
   olmv1 bundle build ./bundle -t quay.io/team/operator-bundle:v1.2.0
@@ -76,8 +76,8 @@ export function addBundlePush(bundle: Command, terminal: Terminal): void {
 const BUILD_CATALOG_HELP = `
 Writes the image to a registry or an OCI layout and prints its digest. The image has one layer with
 the files of the catalog in /configs, except those that .indexignore excludes, and the label that
-catalogd requires. The same files produce the same digest with the same Node.js release.
-CatalogSources of OLM v0 need an image with opm instead.
+catalogd requires. With the same Node.js release, the same files produce the same digest.
+CatalogSources of OLM v0 need an image that contains opm instead.
 
 Examples:
   olmv1 catalog build ./catalog -t quay.io/team/catalog:v1
@@ -95,7 +95,7 @@ export function addCatalogBuild(catalog: Command, terminal: Terminal): void {
   const command = catalog
     .command("build")
     .description("Build a catalog image without a container engine")
-    .argument("<folder>", "folder with the catalog");
+    .argument("<folder>", "catalog folder");
   addBuildOptions(command, async (folder, options) => {
     const { buildCatalog } = await import("../commands/catalog/build.ts");
     await buildCatalog(terminal, folder, options);

@@ -21,13 +21,13 @@ import type {
 
 const CHECK_HELP = `
 Reports each Subscription as Eligible, Ineligible (with all reasons), Conflict (with an extension or
-another Subscription) or AlreadyMigrated. Without --catalog-dir, it pulls the images of the
+another Subscription) or AlreadyMigrated. Without --catalog-dir, the command pulls the images of the
 ClusterCatalogs.
 Required permissions: list Subscriptions, ClusterServiceVersions, OperatorGroups, CatalogSources,
 ClusterExtensions and ClusterCatalogs; get InstallPlans and OperatorConditions.
 
 Examples:
-  olmv1 migrate check                        # every Subscription of the cluster
+  olmv1 migrate check                        # every Subscription on the cluster
   olmv1 migrate check -n operators argocd
   olmv1 migrate check -o json
   olmv1 migrate check --catalog-dir community=./catalog
@@ -38,9 +38,9 @@ Exit codes:
   2  the command failed
 `;
 const CONVERT_HELP = `
-Prints the steps, or runs them with --yes. The objects of the bundle keep running and become objects
-of the extension. After an interruption, run it again to continue, or olmv1 migrate rollback to
-revert. --all converts all Subscriptions that are eligible or partly converted.
+Prints the steps, or runs them with --yes. The operator keeps running, and the extension adopts its
+objects. After an interruption, run the command again to continue, or olmv1 migrate rollback to revert.
+--all converts all Subscriptions that are eligible or partly converted.
 
 Examples:
   olmv1 migrate convert argocd -n operators                                    # print the steps
@@ -54,9 +54,9 @@ Exit codes:
   2  the command failed
 `;
 const ROLLBACK_HELP = `
-Prints the steps, or runs them with --yes. Restores the objects of OLM v0 from the backups of olmv1
-migrate convert, and deletes the extension without its objects. Works until olmv1 migrate cleanup,
-and only while the converted version is installed.
+Prints the steps, or runs them with --yes. Restores the objects of OLM v0 from the backups that olmv1
+migrate convert wrote, and deletes the extension, but not its objects. You can roll back until you run olmv1
+migrate cleanup, and only while the converted version is installed.
 
 Examples:
   olmv1 migrate rollback argocd
@@ -75,8 +75,8 @@ Examples:
 `;
 const CATALOGS_HELP = `
 Prints the ClusterCatalogs, or creates them with --yes and waits until they are served. Copies image,
-poll interval and priority, but not pull secrets, and lists installed bundles that are missing.
-CatalogSources with a ConfigMap or an address cannot be converted.
+poll interval and priority, but not pull secrets. Lists installed bundles that the catalogs do not
+contain. A CatalogSource with a ConfigMap or an address instead of an image cannot be converted.
 
 Examples:
   olmv1 migrate catalogs
@@ -103,7 +103,7 @@ function addCheck(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("check")
     .description("Check which Subscriptions can be converted to ClusterExtensions")
-    .argument("[subscriptions...]", "names of Subscriptions (default: all)")
+    .argument("[subscriptions...]", "names of Subscriptions (default: all Subscriptions)")
     .option("-n, --namespace <name>", "only Subscriptions in this namespace")
     .option("-A, --all-namespaces", "Subscriptions in all namespaces; this is the default")
     .option("--all", "all Subscriptions; this is the default");
@@ -120,7 +120,7 @@ function addCatalogs(migrate: Command, terminal: Terminal): void {
   const command = migrate
     .command("catalogs")
     .description("Convert CatalogSources to ClusterCatalogs")
-    .argument("[sources...]", "names of CatalogSources (default: all)")
+    .argument("[sources...]", "names of CatalogSources (default: all CatalogSources)")
     .option("-n, --namespace <name>", "only CatalogSources in this namespace")
     .option("--name <name>", "name of the ClusterCatalog (default: name of the CatalogSource)");
   addTimeout(addConfirmation(command));
@@ -139,16 +139,16 @@ function addConvert(migrate: Command, terminal: Terminal): void {
     .argument("[subscription]", "name of the Subscription")
     .option("-n, --namespace <name>", "namespace of the Subscription, required if its name is not unique; with --all, only this namespace")
     .option("--name <name>", "name of the ClusterExtension (default: name of the Subscription)")
-    .option("--service-account <name>", "existing ServiceAccount in the namespace that installs the extension")
+    .option("--service-account <name>", "existing ServiceAccount to install the extension with, in the same namespace")
     .option(
       "--create-service-account [name]",
       "create a ServiceAccount with the permissions that the bundle needs (default name: <extension>-installer)",
     )
-    .option("--backup <path>", "with --yes, also write the objects of OLM v0 to this new file")
+    .option("--backup <path>", "file to write the objects of OLM v0 to with --yes; must not exist")
     .option("--unpin", "remove the version pin afterwards, unless the Subscription has manual approval");
   addAll(addConfirmation(addTimeout(command)));
   addCatalogDir(addRegistryOptions(addProxyOptions(addReleaseOptions(command)))).addOption(
-    new Option("--webhook-cert-provider <name>", "value of the same flag of operator-controller")
+    new Option("--webhook-cert-provider <name>", "value of the operator-controller flag --webhook-cert-provider")
       .choices(WEBHOOK_CERT_PROVIDERS)
       .default("auto"),
   );
@@ -181,7 +181,7 @@ function addCleanup(migrate: Command, terminal: Terminal): void {
     .description("Delete leftovers of OLM v0 and the backups of a converted operator")
     .argument("[name]", "name of the ClusterExtension or of the former Subscription")
     .option("-n, --namespace <name>", "namespace of the Subscription; with --all, only this namespace")
-    .option("--operator-group", "also delete the OperatorGroup; no other operator in its namespace may need it");
+    .option("--operator-group", "also delete the OperatorGroup; fails if another operator in its namespace needs it");
   addClusterOptions(addAll(addConfirmation(command)));
   addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLEANUP_HELP)
@@ -213,7 +213,7 @@ function addCatalogDir(command: Command): Command {
   return command.addOption(
     createRepeatableOption(
       "--catalog-dir <[name=]path>",
-      "folder, file, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] in place of the ClusterCatalog of this name; repeatable",
+      "catalog folder, file, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], instead of the ClusterCatalog with this name; repeatable",
     ),
   );
 }

@@ -17,8 +17,8 @@ function addSearchOptions(command: Command): Command {
     createRepeatableOption("--arch <name>", "supported machine architecture, such as arm64; repeatable"),
     createRepeatableOption("--os <name>", "supported operating system; repeatable"),
     createRepeatableOption("--feature <name>", "infrastructure feature, such as disconnected; repeatable"),
-    createRepeatableOption("--channel <name>", "channel with a version of the package; repeatable"),
-    new Option("--installable", "only packages that you may install and that run on this cluster"),
+    createRepeatableOption("--channel <name>", "channel that contains the version; repeatable"),
+    new Option("--installable", "show only packages that you may install and that can run on this cluster"),
     new Option("--limit <number>", "maximum number of packages to print (default: all)").argParser(parseLimit),
   ]);
   return addOutputOption(command, ["text", "wide", "name", "json", "yaml"]);
@@ -31,10 +31,11 @@ function parseLimit(value: string): number | undefined {
 }
 
 const SEARCH_HELP = `
-All words must occur in name, display name, description, keywords, provider or provided kinds, and
-one version must match all filters. Matches in the name come first, then keywords. Shows the default
-version if it matches, else the highest one. --installable checks your permission to create
-ClusterExtensions, the versions of Kubernetes and OpenShift, and the architectures of the nodes.
+A package matches if all words occur in its name, display name, description, keywords, provider or
+provided kinds, and one of its versions matches all filters. Lists matches in the name first, then
+matches in keywords. Shows the default version if it matches, else the highest matching version.
+--installable checks your permission to create ClusterExtensions, the versions of Kubernetes and
+OpenShift, and the architectures of the nodes.
 ${SOURCES_HELP}
 Examples:
   olmv1 search gitops
@@ -60,8 +61,8 @@ export function addSearch(program: Command, terminal: Terminal): void {
 }
 
 const CATALOG_SEARCH_HELP = `
-Works like olmv1 search. A name with a slash is an image, unless it starts with
-./ or / or exists as a path. Any other name is a ClusterCatalog.
+Works like olmv1 search. A catalog name with a slash is an image, unless it starts with ./ or / or
+exists as a path. A name without a slash is a ClusterCatalog.
 
 Examples:
   olmv1 catalog search community gitops
@@ -81,7 +82,7 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
     .description("Search packages in one catalog")
     .argument("<catalog>", "ClusterCatalog, folder, file or image, or oci:FOLDER[:TAG] or oci-archive:FILE[:TAG]")
     .argument("[words...]", "words to search for")
-    .option("--no-cache", "read the catalog without using or writing the cache");
+    .option("--no-cache", "do not read or write the catalog cache");
   addRegistryOptions(addClusterOptions(addSearchOptions(command)))
     .addHelpText("after", CATALOG_SEARCH_HELP)
     .action(async (name: string, words: string[], options: Omit<SearchOptions, "catalog" | "catalogDir" | "catalogImage">) => {
@@ -94,8 +95,8 @@ export function addCatalogSearch(catalog: Command, terminal: Terminal): void {
 }
 
 const SHOW_HELP = `
-Shows the version of a new installation, unless you name another one or a channel, from the catalog of
-the highest priority. -o wide prints all APIs, all images and the whole description.
+Shows the version that a new installation gets, unless you specify a version or --channel. Reads the
+catalog with the highest priority. -o wide prints all APIs, all images and the whole description.
 ${SOURCES_HELP}
 Examples:
   olmv1 show argocd-operator
@@ -121,8 +122,8 @@ export function addShow(program: Command, terminal: Terminal): void {
 }
 
 const VERSIONS_HELP = `
-Lists the newest version first, with its channels (a star marks a head) and its build date. Column
-UPGRADE shows how an installed package reaches a version: in one upgrade (direct) or through others.
+Lists versions, newest first, with their channels (a star marks the channel head) and build dates.
+Column UPGRADE shows how to upgrade from the installed version: directly, or through other versions.
 ${SOURCES_HELP}
 Examples:
   olmv1 versions argocd-operator
@@ -136,7 +137,7 @@ export function addVersions(program: Command, terminal: Terminal): void {
     .command("versions")
     .description("List the versions of a package and how to upgrade to each")
     .argument("<package>", "name of the package")
-    .option("--channel <name>", "only versions and upgrade edges of this channel; repeatable", collect, [])
+    .option("--channel <name>", "list only versions and upgrade edges of this channel; repeatable", collect, [])
     .option("--all", "list all versions (default: the newest 20)")
     .option("--installed <version>", "installed version or bundle (default: from the cluster)");
   addSourceOptions(addOutputOption(command, ["text", "wide", "name", "json", "yaml"]))
@@ -150,9 +151,9 @@ export function addVersions(program: Command, terminal: Terminal): void {
 const FORMS: readonly GraphForm[] = ["tree", "mermaid", "dot", "svg", "json"];
 
 const GRAPH_HELP = `
-A tree shows each channel from its head down, with the bundles that an entry replaces under it and
-the bundles that it skips next to it. The graph marks channel heads and bundles that are deprecated,
-skipped or installed.
+A tree shows each channel, starting with its head. The bundle that an entry replaces is under the entry,
+and the bundles that it skips are next to it. The graph marks channel heads, and bundles that are
+deprecated, skipped or installed.
 ${SOURCES_HELP}
 Examples:
   olmv1 graph argocd-operator
@@ -167,8 +168,8 @@ export function addGraph(program: Command, terminal: Terminal): void {
     .command("graph")
     .description("Draw the upgrade graph of a package")
     .argument("<package>", "name of the package")
-    .option("--channel <name>", "only this channel; repeatable (default: all channels)", collect, [])
-    .option("--from <version>", "only bundles that upgrades from this version or bundle can reach")
+    .option("--channel <name>", "channel to show; repeatable (default: all channels)", collect, [])
+    .option("--from <version>", "show only this version or bundle, and the bundles that upgrades from it can reach")
     .option("--installed <version>", "version or bundle to mark as installed (default: from the cluster)")
     .addOption(new Option("-o, --output <format>", "output format").choices(FORMS).default(FORMS[0]));
   addSourceOptions(command)

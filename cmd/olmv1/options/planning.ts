@@ -10,10 +10,10 @@ import type { ResolveOptions } from "../commands/resolve.ts";
 import type { WhyNotOptions } from "../commands/whyNot.ts";
 
 const PLAN_HELP = `
-Plans a ClusterExtension from a file (-f) or from the cluster (NAME) by server-side dry runs; it
-changes nothing. With NAME, --version, --any-version and --channel override its spec. It acts as you
-or, with --as-service-account, as the ServiceAccount, and then checks its permissions.
-Without --catalog, it pulls the images of the ClusterCatalogs.
+Uses server-side dry runs and changes nothing. The ClusterExtension is in a file (-f) or on the cluster
+(NAME); --version, --any-version and --channel override the spec on the cluster. The dry runs use your
+permissions or, with --as-service-account, those of the ServiceAccount; the command then also checks
+these. Without --catalog, the command pulls the images of the ClusterCatalogs.
 Required permissions: apply the ClusterExtension; get and list Secrets in the system namespace;
 list ClusterExtensions and ClusterCatalogs; get Proxy "cluster" on OpenShift; get and patch the
 objects of the bundle or, with --as-service-account, create serviceaccounts/token.
@@ -34,7 +34,7 @@ export function addPlan(program: Command, terminal: Terminal): void {
   const command = program
     .command("plan")
     .description("Show the changes that applying a ClusterExtension would make")
-    .argument("[name]", "name of a ClusterExtension of the cluster")
+    .argument("[name]", "name of a ClusterExtension on the cluster")
     .option("-f, --filename <path>", "file with the new or changed ClusterExtension, or - for standard input")
     .option("--version <range>", "new version range")
     .addOption(new Option("--any-version", "remove the version range").conflicts("version"))
@@ -43,11 +43,11 @@ export function addPlan(program: Command, terminal: Terminal): void {
     .addOption(createColorOption())
     .option(
       "--catalog <sources...>",
-      "folders, files, images, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG] of catalogs, with equal priority (default: the selected ClusterCatalogs)",
+      "catalog folders, files, images, oci:FOLDER[:TAG] or oci-archive:FILE[:TAG], all with the same priority (default: the selected ClusterCatalogs)",
     )
     .option("--as-service-account", "impersonate spec.serviceAccount for reads and dry runs");
   addRegistryOptions(addProxyOptions(addReleaseOptions(command))).addOption(
-    new Option("--webhook-cert-provider <name>", "value of the same flag of operator-controller")
+    new Option("--webhook-cert-provider <name>", "value of the operator-controller flag --webhook-cert-provider")
       .choices(WEBHOOK_CERT_PROVIDERS)
       .default("auto"),
   );
@@ -60,8 +60,9 @@ export function addPlan(program: Command, terminal: Terminal): void {
 }
 
 const RESOLVE_HELP = `
-NAME is a ClusterExtension if one exists, else a package, resolved as for a new installation. JSON
-and YAML contain the whole record, like /debug/resolution/NAME of operator-controller.
+NAME is a ClusterExtension or, if none has that name, a package. A package is resolved as for a new
+installation. JSON and YAML output contains the whole record, like /debug/resolution/NAME of
+operator-controller.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 resolve argocd --explain
@@ -81,8 +82,8 @@ export function addResolve(program: Command, terminal: Terminal): void {
     .description("Show which bundle a ClusterExtension or package resolves to, and why")
     .argument("[name]", "name of a ClusterExtension or package")
     .option("--package <name>", "name of a package, even if a ClusterExtension has the same name")
-    .option("--extension <name>", "name of a ClusterExtension; also works with --catalog-dir")
-    .option("--explain", "show the candidates that each filter kept and removed per catalog, and the runner-up");
+    .option("--extension <name>", "name of a ClusterExtension on the cluster; with --catalog-dir, NAME is always a package")
+    .option("--explain", "show which candidates each filter kept or removed in each catalog, and the runner-up");
   addResolutionOptions(command)
     .addHelpText("after", RESOLVE_HELP)
     .action(async (name: string | undefined, options: ResolveOptions) => {
@@ -92,11 +93,11 @@ export function addResolve(program: Command, terminal: Terminal): void {
 }
 
 const WHY_NOT_HELP = `
-For each catalog, lists the rules that exclude the version, or the bundle that is preferred to it. If
-the version does not exist, lists the nearest versions. NAME is a ClusterExtension or, if none has
-that name, a package. A package is checked as a new installation, or as an upgrade with --installed.
-NAME is optional with --extension or --filename. VERSION is a version such as 1.2.3 or the name of a
-bundle. NAME and VERSION can be in either order.
+For each catalog, lists the rules that exclude the version, or the bundle that is preferred. If a
+catalog does not contain the version, lists the nearest versions. NAME is a ClusterExtension or, if none
+has that name, a package. A package is checked as a new installation, or as an upgrade with --installed.
+NAME is optional with --extension or --filename. VERSION is a version such as 1.2.3 or a bundle name.
+NAME and VERSION can be in either order.
 ${RESOLUTION_SOURCES_HELP}
 Examples:
   olmv1 why-not argocd-operator 0.14.0
@@ -116,7 +117,7 @@ export function addWhyNot(program: Command, terminal: Terminal): void {
     .description("Explain why a version is not selected and what would allow it")
     .usage("[options] [name] <version>")
     .argument("<words...>", "ClusterExtension or package, and version")
-    .option("--extension <name>", "name of a ClusterExtension");
+    .option("--extension <name>", "name of a ClusterExtension on the cluster");
   addResolutionOptions(command)
     .addHelpText("after", WHY_NOT_HELP)
     .action(async (words: string[], options: WhyNotOptions) => {
@@ -126,7 +127,7 @@ export function addWhyNot(program: Command, terminal: Terminal): void {
 }
 
 const CLUSTER_UPGRADE_CHECK_HELP = `
-Checks that every installed bundle supports the version of OpenShift that you upgrade to.
+Checks that every installed bundle supports the OpenShift version that you want to upgrade to.
 Required permissions: list ClusterExtensions; get ClusterVersion "version"; get and list Secrets in
 the system namespace.
 
@@ -145,10 +146,10 @@ export function addClusterUpgradeCheck(program: Command, terminal: Terminal): vo
   const command = program
     .command("cluster-upgrade-check")
     .description("Check whether extensions block a cluster upgrade")
-    .option("--to <version>", "version to upgrade to, such as 4.19 or 4.20.3 (default: the next minor version)");
+    .option("--to <version>", "OpenShift version to upgrade to, such as 4.19 or 4.20.3 (default: the next minor version)");
   addReleaseOptions(command).option(
     "--cluster-version <version>",
-    "version of the cluster, such as 4.18.9 (default: from its ClusterVersion)",
+    "OpenShift version of the cluster, such as 4.18.9 (default: from its ClusterVersion)",
   );
   addOutputOption(command, ["text", "json", "yaml"])
     .addHelpText("after", CLUSTER_UPGRADE_CHECK_HELP)

@@ -8,7 +8,7 @@ import type { DoctorOptions } from "../commands/doctor.ts";
 import type { VersionOptions } from "../commands/version.ts";
 
 const DEV_HELP = `
-Starts an embedded control plane, unless you use --kubeconfig, and both servers.
+Starts both servers and, unless you use --kubeconfig, an embedded control plane.
 
 Examples:
   olmv1 dev                                # until Ctrl-C
@@ -35,9 +35,9 @@ export function addDev(program: Command, terminal: Terminal): void {
 }
 
 const DOCTOR_HELP = `
-Checks the API server, CustomResourceDefinitions, both servers with leader and certificates,
-catalogs, admission policies and metrics. Without permission to get these objects and the Secrets
-with the certificates, the status of a check is "unknown".
+Checks the API server, CustomResourceDefinitions, both servers with their leaders and certificates,
+catalogs, admission policies and metrics. The status of a check is "unknown" if you may not read an
+object that it needs, such as the Secret with a certificate.
 
 Examples:
   olmv1 doctor
@@ -47,7 +47,7 @@ Examples:
 Exit codes:
   0  all checks ran and found no problem; warnings are possible
   1  a check found a problem
-  2  no problem was found, but some checks could not run
+  2  no check found a problem, but some checks could not run
 `;
 
 /** Adds `olmv1 doctor`, which checks an installation and suggests fixes. */
@@ -73,7 +73,7 @@ export function addVersion(program: Command, terminal: Terminal): void {
   const command = program
     .command("version")
     .description("Print the versions of olmv1, the servers and Kubernetes")
-    .option("--client", "print only the version of this command line");
+    .option("--client", "print only the version of the olmv1 command line");
   addOutputOption(addReleaseOptions(command), ["text", "json", "yaml"])
     .addHelpText("after", VERSION_HELP)
     .action(async (options: VersionOptions) => {
