@@ -43,7 +43,7 @@ describe("plain HTTP", () => {
     ["--catalogs-server-addr=10.0.0.1:80", "--insecure-plain-http=false"],
   ])("plain HTTP is rejected with %j", (args) => {
     expect(() => check(args)).toThrow(
-      /^catalogs-server-addr \S+ would serve content by plain HTTP to the network: use tls-cert and tls-key/,
+      /^catalogs-server-addr \S+ would serve content to the network over plain HTTP: use tls-cert and tls-key/,
     );
   });
 });
@@ -55,8 +55,8 @@ test.for([
   [["--tls-key=a"], "tls-cert and tls-key flags must be used together"],
   [["--metrics-bind-address", ":7443"], "metrics-bind-address requires tls-cert and tls-key flags"],
   [["--serving-certificates=mine"], "--serving-certificates: "],
-  [["--serving-certificates=self-managed", "--tls-cert=a", "--tls-key=b"], "cannot be used with serving-certificates self-managed"],
-  [["--serving-certificates=self-managed", "--external-address=10.0.0.1:8443"], "needs a DNS name in external-address"],
+  [["--serving-certificates=self-managed", "--tls-cert=a", "--tls-key=b"], "cannot be used with serving-certificates=self-managed"],
+  [["--serving-certificates=self-managed", "--external-address=10.0.0.1:8443"], "requires a DNS name in external-address"],
   [["--tls-profile", "Cluster"], '--tls-profile: unknown TLS profile: "Cluster"'],
   [["--tls-profile", "x"], '--tls-profile: unknown TLS profile: "x"'],
   [["--global-pull-secret", "pull-secret"], "value of global-pull-secret should be of the format <namespace>/<name>"],

@@ -36,10 +36,10 @@ const Flags = z
   .strictObject({
     kubeconfig: z.string().optional().describe("path of a kubeconfig (default: $KUBECONFIG, else the Pod's ServiceAccount)"),
     "system-namespace": systemNamespaceFlag("namespace of the server"),
-    "catalogs-server-addr": z.string().default(":8443").describe("address for catalog content"),
+    "catalogs-server-addr": z.string().default(":8443").describe("address to serve catalog content on"),
     "insecure-plain-http": switchFlag(
       false,
-      "serve content over plain HTTP to the network; if disabled, plain HTTP is limited to this machine",
+      "serve content to the network over plain HTTP; otherwise, plain HTTP is only allowed on loopback addresses",
     ),
     "shutdown-delay": z
       .string()
@@ -49,19 +49,21 @@ const Flags = z
         'must be a duration of at most one minute, such as "5s"; 0 disables it',
       )
       .transform((text) => parseDuration(text) ?? 0)
-      .describe("time to continue serving content after SIGTERM, so that clients switch to other replicas"),
+      .describe("time to continue serving content after SIGTERM, while clients switch to other replicas"),
     "external-address": z
       .string()
       .default("catalogd-service.olmv1-system.svc")
-      .describe("host, and optionally port, for clients of the content; without scheme"),
+      .describe("host and optional port at which clients reach the content, without scheme"),
     "cache-dir": z.string().default("/var/cache/catalogd").describe("folder for unpacked images and content"),
-    "gc-interval": duration("12h").describe("interval for deleting content of removed catalogs and verifying checksums of stored content"),
+    "gc-interval": duration("12h").describe(
+      "interval between garbage collections, which delete content of removed catalogs and verify checksums of stored content",
+    ),
     "catalog-validation": z
       .enum(CATALOG_VALIDATIONS)
       .default("Warn")
-      .describe("handling of errors that opm validate would find: Warn reports them in condition Valid, Strict rejects the content"),
+      .describe("handling of errors that opm validate reports: Warn shows them in condition Valid, Strict rejects the content"),
     "load-deadline": duration("5m").describe(
-      "maximum time that a replica stays unready because content is missing; then it serves the available content",
+      "maximum time that a replica stays unready because content is missing; afterwards, it serves the content that it has",
     ),
     ...leaderFlags("looks up tags and writes status; all replicas serve content"),
     ...servingFlags({ served: "content and /metrics", metricsAddress: METRICS_ADDRESS }),
@@ -69,7 +71,7 @@ const Flags = z
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 disables it"),
+      .describe("address to serve /healthz, /readyz and, without a certificate, /metrics on; 0 disables it"),
     "feature-gates": featureGatesFlag({
       APIV1MetasHandler: { stage: "alpha", byDefault: true },
       GraphQLCatalogQueries: { stage: "alpha", byDefault: true },
@@ -81,7 +83,7 @@ const Flags = z
   .refine(areElectionTimesValid, ELECTION_TIMES)
   .refine(isWholePair, "tls-cert and tls-key flags must be used together")
   .refine(isOneCertificate, ONE_CERTIFICATE)
-  .refine(namesHost, "serving-certificates self-managed needs a DNS name in external-address")
+  .refine(namesHost, "serving-certificates=self-managed requires a DNS name in external-address")
   .refine(mayServeMetrics, "metrics-bind-address requires tls-cert and tls-key flags");
 export type Flags = z.output<typeof Flags>;
 
@@ -103,8 +105,8 @@ export function checkPlainHttp(
   const { host } = parseBindAddress(address);
   if (host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)) return;
   throw new Error(
-    `catalogs-server-addr ${address} would serve content by plain HTTP to the network: ` +
-      "use tls-cert and tls-key, serving-certificates=self-managed, an address of this machine such as 127.0.0.1:8443, or insecure-plain-http",
+    `catalogs-server-addr ${address} would serve content to the network over plain HTTP: ` +
+      "use tls-cert and tls-key, serving-certificates=self-managed, a loopback address such as 127.0.0.1:8443, or insecure-plain-http",
   );
 }
 

@@ -42,6 +42,6 @@ test("both gated endpoints of catalogd are enabled by default and disabled by th
 
 test("operator-controller accepts all gates and reports those without effect", () => {
   const given = "--feature-gates=SingleOwnNamespaceInstallSupport=true,DeploymentConfig=true,BoxcutterRuntime=true";
-  const want = ["BoxcutterRuntime=true: there is one way to apply bundles, with releases in Secrets"];
+  const want = ["BoxcutterRuntime=true: bundles are always applied as releases in Secrets"];
   expect(parseController([given])).toMatchObject({ "feature-gates": { ignored: want } });
 });

@@ -125,14 +125,14 @@ function isMarked(type: z.ZodType | undefined, mark: "isSwitch" | "isList"): boo
 }
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-const KLOG = "logs are JSON lines on standard output";
+const KLOG = "logs are written as JSON lines to standard output";
 /**
  * Flags of the reference implementation that have no effect here, with the reason; boolean flags
  * take no value here either.
  */
 const IGNORED = {
   "pprof-bind-address": { why: "Node.js has no pprof; SIGUSR1 starts the inspector", isSwitch: false },
-  "webhook-server-port": { why: "no webhook: the controller sets the label of catalogs", isSwitch: false },
+  "webhook-server-port": { why: "there is no webhook; catalogd sets the name label of catalogs", isSwitch: false },
   add_dir_header: { why: KLOG, isSwitch: true },
   alsologtostderr: { why: KLOG, isSwitch: true },
   legacy_stderr_threshold_behavior: { why: KLOG, isSwitch: true },
@@ -158,7 +158,7 @@ export function logFlags() {
       .int()
       .min(0)
       .optional()
-      .describe("klog verbosity, also as -v: 0 is info, higher is debug; --log-level takes precedence"),
+      .describe("klog verbosity, also as -v: 0 means info, a higher number debug; --log-level takes precedence"),
   };
 }
 
@@ -189,9 +189,9 @@ export function logIgnoredFlags(
 ): void {
   const names = Object.keys(IGNORED).filter((name): name is IgnoredFlag => Object.hasOwn(flags, name));
   const given = names.filter((name) => flags[name] !== undefined && !(name === "pprof-bind-address" && /^0?$/.test(flags[name])));
-  if (given.length > 0) log.warn({ flags: given.map((name) => `--${name}: ${IGNORED[name].why}`) }, "flags without effect");
+  if (given.length > 0) log.warn({ flags: given.map((name) => `--${name}: ${IGNORED[name].why}`) }, "some flags have no effect");
   const gates = flags["feature-gates"];
-  if (gates.ignored.length > 0) log.warn({ gates: gates.ignored }, "feature gates without effect");
+  if (gates.ignored.length > 0) log.warn({ gates: gates.ignored }, "some feature gates have no effect");
 }
 
 /** A feature gate of the reference implementation, and its meaning here. */

@@ -58,11 +58,11 @@ test("flags without effect are reported once, in one line", () => {
   if (flags !== "help") logIgnoredFlags(flags, log);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     {
-      msg: "flags without effect",
+      msg: "some flags have no effect",
       flags: [
-        "--webhook-server-port: no webhook: the controller sets the label of catalogs",
-        "--logtostderr: logs are JSON lines on standard output",
-        "--vmodule: logs are JSON lines on standard output",
+        "--webhook-server-port: there is no webhook; catalogd sets the name label of catalogs",
+        "--logtostderr: logs are written as JSON lines to standard output",
+        "--vmodule: logs are written as JSON lines to standard output",
       ],
     },
   ]);

@@ -12,16 +12,16 @@ import { optionalText } from "./flags.ts";
  */
 export function imageFlags() {
   return {
-    "pull-cas-dir": optionalText().describe("folder of PEM files with certificate authorities for registries; read for each pull"),
-    "registries-conf": optionalText().describe("path of a registries.conf; read for each pull (default: that of the system)"),
+    "pull-cas-dir": optionalText().describe("folder of PEM files with CA certificates for registries; read for each pull"),
+    "registries-conf": optionalText().describe("path of a registries.conf; read for each pull (default: the system's registries.conf)"),
     "signature-policy": optionalText().describe(
-      "path of a policy.json with the accepted images and signatures; read for each pull; without one, all images are accepted (default: that of the system)",
+      "path of a policy.json with the accepted images and signatures; read for each pull; without a policy, all images are accepted (default: the system's policy.json)",
     ),
     "global-pull-secret": optionalText().describe(
       "Secret with registry credentials, as <namespace>/<name>; imagePullSecrets of the server's ServiceAccount take precedence",
     ),
     "service-account-token": optionalText().describe(
-      `path of the token of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,
+      `token file of the ServiceAccount whose imagePullSecrets are used (default: ${SERVICE_ACCOUNT_TOKEN})`,
     ),
     "auth-file": optionalText().describe(
       "path of a docker config file with registry credentials; pull secrets take precedence; read for each pull",

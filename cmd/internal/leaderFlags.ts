@@ -12,14 +12,14 @@ import { PROGRAM_VERSION } from "./program.ts";
  */
 export function leaderFlags(led: string) {
   return {
-    "leader-elect": switchFlag(false, `elect a leader among replicas, which ${led}; if disabled, this process leads`),
+    "leader-elect": switchFlag(false, `elect a leader, so that only one replica ${led}; if disabled, this process leads`),
     "leader-election-lease-duration": duration("137s").describe(
-      "time until another replica replaces a leader that does not renew its lease",
+      "time after which another replica takes over from a leader that does not renew its lease",
     ),
     "leader-election-renew-deadline": duration("107s").describe(
-      "time that a leader continues without renewing its lease; must be shorter than the lease duration",
+      "time that a leader keeps leading while it cannot renew its lease; must be shorter than the lease duration",
     ),
-    "leader-election-retry-period": duration("26s").describe("interval of lease renewals, and delay after a failure"),
+    "leader-election-retry-period": duration("26s").describe("interval between lease renewals, and delay before a retry"),
   };
 }
 
@@ -63,7 +63,7 @@ export function areElectionTimesValid(flags: LeaderFlags): boolean {
 
 /** The error otherwise. */
 export const ELECTION_TIMES =
-  "leader-election-lease-duration must be greater than leader-election-renew-deadline, and that greater than 1.2 times leader-election-retry-period";
+  "leader-election-lease-duration must be greater than leader-election-renew-deadline, which must be greater than 1.2 times leader-election-retry-period";
 
 /** Returns the leader election of the flags; without one, this process always leads. */
 export function createLeadership(flags: LeaderFlags, { client, name, log, metrics, standBackMs }: LeadershipInit): Leadership {
@@ -74,7 +74,7 @@ export function createLeadership(flags: LeaderFlags, { client, name, log, metric
       leading: true,
       run: (signal, lead) => lead(signal),
       stepDown: () => undefined,
-      describe: () => "this process leads: leader election is disabled",
+      describe: () => "this process leads, because leader election is disabled",
     };
   const election = new LeaderElection({
     client,

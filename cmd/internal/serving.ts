@@ -46,7 +46,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
         `source of the certificate for ${served}: files (tls-cert and tls-key) or self-managed (issued and renewed by the server, in a Secret in the system namespace)`,
       ),
     "metrics-bind-address": optionalText().describe(
-      `address of /metrics over HTTPS, for clients with permission to get it; requires a certificate; 0 disables it (default: ${metricsAddress} with a certificate)`,
+      `address to serve /metrics on over HTTPS, to clients with permission to get it; requires a certificate; 0 disables it (default: ${metricsAddress} with a certificate)`,
     ),
     "tls-profile": z
       .string()
@@ -55,11 +55,11 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
         error: ({ input }) => `unknown TLS profile: ${JSON.stringify(input)}`,
       })
       .describe(
-        "TLS profile of all connections: Mozilla's modern, intermediate or old; custom; or cluster, which follows APIServer cluster of OpenShift",
+        'TLS profile for all connections: Mozilla\'s modern, intermediate or old; custom; or cluster, which follows the OpenShift APIServer "cluster"',
       ),
-    "tls-custom-ciphers": nameList("cipher", isKnownCipher).describe("comma-separated cipher suites of profile custom, by IANA name"),
+    "tls-custom-ciphers": nameList("cipher", isKnownCipher).describe("comma-separated IANA names of the cipher suites in profile custom"),
     "tls-custom-curves": nameList("curve", (name) => TLS_CURVES.has(name)).describe(
-      `comma-separated curves of profile custom, in order of preference: ${[...TLS_CURVES.keys()].join(", ")}`,
+      `comma-separated curves in profile custom, in order of preference: ${[...TLS_CURVES.keys()].join(", ")}`,
     ),
     "tls-custom-version": z
       .string()
@@ -69,7 +69,7 @@ export function servingFlags({ served, metricsAddress }: { served: string; metri
         context.addIssue({ code: "custom", message: `unknown TLS version: ${JSON.stringify(name)}` });
         return z.NEVER;
       })
-      .describe(`minimum version of profile custom: ${Object.keys(TLS_VERSIONS).join(", ")}`),
+      .describe(`minimum TLS version in profile custom: ${Object.keys(TLS_VERSIONS).join(", ")}`),
   };
 }
 
@@ -99,7 +99,7 @@ export function isOneCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving
 }
 
 /** The error otherwise. */
-export const ONE_CERTIFICATE = "tls-cert and tls-key flags cannot be used with serving-certificates self-managed";
+export const ONE_CERTIFICATE = "tls-cert and tls-key flags cannot be used with serving-certificates=self-managed";
 
 /** Returns whether a certificate is configured. */
 export function hasCertificate(flags: Pick<ServingFlags, "tls-cert" | "serving-certificates">): boolean {
@@ -123,7 +123,8 @@ function readTlsSettings(flags: ServingFlags, log: Logger): TlsSettings {
     curves: flags["tls-custom-curves"],
   });
   const { settings, missing } = computeTlsSettings(profile, new Set(getCiphers()));
-  if (missing.length > 0) log.warn({ ciphers: missing, openssl: process.versions.openssl }, "cipher suites are not available and omitted");
+  if (missing.length > 0)
+    log.warn({ ciphers: missing, openssl: process.versions.openssl }, "ignoring cipher suites that are not available");
   return settings;
 }
 

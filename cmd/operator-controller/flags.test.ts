@@ -49,7 +49,7 @@ test.for([
   [["--cluster-version", "4.018"], "--cluster-version: must be a version"],
   [["--cluster-version", ""], "--cluster-version: must be a version"],
   [["--operator-proxy", "yes"], "--operator-proxy: "],
-  [["--operator-http-proxy", "proxy:3128"], "--operator-http-proxy: want the URL of a proxy"],
+  [["--operator-http-proxy", "proxy:3128"], "--operator-http-proxy: expected a proxy URL"],
   [["--operator-proxy=none", "--operator-no-proxy=.svc"], "have no effect with operator-proxy=none"],
   [["--unknown"], "Unknown option '--unknown'"],
 ] as const)("%j is rejected", ([args, message]) => {

@@ -24,13 +24,13 @@ import { isOneCertificate, isWholePair, mayServeMetrics, ONE_CERTIFICATE, servin
 /** Address of metrics with a certificate and without --metrics-bind-address. */
 export const METRICS_ADDRESS = ":8443";
 
-const ALWAYS = "it is always on";
+const ALWAYS = "the feature is always enabled";
 const PROVIDER = "see --webhook-cert-provider";
 const GATES = {
   SingleOwnNamespaceInstallSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
   WebhookProviderCertManager: { stage: "GA", byDefault: true, fixed: PROVIDER },
   WebhookProviderOpenshiftServiceCA: { stage: "GA", byDefault: true, fixed: PROVIDER },
-  BoxcutterRuntime: { stage: "alpha", byDefault: false, fixed: "there is one way to apply bundles, with releases in Secrets" },
+  BoxcutterRuntime: { stage: "alpha", byDefault: false, fixed: "bundles are always applied as releases in Secrets" },
   DeploymentConfig: { stage: "alpha", byDefault: true, fixed: ALWAYS },
   BundleReleaseSupport: { stage: "alpha", byDefault: true, fixed: ALWAYS },
 } as const;
@@ -45,38 +45,43 @@ const Flags = z
     "system-namespace": systemNamespaceFlag("namespace of the server and the release Secrets"),
     "cache-path": z.string().default("/var/cache/operator-controller").describe("folder for unpacked bundle images"),
     "catalogd-cas-dir": optionalText().describe(
-      "folder of PEM files with certificate authorities for catalogd; with serving-certificates=self-managed, those in its Secret are trusted too",
+      "folder of PEM files with CA certificates for catalogd; with serving-certificates=self-managed, the CA certificates in catalogd's Secret are trusted too",
     ),
     ...imageFlags(),
     "health-probe-bind-address": z
       .string()
       .default(":8081")
-      .describe("address of /healthz, /readyz and, without a certificate, /metrics; 0 disables it"),
+      .describe("address to serve /healthz, /readyz and, without a certificate, /metrics on; 0 disables it"),
     ...servingFlags({ served: "/metrics", metricsAddress: METRICS_ADDRESS }),
-    "service-account-fallback": z.enum(["deny", "controller"]).default("deny").describe("identity for extensions without a ServiceAccount"),
+    "service-account-fallback": z
+      .enum(["deny", "controller"])
+      .default("deny")
+      .describe(
+        "whether extensions without a ServiceAccount are rejected (deny) or installed with the permissions of operator-controller (controller)",
+      ),
     "shared-watches": switchFlag(
       false,
-      "watch installed objects with the permissions of operator-controller, if granted: one watch per kind for all extensions; see config/overlays/shared-watch",
+      "watch installed objects with the permissions of operator-controller, if it has them, in one watch per kind for all extensions; see config/overlays/shared-watch",
     ),
     "webhook-cert-provider": z
       .enum(WEBHOOK_CERT_PROVIDERS)
       .default("auto")
       .describe(
-        "provider of certificates for webhooks and API services; none: reject such bundles; auto: select a provider of the cluster once",
+        "provider of certificates for webhooks and API services; none rejects bundles that need certificates, auto selects an available provider and keeps it for installed bundles",
       ),
     ...operatorProxyFlags(),
     "max-concurrent-reconciles": z.coerce.number().int().min(1).max(64).default(4).describe("maximum number of concurrent reconciles"),
     "drift-interval": duration("5m").describe(
-      "interval for comparing objects without a watch with the cluster; every 12th time, all objects",
+      "interval between drift checks of objects that are not watched; every 12th check includes all objects",
     ),
     "max-backoff": duration("2m").describe("maximum delay before a failing extension is retried"),
     "cluster-operator": z
       .enum(CLUSTER_OPERATOR_MODES)
       .default("auto")
-      .describe("whether to write ClusterOperator olm: on, off, or auto (unless cluster-olm-operator exists)"),
+      .describe("whether to write ClusterOperator olm: on, off, or auto (only if cluster-olm-operator does not exist)"),
     "cluster-version": clusterVersion()
       .optional()
-      .describe('version of an OpenShift cluster without ClusterVersion, such as "4.18" or "4.18.3"'),
+      .describe('OpenShift version of a cluster without ClusterVersion, such as "4.18" or "4.18.3"'),
     "operator-image-version": z
       .string()
       .optional()
@@ -85,9 +90,11 @@ const Flags = z
       .string()
       .optional()
       .describe(
-        "target release of a cluster upgrade; Progressing is True until ClusterOperator olm reports it (default: $RELEASE_VERSION)",
+        "target release of a cluster upgrade; condition Progressing of ClusterOperator olm is True until it reports this release (default: $RELEASE_VERSION)",
       ),
-    "recheck-interval": duration("15s").describe("interval for checking missing permissions, ServiceAccounts and kinds"),
+    "recheck-interval": duration("15s").describe(
+      "interval between checks whether missing permissions, ServiceAccounts and kinds are available",
+    ),
     ...leaderFlags("reconciles extensions"),
     "feature-gates": featureGatesFlag(GATES),
     ...logFlags(),
