@@ -51,7 +51,7 @@ function formatKind(value: unknown): string {
 function quoteHint(value: unknown): string {
   if (!isPlain(value)) return "";
   const reason = typeof value === "boolean" ? "yes, no, on and off are booleans" : "1.10 is the number 1.1, and 1.0 is 1";
-  return `; put it in quotes: without them ${reason} in YAML`;
+  return `; put the value in quotes: without quotes, ${reason} in YAML`;
 }
 
 function isPlain(value: unknown): value is number | bigint | boolean {

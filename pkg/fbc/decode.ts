@@ -34,7 +34,7 @@ const EXPONENT = /\d[eE]\+?\d/;
 /** Digits of the smallest number without exponent that exceeds float64. */
 const MANY_DIGITS = 309;
 const NEWLINE = 0x0a;
-const UTF16 = "invalid UTF-8: this is UTF-16, as its first bytes say; save it as UTF-8";
+const UTF16 = "invalid UTF-8: the file begins with a UTF-16 byte order mark; save the file as UTF-8";
 
 /**
  * Decodes a stream of YAML documents, concatenated JSON objects, or JSON Lines. Keeps one document at a time in memory. Skips empty documents.
@@ -127,7 +127,7 @@ export class MetaDecoder {
       } else if (scan.kind === "deep") {
         throw this.#error(this.#document + 1, scan.line + 1, `nested deeper than ${MAX_DEPTH}`);
       } else if (scan.kind === "many") {
-        throw this.#error(this.#document + 1, scan.line + 1, `more than ${this.#maxValues} values in one object`);
+        throw this.#error(this.#document + 1, scan.line + 1, `object too large: more than ${this.#maxValues} values`);
       } else if (!atEnd) {
         return;
       } else if (scan.kind === "partial") {
@@ -156,7 +156,7 @@ export class MetaDecoder {
     const text = replaceLoneSurrogates(written);
     try {
       const value: unknown = JSON.parse(text);
-      if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("a number exceeds float64");
+      if (mayOverflow(text) && hasInfinity(value)) throw new RangeError("number out of range of float64");
       return keepNumberTokens(value, text);
     } catch (err) {
       this.#giveUpJson(scan, findJsonSyntaxFault(text) ?? { line: 1, reason: getErrorMessage(err) });
@@ -235,7 +235,7 @@ export class MetaDecoder {
   }
 
   #checkSize(bytes: number): void {
-    if (bytes > this.#maxBytes) throw this.#error(this.#document + 1, 1, `a document of more than ${this.#maxBytes} bytes`);
+    if (bytes > this.#maxBytes) throw this.#error(this.#document + 1, 1, `document too large: more than ${this.#maxBytes} bytes`);
   }
 
   #consume(bytes: number, lines: number): void {

@@ -53,7 +53,7 @@ export function compileIndexIgnore(files: readonly IgnoreFile[], limits: IgnoreL
     comparisons += more;
     if (comparisons <= limits.comparisons) return;
     throw new Error(
-      `matching files with the patterns of ${INDEX_IGNORE} takes more than ${limits.comparisons} comparisons; use fewer or shorter patterns`,
+      `matching files with the ${INDEX_IGNORE} patterns takes more than ${limits.comparisons} comparisons: use fewer or shorter patterns`,
     );
   };
   return (path) => {
@@ -77,7 +77,7 @@ function parseRules({ dir, text }: IgnoreFile, maxLength: number): IgnorePattern
     if (line === "" || line.startsWith("#")) continue;
     if (line.length > maxLength) {
       const file = dir === "" ? INDEX_IGNORE : `${dir}/${INDEX_IGNORE}`;
-      throw new ContentError({ file, line: i + 1 }, `a pattern of more than ${maxLength} characters`);
+      throw new ContentError({ file, line: i + 1 }, `pattern too long: more than ${maxLength} characters`);
     }
     const rule = parseRule(trimTrailingSpaces(line.replace(/\r$/, "").replace(/\0.*$/s, "")));
     if (rule) rules.push(rule);

@@ -99,7 +99,7 @@ function lostPaths(old: ComparedPackage, now: ComparedPackage, channel: string):
           old.name,
           "removed",
           "update-path",
-          `upgrades of ${goQuote(bundle)} in channel ${goQuote(channel)}: it could be upgraded to ${targets.map((target) => goQuote(target)).join(", ")}, now to nothing`,
+          `upgrades of ${goQuote(bundle)} in channel ${goQuote(channel)}: possible to ${targets.map((target) => goQuote(target)).join(", ")} before, no longer possible`,
         ),
         channel,
         bundle,

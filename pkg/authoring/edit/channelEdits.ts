@@ -18,7 +18,7 @@ interface Placement extends EntryEdges {
  * @throws EditError
  */
 function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips, skipRange }: Placement): void {
-  if (channel === "") throw new EditError("the name of the channel is empty");
+  if (channel === "") throw new EditError("channel name must not be empty");
   const fault = skipRange === undefined ? undefined : findRangeFault(skipRange);
   if (fault !== undefined) throw new EditError(`invalid skipRange ${goQuote(skipRange ?? "")}: ${fault}`);
   const given = {
@@ -39,7 +39,7 @@ function addEntry(edit: PackageEdit, bundle: string, { channel, replaces, skips,
   if (known) {
     if (hasGiven && !hasEdges(known, given))
       throw new EditError(
-        `channel ${goQuote(channel)} already contains ${goQuote(bundle)} with other edges; change them with catalog edge`,
+        `channel ${goQuote(channel)} already contains ${goQuote(bundle)} with different edges: change them with olmv1 catalog edge`,
       );
     return;
   }
@@ -67,7 +67,7 @@ export function addBundleToChannels(edit: PackageEdit, bundle: JsonObject, place
   const known = edit.find(Schema.bundle, name);
   if (known && !isSame(known.blob, bundle))
     throw new EditError(
-      `package ${goQuote(edit.name)} has another bundle ${goQuote(name)}, with image ${goQuote(getTextMember(known.blob, "image"))}; published bundles must not change: release another version`,
+      `package ${goQuote(edit.name)} already contains a different bundle ${goQuote(name)} with image ${goQuote(getTextMember(known.blob, "image"))}: published bundles must not change, so release a new version`,
     );
   if (!edit.find(Schema.package, edit.name)) {
     edit.add({ schema: Schema.package, name: edit.name, defaultChannel: first.channel }, Schema.package, edit.name);

@@ -14,10 +14,10 @@ export interface DeprecationTarget {
 /** Adds a deprecation, or changes the message of an existing one. @throws EditError */
 export function deprecate(edit: PackageEdit, target: DeprecationTarget, message: string): void {
   edit.requirePackage();
-  if (message.trim() === "") throw new EditError("the message is empty: say what to use instead");
+  if (message.trim() === "") throw new EditError("deprecation message must not be empty: describe what to use instead");
   if (target.schema !== Schema.package) edit.require(target.schema, target.name);
   const [holder, ...more] = edit.all(Schema.deprecations);
-  if (more.length > 0) throw new EditError(`package ${goQuote(edit.name)} has more than one olm.deprecations; merge them first`);
+  if (more.length > 0) throw new EditError(`package ${goQuote(edit.name)} has more than one olm.deprecations object: merge them first`);
   const { schema, name } = target;
   const entry = { reference: schema === Schema.package ? { schema } : { schema, name }, message };
   if (!holder) {

@@ -27,9 +27,10 @@ function channelsWith(edit: PackageEdit, bundle: string, channel: string | undef
   const found = candidates.filter(({ blob }) => readChannelEntries(blob).some(({ name }) => name === bundle));
   if (found.length > 0) return found;
   edit.requirePackage();
-  const where = channel === undefined ? `no channel of package ${goQuote(edit.name)} has` : `channel ${goQuote(channel)} does not have`;
+  const where =
+    channel === undefined ? `no channel of package ${goQuote(edit.name)} contains` : `channel ${goQuote(channel)} does not contain`;
   const known = edit.all(Schema.bundle).map(({ name }) => name);
-  throw new EditError(`${where} an entry ${goQuote(bundle)}; the bundles are ${formatNames(known)}`);
+  throw new EditError(`${where} bundle ${goQuote(bundle)}; bundles of the package: ${formatNames(known)}`);
 }
 
 /** Changes the entry of a bundle in one channel. */
@@ -52,7 +53,7 @@ export function addEdge(edit: PackageEdit, { from, to }: Edge, type: "replaces" 
       if (chosen === "skips") return withEdges(entry, { skips: [...entry.skips, from] });
       if (entry.replaces !== undefined)
         throw new EditError(
-          `in channel ${goQuote(document.name)}, ${goQuote(to)} already replaces ${goQuote(entry.replaces)}; skip ${goQuote(from)} instead, or remove that edge first`,
+          `in channel ${goQuote(document.name)}, ${goQuote(to)} already replaces ${goQuote(entry.replaces)}: skip ${goQuote(from)} instead, or first remove the replaces edge`,
         );
       return withEdges(entry, { replaces: from });
     });
@@ -72,7 +73,7 @@ export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: stri
     changeEntry(edit, document, to, (entry) => {
       if (entry.skipRange !== undefined && compileRangeTest(entry.skipRange)(findVersion(from, edit.versions)))
         throw new EditError(
-          `in channel ${goQuote(document.name)}, skipRange ${goQuote(entry.skipRange)} of ${goQuote(to)} contains ${goQuote(from)}; set another range with --skip-range`,
+          `in channel ${goQuote(document.name)}, skipRange ${goQuote(entry.skipRange)} of ${goQuote(to)} contains ${goQuote(from)}: set a different range with --skip-range`,
         );
       const replaces = entry.replaces === from ? undefined : entry.replaces;
       return withEdges(entry, { replaces, skips: entry.skips.filter((skip) => skip !== from) });
@@ -82,9 +83,9 @@ export function removeEdge(edit: PackageEdit, { from, to }: Edge, channel?: stri
 
 /** Adds a note if the catalog has no such bundle: an older version of the catalog may have had it. */
 function requireKnownName(edit: PackageEdit, name: string): void {
-  if (name === "") throw new EditError("the name of the bundle is empty");
+  if (name === "") throw new EditError("bundle name must not be empty");
   if (!edit.find(Schema.bundle, name))
-    edit.notes.push(`the catalog does not contain bundle ${goQuote(name)}: the edge applies to clusters that have it installed`);
+    edit.notes.push(`the catalog does not contain bundle ${goQuote(name)}: the edge applies only to clusters with this bundle installed`);
 }
 
 /**
@@ -99,10 +100,10 @@ export function skip(edit: PackageEdit, bad: string, by?: string, channel?: stri
     const entries = readChannelEntries(document.blob);
     const newer = by ?? findHead(entries, edit.versions);
     if (newer === undefined)
-      throw new EditError(`channel ${goQuote(document.name)} has no head; set the bundle that skips ${goQuote(bad)} with --by`);
+      throw new EditError(`channel ${goQuote(document.name)} has no head: use --by to set the bundle that skips ${goQuote(bad)}`);
     if (newer === bad)
       throw new EditError(
-        `${goQuote(bad)} is the head of channel ${goQuote(document.name)}; release a bundle that replaces it, or set the bundle that skips it with --by`,
+        `${goQuote(bad)} is the head of channel ${goQuote(document.name)}: release a bundle that replaces it, or use --by to set the bundle that skips it`,
       );
     const badEntry = entries.find(({ name }) => name === bad);
     changeEntry(edit, document, newer, (entry) => {
@@ -126,7 +127,7 @@ export function rebuildZstream(edit: PackageEdit, channel?: string): void {
     const lost = entries.filter(({ skipRange }) => skipRange !== undefined).map(({ name }) => name);
     if (lost.length > 0)
       edit.notes.push(
-        `channel ${goQuote(document.name)}: removed the skipRange of ${lost.join(", ")}, which gave versions a second replacement`,
+        `channel ${goQuote(document.name)}: removed the skipRange of ${lost.join(", ")}, because each version can have only one replacement`,
       );
     edit.change(document, withEntries(document.blob, computeZstreamEntries(entries, edit.versions)));
   }

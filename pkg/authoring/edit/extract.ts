@@ -134,7 +134,7 @@ function chooseDefault(edit: PackageEdit, requested: string | undefined): void {
   const chosen = names.includes(preferred) || requested !== undefined || names.length > 1 ? preferred : only;
   if (chosen === undefined || !names.includes(chosen))
     throw new EditError(
-      `${goQuote(preferred)}, the default channel of package ${goQuote(edit.name)}, is not extracted; select one of ${formatNames(names)} with --default-channel`,
+      `the selection does not include ${goQuote(preferred)}, the default channel of package ${goQuote(edit.name)}: use --default-channel to set one of ${formatNames(names)}`,
     );
   if (chosen === own) return;
   edit.change(found, withMember(found.blob, "defaultChannel", chosen));

@@ -87,7 +87,7 @@ export class PackageEdit {
     this.requirePackage();
     const what = schema === Schema.channel ? "channel" : "bundle";
     const names = this.all(schema).map((document) => document.name);
-    throw new EditError(`package ${goQuote(this.name)} has no ${what} ${goQuote(name)}; it has ${formatNames(names)}`);
+    throw new EditError(`package ${goQuote(this.name)} has no ${what} ${goQuote(name)}; available: ${formatNames(names)}`);
   }
 
   /** Returns the olm.package. @throws EditError if it does not exist. */
@@ -140,7 +140,7 @@ export class PackageEdit {
     const added = own.flatMap(({ index, blob }) => (index === undefined ? [blob] : []));
     const { text, rewritten } = read.applyChanges(changes, added);
     for (const index of rewritten)
-      notes.push(`${file}: document ${index + 1} could not be edited in place and was rewritten without its comments`);
+      notes.push(`${file}: rewrote document ${index + 1} without its comments, because it cannot be edited in place`);
     const left = read.documents.length - [...changes.values()].filter((change) => change === "removed").length + added.length;
     return left === 0 ? undefined : text;
   }
@@ -198,7 +198,7 @@ const MAX_ERRORS = 10;
  * catalog cannot be read.
  */
 export function editCatalog(files: CatalogFiles, packageName: string, change: (edit: PackageEdit) => void): EditResult {
-  if (packageName === "") throw new EditError("the name of the package is empty");
+  if (packageName === "") throw new EditError("package name must not be empty");
   const edit = new PackageEdit(files, packageName);
   change(edit);
   const result = edit.result();
@@ -222,7 +222,7 @@ function requireValid(files: CatalogFiles, packageName: string, result: EditResu
   if (added.length === 0) return;
   const lines = added.map((finding) => `${formatFinding(finding)} [${finding.rule}]`);
   const list = formatList(lines, { max: MAX_ERRORS, separator: "\n  " });
-  throw new EditError(`the edit would make the catalog invalid, no files were changed:\n  ${list}`);
+  throw new EditError(`the edit would make the catalog invalid (no files were changed):\n  ${list}`);
 }
 
 /** Finds the errors in the files that contain the package. */

@@ -18,12 +18,12 @@ function packaged(name: string, ...properties: object[]): object[] {
 
 // Requirements S2 and file-based catalogs: any bundle with the same olm.gvk satisfies olm.gvk.required.
 test.for<[packages: string[], notes: string[]]>([
-  [["app", "db"], ["app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle of the catalog provides it"]],
+  [["app", "db"], ["app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle in the catalog provides it"]],
   [
     ["app"],
     [
       'app.v1.0.0 requires API db.example.com/v1 Database, which no mirrored bundle provides; bundles of package "db" provide it',
-      "app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle of the catalog provides it",
+      "app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle in the catalog provides it",
     ],
   ],
   [["db"], []],

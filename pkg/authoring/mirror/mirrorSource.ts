@@ -97,7 +97,7 @@ export async function readMirroredCatalog(source: string, selection: MirrorSelec
   for (const { bundle, api } of apis) {
     if (provided.has(api)) continue;
     const packages = [...(providers.get(api) ?? [])].sort().map(goQuote).join(", ");
-    const where = packages === "" ? "no bundle of the catalog provides it" : `bundles of package ${packages} provide it`;
+    const where = packages === "" ? "no bundle in the catalog provides it" : `bundles of package ${packages} provide it`;
     notes.push(`${bundle} requires API ${api}, which no mirrored bundle provides; ${where}`);
   }
   const text = lines.join("");

@@ -82,7 +82,7 @@ export function subsetPackage(metas: readonly Meta[], name: string, selection: M
   const kept = new Map(
     channels.map((channel) => [channel.name, selectEntries(channel, inRange)] as const).filter(([, names]) => names.size > 0),
   );
-  if (kept.size === 0) throw new Error(`no version of package ${goQuote(name)} is in the version range${formatChannels(channels)}`);
+  if (kept.size === 0) throw new Error(`no version of package ${goQuote(name)} matches the version range${formatChannels(channels)}`);
   const bundles = new Set([...kept.values()].flatMap((names) => [...names]));
   const defaultChannel = chooseDefaultChannel(content, [...kept.keys()], name);
   const between = [...bundles].filter((bundle) => !inRange.has(bundle)).sort();
@@ -141,7 +141,8 @@ function withEntries(meta: Meta, isKept: (entry: JsonObject) => boolean): Meta {
 function selectChannels({ channels }: PackageContent, name: string, selected: readonly string[]): FbcChannel[] {
   const missing = selected.filter((channel) => !channels.some((one) => one.name === channel));
   const existing = channels.map((channel) => channel.name).join(", ");
-  if (missing.length > 0) throw new Error(`package ${goQuote(name)} has no channel ${missing.map(goQuote).join(", ")}; it has ${existing}`);
+  if (missing.length > 0)
+    throw new Error(`package ${goQuote(name)} has no channel ${missing.map(goQuote).join(", ")}; available: ${existing}`);
   return selected.length === 0 ? [...channels] : channels.filter((channel) => selected.includes(channel.name));
 }
 
@@ -176,7 +177,9 @@ function chooseDefaultChannel(content: PackageContent, kept: readonly string[], 
   if (kept.includes(before)) return before;
   const [only, ...more] = kept;
   if (only !== undefined && more.length === 0) return only;
-  throw new Error(`package ${goQuote(name)} would lose its default channel ${goQuote(before)}: select it too, or select only one channel`);
+  throw new Error(
+    `package ${goQuote(name)} would lose its default channel ${goQuote(before)}: also select this channel, or select only one channel`,
+  );
 }
 
 function formatChannels(channels: readonly FbcChannel[]): string {

@@ -102,8 +102,8 @@ describe("subsetPackage", () => {
   });
 
   test.for<[texts: { channels?: string[]; versions?: string[] }, says: string]>([
-    [{ channels: ["gamma"] }, 'package "app" has no channel "gamma"; it has stable, beta'],
-    [{ versions: [">3"] }, 'no version of package "app" is in the version range, in channel "stable", "beta"'],
+    [{ channels: ["gamma"] }, 'package "app" has no channel "gamma"; available: stable, beta'],
+    [{ versions: [">3"] }, 'no version of package "app" matches the version range, in channel "stable", "beta"'],
     [{ versions: ["not a range"] }, 'invalid version range "not a range": '],
     [{ versions: [">1", ">2"] }, "several version ranges for all packages: use one"],
   ])("subsetPackage rejects %j", ([texts, says]) => expect(() => left(texts)).toThrow(says));

@@ -144,7 +144,7 @@ export class ReferenceRenderer {
   async #renderImage(ref: string, layout?: LayoutPlace): Promise<RenderedReference> {
     // Not an image reference: a request to a registry would hide that the folder is missing.
     if (!layout && /^\.{0,2}\//.test(ref))
-      throw new Error(`failed to pull image ${goQuote(ref)}: the folder does not exist, and this is not an image reference`);
+      throw new Error(`failed to pull image ${goQuote(ref)}: not an existing folder or an image reference`);
     let rejection: unknown;
     const filter = ({ labels }: { labels: Readonly<Record<string, string>> }): { root: string } => {
       try {

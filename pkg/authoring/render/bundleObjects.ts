@@ -55,7 +55,7 @@ export function readBundleObjects(files: BundleFiles): BundleObjects {
     if (object === undefined) continue;
     const isCsv = object["kind"] === CSV;
     if (isCsv && csv !== undefined) {
-      warnings.push(`${path}: skipped, because it is a second ${CSV}`);
+      warnings.push(`${path}: skipped, because the bundle already has a ${CSV}`);
       continue;
     }
     if (isCsv) csv = object;
@@ -89,14 +89,14 @@ function objectIn(path: string, files: BundleFiles, warnings: string[]): JsonObj
   try {
     const { document, count } = parseFirstDocument(files.get(path) ?? new Uint8Array());
     if (!isObject(document) || typeof document["kind"] !== "string" || document["kind"] === "") {
-      warnings.push(`${path}: skipped, because it contains no object with a kind`);
+      warnings.push(`${path}: skipped, because the file contains no object with a kind`);
       return undefined;
     }
-    if (count > 1) warnings.push(`${path}: only the first of its ${count} documents is added to the catalog`);
+    if (count > 1) warnings.push(`${path}: only the first of ${count} documents is added to the catalog`);
     return document;
   } catch (err) {
     const fault = err instanceof YAMLException ? `line ${(err.mark?.line ?? 0) + 1}: ${err.reason}` : getErrorMessage(err);
-    warnings.push(`${path}: skipped, because it cannot be read: ${truncateExcerpt(fault)}`);
+    warnings.push(`${path}: skipped, because the file cannot be read: ${truncateExcerpt(fault)}`);
     return undefined;
   }
 }

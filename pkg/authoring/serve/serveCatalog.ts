@@ -122,7 +122,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
       const found =
         faults === 0
           ? ""
-          : `, ${formatCount(findings.errors, "error")} and ${formatCount(findings.warnings, "warning")}; run catalog validate for details`;
+          : `, ${formatCount(findings.errors, "error")} and ${formatCount(findings.warnings, "warning")}; for details, run olmv1 catalog validate`;
       return `${formatCount(catalog.index.lines, "object")} in ${((performance.now() - began) / 1000).toFixed(1)} s${found}`;
     };
     const first = await read();

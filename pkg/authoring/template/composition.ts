@@ -25,7 +25,7 @@ export function selectMetas({ name, packages }: CatalogReference, metas: readonl
   if (missing.length > 0) {
     const names = [...existing].filter((one) => one !== "").sort(compareText);
     throw new Error(
-      `reference ${goQuote(name)} does not contain package ${missing.map(goQuote).join(", ")}; it contains ${names.length > 10 ? `${names.length} others` : names.join(", ") || "none"}`,
+      `reference ${goQuote(name)} does not contain package ${missing.map(goQuote).join(", ")}; available: ${names.length > 10 ? `${names.length} packages` : names.join(", ") || "none"}`,
     );
   }
   return metas.filter((meta) => packages.includes(getPackageName(meta)));
@@ -44,7 +44,7 @@ export function findSharedPackages(parts: readonly ComposedPart[]): string[] {
     .sort(([a], [b]) => compareText(a, b))
     .map(
       ([name, references]) =>
-        `package ${goQuote(name)} is in references ${references.map(formatReference).join(" and ")}: a catalog can contain it only once`,
+        `package ${goQuote(name)} is in references ${references.map(formatReference).join(" and ")}: a catalog can contain a package only once`,
     );
 }
 
@@ -88,11 +88,11 @@ const SHAPE = members({
 export function readCompositeConfig(text: string): CompositeConfig {
   const document = parseStrictYaml(text, SHAPE);
   const references = getObjectMembers(document, "references").map(referenceFrom);
-  if (references.length === 0) throw new Error("references: must name at least one catalog");
+  if (references.length === 0) throw new Error("references: must contain at least one catalog");
   const names = new Map<string, number>();
   for (const [i, { name }] of references.entries()) {
     const other = names.get(name.toLowerCase());
-    if (other !== undefined) throw new Error(`references[${i}].name: ${goQuote(name)} is also the name of references[${other}]`);
+    if (other !== undefined) throw new Error(`references[${i}].name: duplicate name ${goQuote(name)}: also used by references[${other}]`);
     names.set(name.toLowerCase(), i);
   }
   return { name: folderName(document, "name"), repo: getTextMember(document, "repo"), tag: getTextMember(document, "tag"), references };
@@ -101,7 +101,7 @@ export function readCompositeConfig(text: string): CompositeConfig {
 function referenceFrom(reference: JsonObject, i: number): CatalogReference {
   const at = `references[${i}].`;
   const [image, path] = [getTextMember(reference, "image"), getTextMember(reference, "path")];
-  if ((image === "") === (path === "")) throw new Error(`${at}image: set either an image or a path`);
+  if ((image === "") === (path === "")) throw new Error(`${at}image: set either image or path`);
   const packages = getListMember(reference, "packages").filter((name): name is string => typeof name === "string");
   return {
     name: folderName(reference, "name", at),

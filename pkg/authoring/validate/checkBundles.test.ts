@@ -36,7 +36,7 @@ test.for<[what: string, selection: Parameters<typeof checkSources>[1], rules: st
 test.for([
   ["nonsense", 'unknown rule "nonsense"'],
   ["constructor", 'unknown rule "constructor"'],
-  ["unreadable", 'rule "unreadable" cannot be ignored: a bundle that breaks it cannot be installed'],
+  ["unreadable", 'rule "unreadable" cannot be ignored: bundles that break this rule cannot be installed'],
 ] as const)("checkSources rejects ignored rule %s", async ([rule, message]) => {
   await expect(checkSources([], { severity: "info", ignore: [rule] }, reader)).rejects.toThrow(message);
 });

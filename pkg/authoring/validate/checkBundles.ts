@@ -15,7 +15,7 @@ export async function checkSources(
   selection: FindingSelection,
   reader: Pick<BundleReader, "files">,
 ): Promise<CheckedSource[]> {
-  requireIgnorable(selection.ignore, BUNDLE_RULES, "a bundle that breaks it cannot be installed");
+  requireIgnorable(selection.ignore, BUNDLE_RULES, "bundles that break this rule cannot be installed");
   const checked: CheckedSource[] = [];
   for (const source of sources) {
     const found = await checkSource(source, reader);

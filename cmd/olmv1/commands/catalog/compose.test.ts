@@ -106,7 +106,7 @@ references:
   });
 
   test.for<[string, string, string]>([
-    ["no references", "name: a\n", "references: must name at least one catalog"],
+    ["no references", "name: a\n", "references: must contain at least one catalog"],
     ["no name", "references: [{name: b, path: x}]\n", "name: must be set"],
     [
       "a name that leads elsewhere",
@@ -121,13 +121,13 @@ references:
     [
       "two references with the same name",
       "name: a\nreferences: [{name: b, path: x}, {name: B, path: z}]\n",
-      'references[1].name: "B" is also the name of references[0]',
+      'references[1].name: duplicate name "B": also used by references[0]',
     ],
-    ["a reference without an image or path", "name: a\nreferences: [{name: b}]\n", "references[0].image: set either an image or a path"],
+    ["a reference without an image or path", "name: a\nreferences: [{name: b}]\n", "references[0].image: set either image or path"],
     [
       "a reference with an image and a path",
       "name: a\nreferences: [{name: b, image: x, path: z}]\n",
-      "references[0].image: set either an image or a path",
+      "references[0].image: set either image or path",
     ],
     ["an unknown member", "name: a\nrefs: []\n", 'unknown field "refs"'],
   ])("rejects %s", async ([, text, error]) => {
@@ -139,7 +139,7 @@ references:
     await mkdir(join(author.folder, "own"));
     await author.write("own/all.yaml", buildCatalog("gadget"));
     await author.write("catalog.yaml", "name: a\nreferences: [{name: own, path: own, packages: [etcd]}]\n");
-    expect(await compose()).toMatchObject({ code: 2, err: 'olmv1: reference "own" does not contain package "etcd"; it contains gadget\n' });
+    expect(await compose()).toMatchObject({ code: 2, err: 'olmv1: reference "own" does not contain package "etcd"; available: gadget\n' });
   });
 });
 

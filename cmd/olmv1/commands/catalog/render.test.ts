@@ -62,7 +62,7 @@ describe("olmv1 catalog render", () => {
     const { code, err } = await render(bundle);
     expect([code, err]).toEqual([
       0,
-      `olmv1: warning: ${bundle}: manifests/notes.txt: skipped, because it contains no object with a kind\n`,
+      `olmv1: warning: ${bundle}: manifests/notes.txt: skipped, because the file contains no object with a kind\n`,
     ]);
   });
 
@@ -108,7 +108,7 @@ describe("olmv1 catalog render", () => {
     [
       "a folder that is not there",
       ["./nowhere"],
-      'render reference "./nowhere": failed to pull image "./nowhere": the folder does not exist, and this is not an image reference',
+      'render reference "./nowhere": failed to pull image "./nowhere": not an existing folder or an image reference',
     ],
     [
       "a missing image",
