@@ -17,8 +17,8 @@ const HOSTILE: readonly [name: string, content: () => string, message: string][]
   ["nesting-json", () => `{"schema":"a","x":${"[".repeat(1_000_000)}`, "document 1, line 1: nested deeper than 1000"],
   ["nesting-flow", () => HEAD + "{a: ".repeat(1_000_000), "document 1, line 3: nested deeper than 1000"],
   ["nesting-block", () => `${HEAD}\n${"- ".repeat(1_000_000)}`, "document 1, line 4: nested deeper than 1000"],
-  ["scalar", () => HEAD + "x".repeat(100 * MIB), `document 1, line 1: a document of more than ${64 * MIB} bytes`],
-  ["values", () => `{"schema":"a","x":[${"[],".repeat(20 * MIB)}1]}`, "document 1, line 1: more than 2000000 values in one object"],
+  ["scalar", () => HEAD + "x".repeat(100 * MIB), `document 1, line 1: document too large: more than ${64 * MIB} bytes`],
+  ["values", () => `{"schema":"a","x":[${"[],".repeat(20 * MIB)}1]}`, "document 1, line 1: object too large: more than 2000000 values"],
   ["lines", () => `schema: a\nx:\n${"- 1\n".repeat(15 * MIB)}`, "document 1, line 1: more than 2000000 values in one document"],
   ["self", () => `${HEAD}&a [*a]`, "document 1, line 1: anchor 'a' value contains itself"],
 ];
