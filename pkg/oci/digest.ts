@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 
-/** Creates a hash for the algorithm of a valid digest. */
+/** Creates a hash with the algorithm in `digest`, which must be valid. */
 function hashFor(digest: string): Hash {
   return createHash(digest.slice(0, digest.indexOf(":")));
 }
@@ -47,7 +47,7 @@ export class Verifier {
   /** Adds the next bytes. @throws Error as soon as there is one byte too many */
   update(chunk: Uint8Array): void {
     this.#received += chunk.byteLength;
-    if (this.#received > this.#size) throw new Error(`${this.#digest} has more than the ${this.#size} bytes its descriptor states`);
+    if (this.#received > this.#size) throw new Error(`${this.#digest} is larger than the ${this.#size} bytes in its descriptor`);
     this.#hash.update(chunk);
   }
 
@@ -59,7 +59,7 @@ export class Verifier {
 
   /** @throws Error if bytes are missing or do not match the digest */
   finish(): void {
-    if (this.#received !== this.#size) throw new Error(`${this.#digest} ended after ${this.#received} of ${this.#size} bytes`);
+    if (this.#received !== this.#size) throw new Error(`${this.#digest} is truncated: received ${this.#received} of ${this.#size} bytes`);
     const got = `${this.#digest.slice(0, this.#digest.indexOf(":"))}:${this.#hash.digest("hex")}`;
     if (got !== this.#digest) throw new Error(`Digest did not match, expected ${this.#digest}, got ${got}`);
   }

@@ -2,16 +2,16 @@ import { newProblem } from "../api/problems.ts";
 import { RetryableError } from "../errors/errors.ts";
 
 /**
- * The content of the image is invalid, for example a malformed manifest or a truncated archive.
- * Other failures of a pull have external causes.
+ * The image content is invalid, for example a malformed manifest or a truncated archive. Other pull
+ * failures have external causes.
  */
 export class ImageContentError extends Error {
   override readonly name: string = "ImageContentError";
 }
 
 /**
- * The content of the image is intact but rejected: beyond a limit, or malicious. An image by digest
- * remains rejected.
+ * The image content is intact but rejected, because it exceeds a limit or is malicious. Retrying
+ * does not help if the reference has a digest.
  */
 export class RefusedError extends ImageContentError {
   override readonly name = "RefusedError";
@@ -28,7 +28,7 @@ export function findRefusedError(err: unknown): RefusedError | undefined {
  * may change.
  */
 export class RejectedError extends RetryableError {
-  /** @param why text of containers/image, which comes first */
+  /** @param why reason, beginning with the text of containers/image */
   constructor(why: string, options?: ErrorOptions) {
     const message = `Source image rejected: ${why}`;
     super("Retrying", message, { ...options, problems: [newProblem("ImageRejected", { message })] });

@@ -31,14 +31,14 @@ test.for<[text: string, says: string]>([
   ["oci:", '"oci:" has no path: expected oci:PATH[:TAG]'],
   ["team/app", '"team/app" has no registry: use docker.io/team/app, or oci:PATH for a folder'],
   ["quay.io/Team/app:v1", '"quay.io/Team/app:v1" is not an image reference: invalid reference format: repository name must be lowercase'],
-  [`quay.io/team/app:v1@${DIGEST}`, "has both a tag and a digest: leave one out"],
+  [`quay.io/team/app:v1@${DIGEST}`, "has both a tag and a digest: remove one of them"],
 ])("%s is not a location", ([text, says]) => {
   expect(() => parsePlace(text)).toThrow(says);
 });
 
 test("a push destination must have a tag", () => {
-  expect(() => parseDestination(`quay.io/app@${DIGEST}`)).toThrow("has a digest: images are pushed to a tag");
+  expect(() => parseDestination(`quay.io/app@${DIGEST}`)).toThrow("use a tag instead of a digest");
   expect(() => parseDestination("docker://quay.io/app")).toThrow("has no tag: add one, for example quay.io/app:latest");
-  expect(() => parseDestination(`oci:x@${DIGEST}`)).toThrow("has a digest: images are written to a tag");
+  expect(() => parseDestination(`oci:x@${DIGEST}`)).toThrow("use a tag instead of a digest");
   expect(formatImagePlace(parseDestination("oci:x"))).toBe("oci:x");
 });

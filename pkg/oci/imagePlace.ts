@@ -4,13 +4,13 @@ import { parseImageName } from "../api/imageName.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatReference, type Reference } from "./reference.ts";
 
-/** An image in a layout folder, or in the tar archive of one. */
+/** An image in an OCI image layout, which is a folder or a tar archive. */
 export interface LayoutPlace {
   readonly kind: "oci" | "oci-archive";
   readonly path: string;
   /**
-   * The name of the image in the layout, which may be a whole reference, or its digest; "" for the
-   * only image.
+   * Name of the image in the layout (possibly a full reference) or its digest; "" if it is the only
+   * image.
    */
   readonly tag: string;
 }
@@ -22,7 +22,7 @@ const REGISTRY = "docker://";
 const LAYOUT = /^(oci|oci-archive):(.*)$/s;
 const PINNED = /^([^:]*)@(sha(?:256|384|512):[a-f0-9]+)$/s;
 /**
- * The name of a layout's image follows the first colon, as in skopeo. @see
+ * In the location of a layout, the image name follows the first colon, as in skopeo. @see
  * https://github.com/opencontainers/image-spec/blob/v1.1.1/annotations.md
  * org.opencontainers.image.ref.name
  */
@@ -31,7 +31,7 @@ const NAMED = /^([^:]*):([A-Za-z0-9_][A-Za-z0-9_.:@/+-]{0,511})$/s;
 /**
  * Parses a location: a reference such as `quay.io/team/app:v1`, with or without `docker://`, or
  * `oci:PATH[:TAG]` or `oci-archive:PATH[:TAG]`, with `@DIGEST` as an alternative to the tag. A
- * reference contains its registry, and a tag or a digest.
+ * reference must contain its registry, and cannot have both a tag and a digest.
  * @throws Error that describes the problem.
  */
 export function parsePlace(text: string): ImagePlace {
@@ -40,7 +40,8 @@ export function parsePlace(text: string): ImagePlace {
   const bare = text.startsWith(REGISTRY) ? text.slice(REGISTRY.length) : text;
   const ref = parseImageName(bare);
   if (typeof ref === "string") throw new Error(`${goQuote(text)} is not an image reference: ${ref}`);
-  if (ref.tag !== undefined && ref.digest !== undefined) throw new Error(`${goQuote(text)} has both a tag and a digest: leave one out`);
+  if (ref.tag !== undefined && ref.digest !== undefined)
+    throw new Error(`${goQuote(text)} has both a tag and a digest: remove one of them`);
   if (formatReference(ref) !== bare)
     throw new Error(`${goQuote(text)} has no registry: use ${formatReference(ref)}, or oci:PATH for a folder`);
   return { kind: "registry", ref };
@@ -59,16 +60,16 @@ export function parseLayoutPlace(text: string): LayoutPlace | undefined {
 }
 
 /**
- * Parses a location to write to, with a tag. @throws Error as `parsePlace`, and for a digest, which
- * results from the content.
+ * Parses a location to write to, with a tag. @throws Error as `parsePlace`, and for a digest,
+ * because the digest depends on the content.
  */
 export function parseDestination(text: string): ImagePlace {
   const place = parsePlace(text);
   if (place.kind !== "registry") {
-    if (isDigest(place.tag)) throw new Error(`${goQuote(text)} has a digest: images are written to a tag`);
+    if (isDigest(place.tag)) throw new Error(`cannot write to ${goQuote(text)}: use a tag instead of a digest`);
     return place;
   }
-  if (place.ref.digest !== undefined) throw new Error(`${goQuote(text)} has a digest: images are pushed to a tag`);
+  if (place.ref.digest !== undefined) throw new Error(`cannot push to ${goQuote(text)}: use a tag instead of a digest`);
   if (place.ref.tag === undefined) throw new Error(`${goQuote(text)} has no tag: add one, for example ${bareText(text)}:latest`);
   return place;
 }
@@ -90,7 +91,7 @@ function bareText(text: string): string {
 }
 
 /**
- * Parses a location in a layout: `oci:…`, `oci-archive:…`, or a folder that is a layout. @returns
+ * Parses a location in a layout: `oci:…`, `oci-archive:…`, or the path of a layout folder. @returns
  * undefined for anything else
  */
 export async function findLayoutPlace(text: string): Promise<LayoutPlace | undefined> {

@@ -15,9 +15,9 @@ export interface Limits {
   readonly entries: number;
   readonly pathBytes: number;
   readonly pathDepth: number;
-  /** time of the whole pull, including waits for retries */
+  /** timeout for the whole pull, including delays before retries */
   readonly timeoutMs: number;
-  /** a response that starts later, or a body that pauses longer, counts as failed */
+  /** timeout for the start of a response, and for a pause in its body */
   readonly stallMs: number;
   /** a location that has not sent the manifest after this time is skipped if there are others */
   readonly placeMs: number;

@@ -66,8 +66,8 @@ export interface RequestedPlatform {
 
 /**
  * Parses a manifest or an index.
- * @param contentType the media type of the response; that of the document takes precedence
- * @throws ImageContentError if it is neither or both
+ * @param contentType media type of the response; a `mediaType` in the document takes precedence
+ * @throws ImageContentError unless it is exactly one of them
  */
 export function parseManifest(bytes: Uint8Array, contentType: string): ImageManifest | ImageIndex {
   const body = parseJson(bytes, "manifest");
@@ -89,8 +89,8 @@ export function parseConfig(bytes: Uint8Array): ImageConfig {
 }
 
 /**
- * Returns the image for a platform: the most preferred variant, and an entry without a platform
- * last.
+ * Returns the image for a platform, with the most preferred variant. An entry without a platform is
+ * the last choice.
  * @throws ImageContentError with containers/image's text if none fits
  */
 export function chooseImage(index: ImageIndex, requested: RequestedPlatform): Descriptor {
@@ -109,8 +109,8 @@ export function chooseImage(index: ImageIndex, requested: RequestedPlatform): De
 }
 
 /**
- * Returns the platform of a process with the names of images. The operating system is always linux,
- * because content of catalogs and bundles is for clusters.
+ * Returns the platform of a process, with the architecture names of OCI images. The operating
+ * system is always linux, because catalogs and bundles are built for clusters.
  * @param arch process.arch
  */
 export function getPlatform(arch: NodeJS.Architecture): RequestedPlatform {

@@ -65,16 +65,24 @@ describeWithCluster("images in a real registry", (cluster) => {
 
   test.for<[what: string, limits: Partial<Limits>, says: string]>([
     ["layers", { layers: 0 }, "error copying image: the image has more than 0 layers"],
-    ["compressed bytes", { compressedBytes: 100 }, "error copying image: the image's layers have more than 100 bytes"],
+    ["compressed bytes", { compressedBytes: 100 }, "error copying image: the compressed layers are larger than 100 bytes in total"],
     [
       "decompressed bytes",
       { totalBytes: 100_000 },
-      "error applying image: error applying layer[0]: more than 100000 bytes after decompression",
+      "error applying image: error applying layer[0]: the layers have more than 100000 bytes after decompression",
     ],
-    ["bytes in one file", { fileBytes: 199_999 }, 'error applying image: error applying layer[0]: file "top" has more than 199999 bytes'],
-    ["entries", { entries: 2 }, "error applying image: error applying layer[0]: more than 2 entries"],
-    ["bytes in a path", { pathBytes: 21 }, "error applying image: error applying layer[0]: a name has more than 21 bytes"],
-    ["folders in each other", { pathDepth: 1 }, "error applying image: error applying layer[0]: directories are nested more than 1 deep"],
+    ["bytes in one file", { fileBytes: 199_999 }, 'error applying image: error applying layer[0]: file "top" is larger than 199999 bytes'],
+    ["entries", { entries: 2 }, "error applying image: error applying layer[0]: the layers have more than 2 entries"],
+    [
+      "bytes in a path",
+      { pathBytes: 21 },
+      "error applying image: error applying layer[0]: an entry name or link target is longer than 21 bytes",
+    ],
+    [
+      "folders in each other",
+      { pathDepth: 1 },
+      "error applying image: error applying layer[0]: directories are nested more than 1 levels deep",
+    ],
   ])("a bundle with more %s than permitted is rejected as terminal, and its files are deleted", async ([, limits, says]) => {
     const repository = cluster.name("ns/large");
     const { digest } = await pushImage(cluster.registry, repository, "v1", { files });

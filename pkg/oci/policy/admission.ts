@@ -7,8 +7,8 @@ import type { FoundSignature } from "./signatureFormats.ts";
 import type { ImageRequirements } from "./signaturePolicy.ts";
 
 /**
- * The evidence that an image satisfied the policy; stored with it, so that it can be judged again
- * without the registry.
+ * Evidence that an image satisfied the policy. It is stored with the image, so that the policy can
+ * be checked again without the registry.
  */
 export interface Evidence {
   /**
@@ -16,7 +16,7 @@ export interface Evidence {
    * multi-platform image
    */
   readonly instance?: string | undefined;
-  /** the valid ones; both members base64 */
+  /** the valid signatures; `payload` and `signature` are base64 */
   readonly signatures?: { payload: string; signature: string; isStatement?: boolean | undefined }[] | undefined;
 }
 
@@ -32,8 +32,8 @@ export function isStillAdmitted(requirements: ImageRequirements, ref: Reference,
 }
 
 /**
- * Reads the signatures of an image at its location, and judges it. Checks the signatures of the
- * manifest for this platform first, then those of the index.
+ * Reads the signatures of an image at its location, and checks them against the policy. Checks the
+ * signatures of the manifest for this platform first, then those of the index.
  * @param instance digest of the manifest for this platform
  * @throws RejectedError `Source image rejected: …`; RegistryError or Error if the registry fails
  */
@@ -56,7 +56,7 @@ export async function verifyImage(
     }
   if (signatures.length > 0) throw new RejectedError(refused);
   const looked = `checked ${formatSignatureTag(instance)} and referrers in ${formatRepository(image.repository.ref)}`;
-  throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature there`);
+  throw new RejectedError(`${refused}; ${looked}: sign the image, or copy its signature to this repository`);
 }
 
 function toStoredSignature({ payload, signature = "", isStatement }: FoundSignature): NonNullable<Evidence["signatures"]>[number] {

@@ -15,7 +15,7 @@ const LOOKED = /; checked sha256-\w{64}\.sig and referrers in \S+\/ns\/app: .*$/
 const alice = new Signer("Ed25519");
 const mallory = new Signer("Ed25519");
 
-/** A registry with an image, and the outcome of a pull that requires a signature of alice. */
+/** A registry with an image, and the outcome of a pull that requires a signature by alice. */
 async function setUp() {
   const registry = await loopbackRegistry();
   const { digest } = registry.addImage("ns/app", "v1", { layers: [tarball([{ name: "a", content: "1" }])] });
@@ -45,7 +45,7 @@ function attach(
 }
 
 const MISSING = "A signature was required, but no signature exists";
-const UNVERIFIED = "cryptographic signature verification failed: the signature does not match any key of the policy";
+const UNVERIFIED = "cryptographic signature verification failed: the signature does not match any key in the policy";
 
 test.for<[what: string, layers: (bad: object, good: object) => object[], want: string]>([
   ["the newest is valid", (bad, good) => [...Array.from({ length: 200 }, () => bad), good], "pulled"],
@@ -59,7 +59,7 @@ test.for<[what: string, layers: (bad: object, good: object) => object[], want: s
   expect(await outcome()).toBe(want);
 });
 
-test("a payload that does not match its digest is not parsed", async () => {
+test("a signature payload is not parsed when it does not match its digest", async () => {
   const { registry, digest, outcome, good } = await setUp();
   const layer = layerOf(registry, good) as { digest: string };
   attach(registry, formatSignatureTag(digest), [layer]);
@@ -73,8 +73,8 @@ test("a payload that does not match its digest is not parsed", async () => {
 
 test.for<[what: string, body: string, want: string]>([
   ["invalid JSON", "{", "the manifest is not JSON"],
-  ["an index", JSON.stringify({ schemaVersion: 2, manifests: [] }), "found an index in place of signatures"],
-])("other content in place of signatures rejects the image: %s", async ([, body, want]) => {
+  ["an index", JSON.stringify({ schemaVersion: 2, manifests: [] }), "expected an image manifest with signatures, found an image index"],
+])("an image is rejected when its signature tag has other content: %s", async ([, body, want]) => {
   const { registry, digest, outcome } = await setUp();
   registry.addManifest("ns/app", formatSignatureTag(digest), body);
   expect(await outcome()).toBe(`reading signatures of ${registry.host}/ns/app@${digest}: ${want}`);
@@ -92,7 +92,7 @@ function refer(registry: LoopbackRegistry, digest: string, by: "endpoint" | "tag
     };
 }
 
-test.for(["endpoint", "tag"] as const)("signatures in referrers of the image are accepted, by %s", async (by) => {
+test.for(["endpoint", "tag"] as const)("signatures in referrers of the image are accepted when found by %s", async (by) => {
   const { registry, digest, outcome, good, bad } = await setUp();
   const first = attach(registry, "first", [layerOf(registry, bad)], ARTIFACT_TYPE);
   const second = attach(registry, "second", [layerOf(registry, good)], ARTIFACT_TYPE);
@@ -117,7 +117,7 @@ test.for([
   ["endpoint", BUNDLE],
   ["tag", BUNDLE],
   ["tag", "application/vnd.oci.empty.v1+json"],
-] as const)("a bundle of cosign 3 with a name is accepted, by %s, listed as %s", async ([by, artifactType]) => {
+] as const)("a cosign 3 bundle with an image name is accepted when found by %s and listed as %s", async ([by, artifactType]) => {
   const { registry, digest, outcome } = await setUp();
   refer(registry, digest, by, [attachBundle(registry, "bad", bundleOf(mallory.state(digest, NAME)), artifactType)]);
   expect(await outcome()).toBe(UNVERIFIED);
@@ -125,10 +125,10 @@ test.for([
   expect(await outcome()).toBe("pulled");
 });
 
-test("a bundle without a name is accepted, also from disk, if the policy only requires the digest", async () => {
+test("a cosign bundle without an image name is accepted, also for a cached image, when the policy only requires the digest", async () => {
   const { registry, digest, outcome, policy } = await setUp();
   refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest)))]);
-  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts such signatures');
+  expect(await outcome()).toContain('use signedIdentity "matchDigest" to accept such signatures');
   const text = await readFile(policy, "utf8");
   await writeFile(policy, text.replace("matchRepository", "matchDigest"));
   expect(await outcome()).toBe("pulled");
@@ -136,7 +136,7 @@ test("a bundle without a name is accepted, also from disk, if the policy only re
   expect(await outcome()).toBe("pulled");
   expect(registry.paths(/referrers/)).toHaveLength(before);
   await writeFile(policy, text);
-  expect(await outcome()).toContain('signedIdentity "matchDigest" accepts such signatures');
+  expect(await outcome()).toContain('use signedIdentity "matchDigest" to accept such signatures');
 });
 
 test("attestations and bundles with other content do not block a signature", async () => {
@@ -153,7 +153,7 @@ test("attestations and bundles with other content do not block a signature", asy
   expect(await outcome()).toBe("pulled");
 });
 
-test("if the signature at the tag is not accepted, bundles are checked", async () => {
+test("bundles are checked when the signature at the cosign tag is not accepted", async () => {
   const { registry, digest, outcome, bad, good } = await setUp();
   attach(registry, formatSignatureTag(digest), [layerOf(registry, bad)]);
   refer(registry, digest, "endpoint", [attachBundle(registry, "bundle", bundleOf(alice.state(digest, NAME)))]);

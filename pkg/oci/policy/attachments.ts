@@ -20,16 +20,13 @@ type SignatureReader = (repository: Repository, digest: string, limits: Attachme
 export const SIGNATURE_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json";
 /** Type of a manifest that contains signatures and refers to the signed manifest. */
 export const ARTIFACT_TYPE = "application/vnd.dev.cosign.artifact.sig.v1+json";
-/**
- * Type of a manifest that contains only layers; some tools put it into lists of referrers in place
- * of the type of the layers.
- */
+/** Type of a manifest that contains only layers. Some tools report it as the artifact type of a referrer, instead of the type of the layers. */
 const EMPTY_TYPE = "application/vnd.oci.empty.v1+json";
-/** In a list of referrers, the predicate type of the statement in a bundle. */
+/** Annotation of a referrer with the predicate type of the statement in its bundle. */
 const PREDICATE_ANNOTATION = "dev.sigstore.bundle.predicateType";
-/** Maximum number of signatures to read from one manifest: the newest, which cosign puts last. */
+/** Maximum number of signatures to read from one manifest. Reads the newest ones, which cosign adds at the end. */
 const SIGNATURES_MAX = 64;
-/** Maximum number of referring manifests to read: the last. */
+/** Maximum number of referring manifests to read. Reads the last ones. */
 const REFERRERS_MAX = 32;
 const PAYLOAD_BYTES = 256 * 1024;
 
@@ -41,8 +38,8 @@ export function formatSignatureTag(digest: string): string {
 }
 
 /**
- * Yields the signatures attached to a manifest: first those at cosign's tag, then those in
- * manifests that refer to it. If the first ones are sufficient, the rest is not requested.
+ * Yields the signatures attached to a manifest: first those at cosign's tag, then those in manifests that refer to it. Requests the referring
+ * manifests only if the caller continues.
  * @param digest of the manifest
  * @throws RejectedError if the attachment cannot be read; RegistryError or Error if the registry
  * fails
@@ -99,7 +96,7 @@ async function readSignatures(
   signal: AbortSignal,
 ): Promise<FoundSignature[]> {
   const parsed = parseManifest(manifest.bytes, manifest.mediaType);
-  if (parsed.kind === "index") throw new ImageContentError("found an index in place of signatures");
+  if (parsed.kind === "index") throw new ImageContentError("expected an image manifest with signatures, found an image index");
   const layers = parsed.layers.filter(({ mediaType, size }) => isSignature(mediaType) && size <= PAYLOAD_BYTES);
   const found: (FoundSignature | undefined)[] = [];
   for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {

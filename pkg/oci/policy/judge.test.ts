@@ -25,11 +25,11 @@ function refusal(verdict: PolicyVerdict): string {
   return "refused" in verdict ? verdict.refused : `accepted ${verdict.accepted.length}`;
 }
 
-const none = "cryptographic signature verification failed: the signature does not match any key of the policy";
+const none = "cryptographic signature verification failed: the signature does not match any key in the policy";
 
 // Source: containers-policy.json(5) "sigstoreSigned", SIGNATURE_SPEC.md of cosign.
-describe("an image", () => {
-  test.for(KEY_KINDS)("signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
+describe("judgeImage", () => {
+  test.for(KEY_KINDS)("judgeImage accepts a signature by a key of type %s, but not by another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const signature = mine.claim(DIGEST, REPOSITORY);
     expect(judgeImage([signed([mine])], image, [signature])).toEqual({ accepted: [signature] });
@@ -69,7 +69,7 @@ describe("an image", () => {
       "signed by cosign, requested by tag",
       [signed([alice], { type: "matchRepoDigestOrExact" })],
       [good],
-      'Signature for identity "quay.io/ns/app" is not accepted: it is a repository without a tag, as signed by cosign, which only signedIdentity "matchRepository" or "exactRepository" accepts',
+      'Signature for identity "quay.io/ns/app" is not accepted: the identity has no tag, as usual for cosign signatures; use signedIdentity "matchRepository" or "exactRepository" to accept it',
     ],
     [
       "whose stored entry lacks the signature",
@@ -128,7 +128,7 @@ interface BundleCase extends CaseHead {
 }
 
 const NAMELESS =
-  'Signature for identity "" is not accepted: cosign 3 signs without a name unless you pass -a docker-reference=NAME; signedIdentity "matchDigest" accepts such signatures';
+  'Signature for identity "" is not accepted: cosign 3 signs without an image name unless you pass -a docker-reference=NAME; use signedIdentity "matchDigest" to accept such signatures';
 
 const bundlesOfCosign = loadCases<BundleCase>("signature-policy").filter((one) => "bundle" in one);
 test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) => {
@@ -151,8 +151,8 @@ test.for(bundlesOfCosign)("$name", ({ key, bundle, image: text, statesName }) =>
 test("bundles by cosign", () => expect(bundlesOfCosign.length).toBeGreaterThan(0));
 
 // Source: cosign BUNDLE_SPEC.md, in-toto attestation spec v1.
-describe("a bundle", () => {
-  test.for(KEY_KINDS)("signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
+describe("a sigstore bundle", () => {
+  test.for(KEY_KINDS)("a sigstore bundle signed with a key of type %s is accepted, but not with another key of that type", (kind) => {
     const [mine, theirs] = [new Signer(kind), new Signer(kind)];
     const found = mine.state(DIGEST, REPOSITORY);
     expect(readSignatureBundle(Buffer.from(JSON.stringify(bundleOf(found))))).toEqual(found);
@@ -178,11 +178,11 @@ describe("a bundle", () => {
     [
       "that is an attestation",
       alice.state(DIGEST, REPOSITORY, "https://slsa.dev/provenance/v1").payload.toString(),
-      'the bundle is an attestation of type "https://slsa.dev/provenance/v1", not a signature of the image',
+      'the sigstore bundle is an attestation of type "https://slsa.dev/provenance/v1", not an image signature',
     ],
     ["of an older kind", changed({ _type: "https://in-toto.io/Statement/v0.1" }), "Unrecognized statement type"],
     ["without subject", changed({ subject: [] }), "the statement has no subject"],
-    ["with an invalid digest", changed({ subject: [{ digest: { sha256: "1" } }] }), "invalid digest of a subject"],
+    ["with an invalid digest", changed({ subject: [{ digest: { sha256: "1" } }] }), "invalid subject digest"],
     ["with a digest of another algorithm", changed({ subject: [{ digest: { sha1: "1" } }] }), 'Key "sha256" is not a string'],
     ["with a duplicate member", changed({}).replace("{", '{"subject":[],'), 'Duplicate key "subject"'],
     ["with excessive nesting", "[".repeat(100_000), "invalid JSON: "],
@@ -201,7 +201,7 @@ describe("a bundle", () => {
     ["whose payload is not base64", JSON.stringify({ ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: "!" } })],
   ])("a bundle %s is not used", ([, text]) => expect(readSignatureBundle(Buffer.from(text))).toBeUndefined());
 
-  test("a bundle is not accepted in the other signature format, and vice versa", () => {
+  test("a sigstore bundle is not accepted as a simple signing signature, and vice versa", () => {
     const claim = claimPayload(DIGEST, REPOSITORY);
     expect(refusal(judgeImage([signed([alice])], image, [alice.stated(claim)]))).toBe('Key "_type" is not a string');
     const { payload } = alice.state(DIGEST, REPOSITORY);
@@ -282,7 +282,7 @@ describe("changed signatures are rejected", () => {
     );
   });
 
-  test("a changed signature is rejected: any value in place of a signature", () => {
+  test("a changed signature is rejected: an arbitrary value instead of a signature", () => {
     const { payload } = alice.claim(DIGEST, REPOSITORY);
     fc.assert(
       fc.property(
@@ -297,7 +297,7 @@ describe("changed signatures are rejected", () => {
     );
   });
 
-  test("a changed signature is rejected: any signed value in place of a claim", () => {
+  test("a changed signature is rejected: an arbitrary signed value instead of a claim", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(judgeImage([signed([alice])], image, [alice.sign(Buffer.from(text))])).toHaveProperty("refused");
@@ -322,13 +322,9 @@ describe("a public key", () => {
       "PEM block PUBLIC KEY not found",
     ],
     ["that is invalid", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", ""],
-    ["of an unsupported type", spki(generateKeyPairSync("x25519")), "keys of type x25519 are not supported"],
+    ["of an unsupported type", spki(generateKeyPairSync("x25519")), "key type x25519 is not supported"],
     ["on another curve", spki(generateKeyPairSync("ec", { namedCurve: "secp256k1" })), "curve secp256k1 is not supported"],
-    [
-      "that is too short",
-      spki(generateKeyPairSync("rsa", { modulusLength: 1024 })),
-      "an RSA key of 1024 bits is too short: at least 2048 are required",
-    ],
+    ["that is too short", spki(generateKeyPairSync("rsa", { modulusLength: 1024 })), "RSA key is too short: 1024 bits, minimum 2048"],
   ])("%s", ([what, pem, want]) => {
     const parse = (): unknown => parsePublicKey(pem);
     if (want === "" && what !== "that is invalid") expect(parse()).toBeDefined();

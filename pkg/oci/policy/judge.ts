@@ -15,12 +15,9 @@ export type ReadyRequirement =
 
 /** Reference and digests of an image. */
 export interface JudgedImage {
-  /** by which it was requested */
+  /** the requested reference */
   readonly ref: Reference;
-  /**
-   * of its manifest and, for a multi-platform image, of the index; each was verified against the
-   * content
-   */
+  /** verified digests of the manifest and, for a multi-platform image, of the index */
   readonly digests: readonly string[];
 }
 
@@ -30,12 +27,12 @@ export interface JudgedImage {
  */
 export type PolicyVerdict = { readonly accepted: readonly FoundSignature[] } | { readonly refused: string };
 
-/** Annotation of a stored signature that contains it. */
+/** Annotation that contains a stored signature. */
 export const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
 /** Maximum number of different reasons in a message. */
 const REASONS_TOLD = 4;
 
-/** Judges an image: all requirements must be met, in order; one valid signature is enough for each. */
+/** Checks an image against the requirements, in order. All must be met; each needs one valid signature. */
 export function judgeImage(
   requirements: readonly ReadyRequirement[],
   image: JudgedImage,
@@ -80,7 +77,7 @@ function signatureProblem(
   if (bytes.length === 0 || bytes.toString("base64") !== signature) return "base64 decoding: illegal base64 data";
   const isBy = (key: KeyObject): boolean =>
     isStatement ? isSignedBy(key, encodeSignedBytes(payload), bytes, getHashAlgorithm(key)) : isSignedBy(key, payload, bytes);
-  if (!keys.some(isBy)) return "cryptographic signature verification failed: the signature does not match any key of the policy";
+  if (!keys.some(isBy)) return "cryptographic signature verification failed: the signature does not match any key in the policy";
   try {
     const claims = isStatement ? parseStatement(payload) : [parsePayload(payload)];
     const claim = claims.find(({ digest }) => digests.includes(digest));
@@ -94,12 +91,12 @@ function signatureProblem(
 
 function identityProblem(identity: SignedIdentity, stated: string | undefined): string {
   if (stated === undefined)
-    return 'Signature for identity "" is not accepted: cosign 3 signs without a name unless you pass -a docker-reference=NAME; signedIdentity "matchDigest" accepts such signatures';
+    return 'Signature for identity "" is not accepted: cosign 3 signs without an image name unless you pass -a docker-reference=NAME; use signedIdentity "matchDigest" to accept such signatures';
   const text = `Signature for identity ${goQuote(stated.slice(0, 300))} is not accepted`;
   const wantsTag = identity.type !== "matchRepository" && identity.type !== "exactRepository";
   const isRepository = !stated.includes("@") && !stated.slice(stated.lastIndexOf("/")).includes(":");
   return wantsTag && isRepository
-    ? `${text}: it is a repository without a tag, as signed by cosign, which only signedIdentity "matchRepository" or "exactRepository" accepts`
+    ? `${text}: the identity has no tag, as usual for cosign signatures; use signedIdentity "matchRepository" or "exactRepository" to accept it`
     : text;
 }
 

@@ -60,7 +60,7 @@ test("every test case has exactly one kind", () => {
   for (const kind of kinds) expect(kind.length).toBeGreaterThan(0);
 });
 
-test("scopes that demand unsupported features are reported with the feature", () => {
+test("listUnsupportedScopes reports scopes with their unsupported requirements", () => {
   const gpg = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }];
   const text = JSON.stringify({ default: gpg, transports: { docker: { "quay.io": [{ type: "reject" }], "a.example.com": gpg } } });
   expect(listUnsupportedScopes(parsePolicy(text))).toEqual({ default: '"signedBy"', "a.example.com": '"signedBy"' });

@@ -10,9 +10,9 @@ export type KeySource = { readonly path: string } | { readonly pem: string };
 export type PolicyRequirement =
   | { readonly type: "insecureAcceptAnything" }
   | { readonly type: "reject" }
-  /** one of the keys signed it with this identity */
+  /** requires a signature by one of the keys, with this identity */
   | { readonly type: "sigstoreSigned"; readonly keys: readonly KeySource[]; readonly identity: SignedIdentity }
-  /** an unsupported requirement, which is never met; `what` names it */
+  /** an unsupported requirement, which is never met; `what` describes it */
   | { readonly type: "unsupported"; readonly what: string };
 
 /** The content of containers-policy.json(5) for images in registries; lists are never empty. */
@@ -43,8 +43,8 @@ const GPG_KEY_MEMBERS = ["keyPath", "keyPaths", "keyData"];
 const GPG_KEY_TYPES = ["GPGKeys", "signedByGPGKeys", "X509Certificates", "signedByX509CAs"];
 
 /**
- * Parses a policy as strictly as containers/image: rejects unknown and duplicate members and wrong
- * types, because a typo must not accept images. Does not read key files.
+ * Parses a policy as strictly as containers/image: rejects unknown and duplicate members and wrong types, because a typo could otherwise accept
+ * images. Does not read key files.
  * @throws FormatError with the text of containers/image
  * @see https://github.com/containers/image/blob/main/docs/containers-policy.json.5.md
  */
@@ -56,7 +56,7 @@ export function parsePolicy(text: string): Policy {
       ([transport, scopes]) => [transport, parseScopes(scopes)] as const,
     ),
   );
-  // Other transports are parsed as strictly, but ignored.
+  // Other transports are parsed just as strictly, but ignored.
   const of = (transport: string): Map<string, PolicyRequirement[]> => transports.get(transport) ?? new Map();
   return {
     default: parseRequirements(members.get("default")),
@@ -65,7 +65,7 @@ export function parsePolicy(text: string): Policy {
   };
 }
 
-/** Returns the scopes with unsupported requirements ("" for the default), with those requirements. */
+/** Returns the unsupported requirements by scope; "" is the default. */
 export function listUnsupportedScopes(policy: Policy): Record<string, string> {
   const all: [string, readonly PolicyRequirement[]][] = [["default", policy.default], ...policy.docker];
   return Object.fromEntries(
@@ -81,7 +81,7 @@ function parseScopes(value: unknown): Map<string, PolicyRequirement[]> {
 }
 
 function parseRequirements(value: unknown): PolicyRequirement[] {
-  if (!Array.isArray(value)) throw new FormatError("a list of policy requirements expected");
+  if (!Array.isArray(value)) throw new FormatError("expected a list of policy requirements");
   if (value.length === 0) throw new FormatError("List of verification policy requirements must not be empty");
   return value.map(parseRequirement);
 }

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { getErrorMessage } from "../../errors/errors.ts";
 
 const PEM = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/;
-/** Each with the hash that sigstore uses for it. */
+/** Supported curves, and the hash that sigstore uses with each. */
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "sha256", secp384r1: "sha384", secp521r1: "sha512" };
 const RSA_BITS_MIN = 2048;
 
@@ -29,9 +29,8 @@ export function parsePublicKey(pem: string): KeyObject {
 function keyProblem({ asymmetricKeyType: type, asymmetricKeyDetails }: KeyObject): string | undefined {
   const { namedCurve = "", modulusLength = 0 } = asymmetricKeyDetails ?? {};
   if (type === "ec") return Object.hasOwn(CURVES, namedCurve) ? undefined : `curve ${namedCurve} is not supported`;
-  if (type === "rsa" && modulusLength < RSA_BITS_MIN)
-    return `an RSA key of ${modulusLength} bits is too short: at least ${RSA_BITS_MIN} are required`;
-  return type === "rsa" || type === "ed25519" ? undefined : `keys of type ${type} are not supported`;
+  if (type === "rsa" && modulusLength < RSA_BITS_MIN) return `RSA key is too short: ${modulusLength} bits, minimum ${RSA_BITS_MIN}`;
+  return type === "rsa" || type === "ed25519" ? undefined : `key type ${type} is not supported`;
 }
 
 /**

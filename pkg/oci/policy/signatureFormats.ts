@@ -108,7 +108,7 @@ export function parseStatement(bytes: Uint8Array): SignedClaim[] {
   const [type, predicate] = [requireText(statement, "_type"), requireText(statement, "predicateType")];
   if (type !== STATEMENT_TYPE) throw new FormatError(`Unrecognized statement type ${goQuote(type.slice(0, 100))}`);
   if (predicate !== SIGNATURE_PREDICATE)
-    throw new FormatError(`the bundle is an attestation of type ${goQuote(predicate.slice(0, 100))}, not a signature of the image`);
+    throw new FormatError(`the sigstore bundle is an attestation of type ${goQuote(predicate.slice(0, 100))}, not an image signature`);
   const subjects = statement.get("subject");
   if (!Array.isArray(subjects) || subjects.length === 0) throw new FormatError("the statement has no subject");
   return subjects.map(parseClaim);
@@ -118,7 +118,7 @@ function parseClaim(value: unknown): SignedClaim {
   const subject = requireMembers(value);
   const digest = `sha256:${requireText(requireMembers(subject.get("digest")), "sha256")}`;
   const problem = findDigestError(digest);
-  if (problem !== undefined) throw new FormatError(`invalid digest of a subject: ${problem}`);
+  if (problem !== undefined) throw new FormatError(`invalid subject digest: ${problem}`);
   const annotations = requireMembers(subject.get("annotations") ?? {});
   return { digest, reference: annotations.has(NAME_ANNOTATION) ? requireText(annotations, NAME_ANNOTATION) : undefined };
 }

@@ -22,7 +22,7 @@ import {
 } from "./policyFile.ts";
 import { parsePublicKey } from "./publicKey.ts";
 
-/** Path of the policy; `required` if a user configured it, so that the file must exist. */
+/** Path of the policy; `required` means that a user configured it, so the file must exist. */
 export interface PolicyPlace {
   readonly file: string;
   readonly required?: boolean;
@@ -66,7 +66,7 @@ export class SignaturePolicy {
 
   /**
    * Returns the requirements for an image.
-   * @param ref by which it was requested, before mirrors apply; with a tag or a digest
+   * @param ref requested reference, before mirrors apply; with a tag or a digest
    * @throws RejectedError if the image is rejected regardless of its signatures; Error `error
    * loading policy context: …` for an invalid policy, which rejects all images
    */
@@ -95,7 +95,7 @@ export class SignaturePolicy {
       if (type === "insecureAcceptAnything") continue;
       if (type === "reject") throw new RejectedError(`Running image ${text} is rejected by policy.`);
       throw new RejectedError(
-        `A signature was required, but no signature exists; images in layouts such as ${text} are accepted only if the policy accepts anything for transport ${goQuote(transport)}`,
+        `A signature was required, but no signature exists; signatures in layouts are not supported, so ${text} is accepted only if the policy sets "insecureAcceptAnything" for transport ${goQuote(transport)}`,
       );
     }
   }
@@ -121,7 +121,7 @@ export class SignaturePolicy {
     this.#log.info({ file, default: byDefault, scopes: policy.docker.size }, "signature policy in force");
     const unsupported = listUnsupportedScopes(policy);
     if (Object.keys(unsupported).length > 0)
-      this.#log.warn({ file, unsupported }, "signature policy has unsupported requirements: images of these scopes are rejected");
+      this.#log.warn({ file, unsupported }, "signature policy has unsupported requirements: images in these scopes are rejected");
   }
 
   #isNew(fingerprint: string): boolean {
@@ -141,7 +141,7 @@ async function ready(requirement: PolicyRequirement): Promise<ReadyRequirement> 
     const pems = await Promise.all(requirement.keys.map(readPem));
     return { ...requirement, keys: pems.map(parsePublicKey) };
   } catch (err) {
-    throw new RejectedError(`a key of the signature policy cannot be used: ${getErrorMessage(err)}`, { cause: err });
+    throw new RejectedError(`cannot use a key in the signature policy: ${getErrorMessage(err)}`, { cause: err });
   }
 }
 

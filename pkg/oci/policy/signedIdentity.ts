@@ -59,8 +59,7 @@ function namePrefix(members: ReadonlyMap<string, unknown>, key: string): string 
 
 /**
  * Returns whether a signature with identity `signed` applies to an image.
- * @param image the reference by which it was requested, before mirrors apply; with a tag or a
- * digest
+ * @param image requested reference, before mirrors apply; with a tag or a digest
  * @param signed untrusted; undefined if the signature has none
  */
 export function matchesIdentity(rule: SignedIdentity, image: Reference, signed: string | undefined): boolean {
@@ -90,7 +89,7 @@ function isRepositoryOrExactly(required: Reference | undefined, stated: Referenc
 }
 
 /**
- * Returns the reference with the prefix under which it was signed; undefined if the result is
+ * Returns the reference with the prefix that was used for signing; undefined if the result is
  * invalid.
  */
 function remap({ prefix, signedPrefix }: { prefix: string; signedPrefix: string }, image: Reference): Reference | undefined {

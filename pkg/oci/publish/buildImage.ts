@@ -11,8 +11,8 @@ import { type ArchivedFile, createTarStream, LAYER_GZIP_LEVEL } from "../store/l
 import type { LayoutStore } from "../store/layoutStore.ts";
 
 /**
- * Returns the configuration of a single-layer image that contains only data. It must name a
- * platform, but clients that unpack content accept it on any.
+ * Returns the configuration of a single-layer image that contains only data. The format requires a
+ * platform, but clients that only unpack the content accept it on any platform.
  * @param diffId digest of the layer before compression
  */
 export function buildImageConfig(labels: Readonly<Record<string, string>>, diffId: string): object {
@@ -25,11 +25,10 @@ export function buildImageConfig(labels: Readonly<Record<string, string>>, diffI
   };
 }
 
-/** The parts of an image. */
 export interface ImageParts {
   readonly files: readonly ArchivedFile[];
   readonly labels: Readonly<Record<string, string>>;
-  /** of its manifest */
+  /** annotations of the manifest */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -47,8 +46,8 @@ const GZIP_OS = { at: 9, unknown: 255 };
  * always have the same digest: the image contains no time, user or host. Reads one file at a time,
  * and never a whole file into memory.
  *
- * One image serves all platforms, because it contains no programs. An index, which would name the
- * same layer for each platform, is not needed by clients that unpack it.
+ * One image serves all platforms, because it contains no programs. An index would list the same
+ * layer for each platform, and clients that only unpack the image do not need it.
  */
 export async function buildImage(layout: LayoutStore, tag: string, parts: ImageParts, signal: AbortSignal): Promise<BuiltImage> {
   const { layer, diffId } = await writeLayer(layout, parts.files, signal);

@@ -36,7 +36,7 @@ test("copyAttached copies attachments of an image and updates the referrers tag 
   expect(target.requests.slice(before).filter(({ method }) => method !== "HEAD" && method !== "GET")).toEqual([]);
 });
 
-// What cosign 3 attaches with --recursive.
+// The attachments that cosign 3 creates with --recursive.
 test("copyAttached copies referrers of a platform's image together with the index", async () => {
   const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
   const child = source.addImage("app", "child", { layers: [Buffer.from("layer")] });

@@ -96,7 +96,7 @@ describe("a copy", () => {
     expect(target.requests.filter(({ method }) => method === "PATCH")).toHaveLength(1);
   });
 
-  test("a copy through an archive has the same bytes, and so does the archive", async () => {
+  test("an image that is copied through an archive keeps its digest and bytes", async () => {
     const { store, manifest } = await built(NAMED);
     const dir = await folder();
     await packLayout(store.dir, join(dir, "one.tar"), signal);
@@ -118,7 +118,7 @@ describe("a copy", () => {
     expect(other.digest).not.toBe(manifest.digest);
     const to = await layout();
     await expect(copyImage(reader, manifest, to, { tag: "v1", signal })).rejects.toThrow(
-      /Digest did not match|bytes its descriptor states|ended after/,
+      /Digest did not match|bytes in its descriptor|is truncated/,
     );
     expect(await to.entries()).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe("a layout", () => {
     );
   });
 
-  test("a layout moves a tag", async () => {
+  test("a layout moves a tag to another image", async () => {
     const { store } = await built(NAMED);
     const { manifest } = await buildImage(store, "v1", parts({ a: "1" }), signal);
     expect((await store.manifest("v1", signal)).digest).toBe(manifest.digest);

@@ -6,8 +6,8 @@ import type { FetchedManifest } from "../registry/repository.ts";
 import type { BlobOutcome, ImageReader, ImageWriter } from "../store/imageStore.ts";
 
 /**
- * Records which repositories contain which blobs, as this process wrote or saw them, so that a blob
- * is sent to a registry only once.
+ * Records the repositories in which this process wrote or found each blob, so that a blob is sent
+ * to a registry only once.
  */
 export class BlobLocations {
   readonly #lock = new KeyedLock();
@@ -49,7 +49,7 @@ export interface CopiedImage {
   readonly mediaType: string;
   /** Whether the image already existed. */
   readonly outcome: "present" | "copied";
-  /** digests of all its manifests, that of the image last */
+  /** digests of all its manifests; the last is the digest of the image */
   readonly manifests: readonly string[];
   /** size of the sent blobs, without manifests */
   readonly bytes: number;
@@ -57,15 +57,15 @@ export interface CopiedImage {
 
 /** Number of blobs of one image that are copied concurrently. */
 const PARALLEL_BLOBS = 3;
-/** An index may contain indexes up to this depth. */
+/** Maximum nesting depth of indexes. */
 const DEPTH_MAX = 4;
-/** Nondistributable layers are fetched from other locations. */
+/** Media types of nondistributable layers, which clients fetch from other locations. */
 const FOREIGN = /\.(?:foreign|nondistributable)\./;
 
 /**
- * Copies an image with everything that it references, for an index every platform. Keeps the bytes
- * of manifests, and so the digest. Does not send existing content again; a layout may be
- * incomplete, so all of its content is checked.
+ * Copies an image and everything that it references; for an index, all platforms. Manifests are
+ * copied byte for byte, so digests stay the same. Does not send existing content again; a layout
+ * may be incomplete, so all of its content is checked.
  * @throws ImageContentError for a malformed manifest; Error of either side.
  */
 export async function copyImage(from: ImageReader, top: FetchedManifest, to: ImageWriter, options: CopyOptions): Promise<CopiedImage> {
@@ -113,7 +113,9 @@ class ImageCopy {
     }
     const fetched = await this.#from.manifest(child.digest, signal);
     if (fetched.bytes.byteLength !== child.size)
-      throw new ImageContentError(`manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, the index states ${child.size}`);
+      throw new ImageContentError(
+        `manifest ${child.digest} has ${fetched.bytes.byteLength} bytes, but the image index lists ${child.size}`,
+      );
     const manifest = { ...fetched, mediaType: fetched.mediaType || child.mediaType };
     const held = (await this.#to.has(child.digest, signal)) === child.digest;
     await this.add(manifest, held && this.#to.isWhole, depth);

@@ -86,8 +86,8 @@ export class Pusher {
   }
 
   /**
-   * Sends a manifest or index under a tag; the content that it references must exist. The
-   * `mediaType` of the document is also that of the request.
+   * Sends a manifest or index under a tag; the content that it references must exist. The request
+   * uses the `mediaType` of the document.
    */
   async manifest(tag: string, manifest: { readonly mediaType: string }): Promise<PushedDescriptor> {
     const { mediaType } = manifest;

@@ -35,8 +35,8 @@ export interface Draft {
 
 /**
  * Unpacked images at `<dir>/<owner>/<algorithm>:<hex>`, read-only. A directory with such a name is
- * complete, because it is filled elsewhere and renamed. Only one process may use a folder at a
- * time.
+ * complete, because it is filled under another name and then renamed. Only one process may use a
+ * folder at a time.
  */
 export class ImageCache {
   readonly #dir: string;
@@ -67,7 +67,7 @@ export class ImageCache {
     }
   }
 
-  /** Starts an image; end with {@link publish} or {@link discard}, preferably both. */
+  /** Starts a draft; finish it with {@link publish} or {@link discard}, preferably both. */
   async begin(owner: string): Promise<Draft> {
     const scratch = join(this.#ownerDir(owner), `.draft-${randomBytes(8).toString("hex")}`);
     this.#drafts.add(scratch);

@@ -15,10 +15,7 @@ export interface PathFilter {
   readonly root: string;
   /** Returns whether an entry with this name, as in the archive, is at or below the root. */
   keeps(name: string): boolean;
-  /**
-   * Returns whether removing this path (relative, clean) changes the kept part: it is at, below or
-   * above the root.
-   */
+  /** Returns whether removing this path (relative, clean) changes the kept part, because it is at, below or above the root. */
   touches(path: string): boolean;
 }
 
@@ -49,7 +46,7 @@ function clean(path: string): string {
 export interface RequestedImageRef {
   /** for messages */
   readonly text: string;
-  /** Whether the reference can never refer to another image. */
+  /** Whether the reference has a digest, so that it always refers to the same image. */
   readonly isPinned: boolean;
 }
 
@@ -115,7 +112,7 @@ export function findBundleRoot({ labels }: Pick<ImageConfig, "labels">, { text, 
   const isCatalog = mediaType === "" && labels[CONFIG_DIR_LABEL] !== undefined;
   if (mediaType === MEDIA_TYPE || (mediaType === "" && !isCatalog)) return { root: "" };
   const why = isCatalog
-    ? `is a catalog, not a bundle, according to its label ${CONFIG_DIR_LABEL}: serve it with a ClusterCatalog and install bundles from that`
+    ? `is a catalog, not a bundle, according to its label ${CONFIG_DIR_LABEL}: create a ClusterCatalog for it, and install bundles from that catalog`
     : `is rejected because of its label ${MEDIA_TYPE_KEY}: ${formatUnsupportedMediaType(mediaType)}`;
   const message = `image ${text} ${why}`;
   throw isPinned ? new TerminalError("Blocked", message) : new RetryableError("Retrying", message);

@@ -56,8 +56,8 @@ const CHUNK = 256 * 1024;
 /** The block size of archives. */
 const BLOCK = 512;
 /**
- * Maximum number of extended header records of one entry, including those of the archive, which
- * count for every entry that has its own.
+ * Maximum number of extended header records of one entry, including global records of the archive, which count for every entry that has its own
+ * records.
  */
 const PAX_RECORDS = 1_000;
 /**
@@ -68,7 +68,7 @@ const SMALL_FILE = 1024 * 1024;
 /** Archives from before POSIX have no "ustar" magic. */
 const TAR_OPTIONS = { allowUnknownFormat: true, highWaterMark: CHUNK };
 const CREATE = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
-/** Error codes of the file system for invalid names, which are the image's fault. */
+/** File system error codes for invalid names. They are content errors of the image. */
 const NAME_ERRORS = new Set(["EEXIST", "EINVAL", "EILSEQ", "ELOOP", "EISDIR", "ENAMETOOLONG", "ENOTDIR", "ERR_INVALID_ARG_VALUE"]);
 const UNSUPPORTED_COMPRESSION = new Map([
   ["425a68", "bzip2"],
@@ -88,8 +88,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
   const seen: LayerProgress = { bytes: 0, lastSize: 0 };
   const stages = [createReadStream(path, { highWaterMark: CHUNK }), ...(await decompressors(path)), counter(target, seen)];
   const fed = pipeline([...stages, archive], { signal });
-  // A failure of the loop destroys the archive and thereby the stages; their errors only follow
-  // from it, so the loop's error is thrown.
+  // If the loop fails, it destroys the archive and with it the other streams. Their errors are only consequences, so the loop's error is thrown.
   const settled = fed.then(
     () => undefined,
     (err: unknown) => err,
@@ -116,7 +115,7 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
 async function applyEntry(entry: LayerEntry, target: LayerTarget): Promise<void> {
   const { header } = entry;
   const { tree, limits, usage, filter } = target;
-  if (++usage.entries > limits.entries) throw new RefusedError(`more than ${limits.entries} entries`);
+  if (++usage.entries > limits.entries) throw new RefusedError(`the layers have more than ${limits.entries} entries`);
   const name = readName(header, limits);
   const path = splitPath(name);
   const last = path.at(-1) ?? "";
@@ -136,7 +135,7 @@ async function applyEntry(entry: LayerEntry, target: LayerTarget): Promise<void>
       break;
     case "file":
     case "contiguous-file":
-      if (header.size > limits.fileBytes) throw new RefusedError(`file "${name}" has more than ${limits.fileBytes} bytes`);
+      if (header.size > limits.fileBytes) throw new RefusedError(`file "${name}" is larger than ${limits.fileBytes} bytes`);
       await writeFile(entry, header.size, tree.addFile(path));
       return;
     case "symlink":
@@ -148,7 +147,7 @@ async function applyEntry(entry: LayerEntry, target: LayerTarget): Promise<void>
     case null:
     default:
       throw new RefusedError(
-        `entry "${name}" is a ${header.type ?? "member of an unknown kind"}, only files, directories and links are unpacked`,
+        `entry "${name}" has unsupported type ${header.type ?? "unknown"}: only files, directories and links are allowed`,
       );
   }
   entry.resume();
@@ -192,7 +191,7 @@ function readName(header: Header, limits: LayerLimits): string {
   const records = Object.keys(header.pax ?? {});
   if (records.length > PAX_RECORDS)
     throw new RefusedError(`an entry has ${records.length} extended header records, more than the ${PAX_RECORDS} allowed`);
-  if (records.some((key) => key.startsWith("GNU.sparse."))) throw new RefusedError(`file "${name}" is sparse`);
+  if (records.some((key) => key.startsWith("GNU.sparse."))) throw new RefusedError(`sparse file "${name}" is not supported`);
   return checkedPath(name, limits);
 }
 
@@ -203,17 +202,18 @@ function hardLinkTarget(header: Header, name: string, limits: LayerLimits): stri
 }
 
 function linkName(header: Header, name: string, limits: LayerLimits): string {
-  if (header.size > 0) throw new RefusedError(`link "${name}" has content`);
+  if (header.size > 0) throw new RefusedError(`link "${name}" must not have content`);
   return checkedPath(header.linkname ?? "", limits);
 }
 
 function checkedPath(path: string, limits: LayerLimits): string {
-  if (Buffer.byteLength(path) > limits.pathBytes) throw new RefusedError(`a name has more than ${limits.pathBytes} bytes`);
-  if (path.includes("\0")) throw new RefusedError("a name has a NUL byte");
+  if (Buffer.byteLength(path) > limits.pathBytes)
+    throw new RefusedError(`an entry name or link target is longer than ${limits.pathBytes} bytes`);
+  if (path.includes("\0")) throw new RefusedError("an entry name or link target contains a NUL byte");
   return path;
 }
 
-/** Returns streams that decompress the data, by its first bytes. */
+/** Returns the streams that decompress a layer; its first bytes determine the compression. */
 async function decompressors(path: string): Promise<Duplex[]> {
   const file = await open(path);
   const start = Buffer.alloc(6);
@@ -227,20 +227,18 @@ async function decompressors(path: string): Promise<Duplex[]> {
   if (magic.startsWith("28b52ffd") || /^5.2a4d18/.test(magic))
     return [createZstdFrameSplitter(), createZstdDecompress({ chunkSize: CHUNK })];
   for (const [prefix, name] of UNSUPPORTED_COMPRESSION)
-    if (magic.startsWith(prefix)) throw new RefusedError(`the layer is compressed with ${name}, only gzip and zstd are supported`);
+    if (magic.startsWith(prefix)) throw new RefusedError(`the layer is compressed with ${name}: only gzip and zstd are supported`);
   return [];
 }
 
-/**
- * Counts decompressed bytes, including discarded ones, so that an archive of only padding ends as
- * well. Pads an incomplete last block.
- */
+/** Counts decompressed bytes, including discarded ones, so that an archive of only padding reaches the limit too. Pads an incomplete last block. */
 function counter({ limits, usage }: LayerTarget, seen: LayerProgress): Duplex {
   return new Transform({
     transform: (chunk: Uint8Array, _encoding, done) => {
       usage.bytes += chunk.byteLength;
       seen.bytes += chunk.byteLength;
-      if (usage.bytes > limits.totalBytes) done(new RefusedError(`more than ${limits.totalBytes} bytes after decompression`));
+      if (usage.bytes > limits.totalBytes)
+        done(new RefusedError(`the layers have more than ${limits.totalBytes} bytes after decompression`));
       else done(null, chunk);
     },
     flush: (done) => {
@@ -251,10 +249,7 @@ function counter({ limits, usage }: LayerTarget, seen: LayerProgress): Duplex {
   });
 }
 
-/**
- * Maps errors of tar, zlib and of invalid file names to content errors. Returns others, such as a
- * full disk, unchanged.
- */
+/** Maps errors of tar and zlib, and errors for invalid file names, to content errors. Returns other errors, such as a full disk, unchanged. */
 function contentProblem(err: unknown): unknown {
   if (!(err instanceof Error) || err instanceof ImageContentError) return err;
   const code = (err as NodeJS.ErrnoException).code ?? "";

@@ -76,7 +76,7 @@ test("a result that was not collected within a minute is discarded", async () =>
   expect(bench.ask("a", "h/r:1")).toEqual(pending(true));
 });
 
-test("another key cancels the owner's pull and starts when that has ended", async () => {
+test("a pull for another key cancels the owner's pull and starts when that pull has ended", async () => {
   const bench = new Bench();
   bench.ask("a", "h/r:1");
   await settled();
@@ -130,7 +130,7 @@ test.for<[rule: string, requested: string[], started: number[]]>([
     ["h/a:1", "h/b:1", "i/a:1", "i/b:1", "h/c:1", "j/a:1", "k/a:1", "l/a:1"],
     [0, 1, 2, 3, 5, 6],
   ],
-])("%s while others wait", async ([, requested, started]) => {
+])("pulls wait when the limit is reached: %s", async ([, requested, started]) => {
   const bench = new Bench();
   for (const [index, image] of requested.entries()) bench.ask(String(index), image);
   await settled();

@@ -45,7 +45,7 @@ export interface PullPoolLimits {
 export interface PullPoolInit {
   /**
    * Called when the pull of an owner has ended with any outcome, and once before if it is slow. The
-   * owner then requests the state again.
+   * owner should then request the state again.
    */
   readonly onChange: (owner: string) => void;
   readonly limits?: PullPoolLimits;
@@ -53,7 +53,10 @@ export interface PullPoolInit {
 }
 
 const LIMITS: PullPoolLimits = { total: 64, reserved: 16, perHost: 8, perRepository: 6 };
-/** A pull that ends sooner is not reported: the reconcile that it triggers writes the status. */
+/**
+ * A pull that ends sooner is not reported as slow, because the reconcile at its end updates the
+ * status anyway.
+ */
 const SLOW_AFTER_MS = 300;
 /** Uncollected results expire after this time, because the tag may have moved. */
 const FRESH_MS = 60_000;
@@ -72,7 +75,10 @@ interface Pull<T> {
   isSlow: boolean;
   cancelSlow: () => void;
   result?: { readonly state: Exclude<PullState<T>, { kind: "pending" }>; readonly at: number; isCollected: boolean };
-  /** Its inputs, such as credentials, have changed since the start: a failure does not count. */
+  /**
+   * Whether inputs, such as credentials, have changed since the pull started. If it fails, it is
+   * restarted.
+   */
   isOutdated: boolean;
 }
 
@@ -114,8 +120,8 @@ export class PullPool<T> {
   }
 
   /**
-   * Returns the outcome of the owner's pull of `key` once if it has ended. Otherwise joins it, or
-   * starts it with `work`. Cancels a pull of the owner for another key. Never waits.
+   * If the owner's pull of `key` has ended, returns its outcome once. Otherwise continues that
+   * pull, or starts it with `work`. Cancels the owner's pull of another key. Never waits.
    */
   request(owner: string, key: string, target: PullTarget, work: (signal: AbortSignal) => Promise<T>): PullState<T> {
     const known = this.#pulls.get(owner);
@@ -274,7 +280,7 @@ export type PullCounts = Pick<PullPool<unknown>, "running" | "waiting">;
 export function registerPullMetrics(metrics: Metrics, counts: () => PullCounts): void {
   metrics.gauge({
     name: "image_pulls",
-    help: "Image pulls by state: running, or waiting for a limit of the registry, repository, image or server",
+    help: "Image pulls by state: running, or waiting for a free slot",
     labels: ["state"],
     collect: (gauge) => {
       const { running, waiting } = counts();

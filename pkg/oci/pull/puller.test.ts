@@ -336,7 +336,11 @@ describe("content that does not match its digest", () => {
       (blob) => Buffer.concat([blob, Buffer.from("x")]),
       /^error copying image: reading blob sha256:\w+: fetching blob: its size is \d+ bytes, expected \d+$/,
     ],
-    ["fewer bytes", (blob) => blob.subarray(1), /^error copying image: reading blob sha256:\w+: sha256:\w+ ended after \d+ of \d+ bytes$/],
+    [
+      "fewer bytes",
+      (blob) => blob.subarray(1),
+      /^error copying image: reading blob sha256:\w+: sha256:\w+ is truncated: received \d+ of \d+ bytes$/,
+    ],
   ])("layer: %s", async ([, change, message]) => {
     const { registry, puller, tag, entries } = await setUp();
     registry.misbehave = (req, res) => {
@@ -363,7 +367,7 @@ describe("content that does not match its digest", () => {
       send();
       return true;
     };
-    expect((await failure(puller.pull("ext", tag, { signal }))).message).toMatch(/has more than the \d+ bytes its descriptor states$/);
+    expect((await failure(puller.pull("ext", tag, { signal }))).message).toMatch(/is larger than the \d+ bytes in its descriptor$/);
   });
 
   test("a manifest with another digest is rejected", async () => {
@@ -511,7 +515,7 @@ describe("manifests", () => {
           { schemaVersion: 2, manifests: [{ ...r.addImage("ns/app", "x", { layers: [] }), size: 3, platform: amd64 }] },
           MediaType.ociIndex,
         ),
-      "bytes, the index states 3",
+      "bytes, but the image index lists 3",
     ],
     [
       "an index and an image at once",
@@ -554,14 +558,26 @@ describe("manifests", () => {
   });
 
   test.for<[string, Partial<Limits>, string]>([
-    ["configuration bytes", { configBytes: 10 }, "error copying image: the image configuration has more than 10 bytes"],
+    ["configuration bytes", { configBytes: 10 }, "error copying image: the image configuration is larger than 10 bytes"],
     ["layers", { layers: 0 }, "error copying image: the image has more than 0 layers"],
-    ["compressed bytes", { compressedBytes: 10 }, "error copying image: the image's layers have more than 10 bytes"],
-    ["decompressed bytes", { totalBytes: 10 }, "error applying image: error applying layer[0]: more than 10 bytes after decompression"],
-    ["bytes in one file", { fileBytes: 2 }, 'error applying image: error applying layer[0]: file "manifests/a.yaml" has more than 2 bytes'],
-    ["entries", { entries: 0 }, "error applying image: error applying layer[0]: more than 0 entries"],
-    ["bytes in a path", { pathBytes: 5 }, "error applying image: error applying layer[0]: a name has more than 5 bytes"],
-    ["nested folders", { pathDepth: 0 }, "error applying image: error applying layer[0]: directories are nested more than 0 deep"],
+    ["compressed bytes", { compressedBytes: 10 }, "error copying image: the compressed layers are larger than 10 bytes in total"],
+    [
+      "decompressed bytes",
+      { totalBytes: 10 },
+      "error applying image: error applying layer[0]: the layers have more than 10 bytes after decompression",
+    ],
+    [
+      "bytes in one file",
+      { fileBytes: 2 },
+      'error applying image: error applying layer[0]: file "manifests/a.yaml" is larger than 2 bytes',
+    ],
+    ["entries", { entries: 0 }, "error applying image: error applying layer[0]: the layers have more than 0 entries"],
+    [
+      "bytes in a path",
+      { pathBytes: 5 },
+      "error applying image: error applying layer[0]: an entry name or link target is longer than 5 bytes",
+    ],
+    ["nested folders", { pathDepth: 0 }, "error applying image: error applying layer[0]: directories are nested more than 0 levels deep"],
   ])("an image with too many %s is rejected with the limit, the image and advice", async ([, limits, message]) => {
     const { puller, tag, pinned, entries } = await setUp({ "manifests/a.yaml": "123" }, limits);
     const byTag = await failure(puller.pull("ext", tag, { signal }));

@@ -78,7 +78,7 @@ export class Puller {
   readonly #source: ImageSource;
   readonly #policy: SignaturePolicy;
   readonly #locks = new KeyedLock();
-  /** The owner that last pulled each digest; only a hint. */
+  /** The owner that last pulled each digest; may be outdated. */
   readonly #holders = new Map<string, string>();
 
   constructor(options: PullerOptions) {
@@ -324,7 +324,7 @@ function lockKey(ref: Reference, digest: string): string {
   return formatCanonical(ref, digest);
 }
 
-/** The content of a digest never changes, but a tag can get another image. */
+/** The content of a digest never changes, but a tag can move to another image. */
 function createUnpackError(ref: Reference, err: unknown): Error {
   const text = `${getErrorMessage(err)}; cannot unpack image ${formatReference(ref)}`;
   if (ref.digest === undefined) return new RetryableError("Retrying", `${text} until its tag refers to a valid image`, { cause: err });

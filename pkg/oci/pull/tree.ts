@@ -30,8 +30,8 @@ interface TreePlace {
 
 const SYMLINK_HOPS = 40;
 /**
- * Maximum number of path components of symlink targets that one image may follow; the final check
- * of all symlinks has the same limit.
+ * Maximum number of steps, in path components of symlink targets, to resolve the paths of one
+ * image. The final check of all symlinks has the same limit.
  */
 const SYMLINK_STEPS = 5_000_000;
 
@@ -79,7 +79,7 @@ export class Tree {
   }
 
   /**
-   * Makes room for a file: creates its parents and removes an entry with the same name.
+   * Prepares the path of a file: creates its parents and removes an entry with the same name.
    * @returns the path on disk; the file must be created without following or overwriting anything
    */
   addFile(path: readonly string[]): string {
@@ -113,7 +113,7 @@ export class Tree {
     const targetName = target.at(-1) ?? "";
     const node = place?.directory.children.get(targetName);
     if (!place || !node || node.kind === "directory")
-      throw new RefusedError(`hard link "${path.join("/")}" names "${target.join("/")}", which is not a file in the image`);
+      throw new RefusedError(`hard link "${path.join("/")}" has target "${target.join("/")}", which is not a file in the image`);
     if (node.kind === "symlink") {
       this.addSymlink(path, posix.join("/", place.path, node.target));
       return;
@@ -121,7 +121,7 @@ export class Tree {
     const { parent, name, there } = this.#slot(path);
     if (there === node) return;
     if (joinPath(place.path, targetName).startsWith(`${joinPath(parent.path, name)}/`))
-      throw new RefusedError(`hard link "${path.join("/")}" refers to a file inside itself`);
+      throw new RefusedError(`hard link "${path.join("/")}" replaces the directory that contains its target`);
     this.#clear(parent, name);
     linkSync(this.#onDisk(place, targetName), this.#onDisk(parent, name));
     parent.directory.children.set(name, { kind: "file", layer: this.#layer });
@@ -171,7 +171,7 @@ export class Tree {
   #slot(path: readonly string[]): { parent: TreePlace; name: string; there: TreeNode | undefined } {
     const name = path.at(-1);
     const parent = this.#resolve(path.slice(0, -1), true);
-    if (name === undefined || !parent) throw new Error("an entry needs a name");
+    if (name === undefined || !parent) throw new Error("entry has no name");
     return { parent, name, there: parent.directory.children.get(name) };
   }
 
@@ -202,12 +202,12 @@ export class Tree {
         const target = splitPath(node.target);
         this.#symlinkSteps += target.length;
         if (this.#symlinkSteps > SYMLINK_STEPS)
-          throw new RefusedError(`paths of entries follow symlinks with more than ${SYMLINK_STEPS} path components in total`);
+          throw new RefusedError(`resolving the symlinks in entry paths takes more than ${SYMLINK_STEPS} steps`);
         todo.push(...target.reverse());
         continue;
       }
       if (!node && !make) return undefined;
-      if (trail.length > this.#depthMax) throw new RefusedError(`directories are nested more than ${this.#depthMax} deep`);
+      if (trail.length > this.#depthMax) throw new RefusedError(`directories are nested more than ${this.#depthMax} levels deep`);
       trail.push({ directory: node ?? this.#makeDirectory(here, name), path: joinPath(here.path, name) });
     }
     return trail.at(-1);

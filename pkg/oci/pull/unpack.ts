@@ -50,10 +50,11 @@ export async function describeImage(
 ): Promise<DescribedImage> {
   const manifest = await imageManifest(image, platform, limits, signal);
   const { config, layers } = manifest;
-  if (config.size > limits.configBytes) throw new RefusedError(`the image configuration has more than ${limits.configBytes} bytes`);
+  if (config.size > limits.configBytes) throw new RefusedError(`the image configuration is larger than ${limits.configBytes} bytes`);
   if (layers.length > limits.layers) throw new RefusedError(`the image has more than ${limits.layers} layers`);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
-  if (size > limits.compressedBytes) throw new RefusedError(`the image's layers have more than ${limits.compressedBytes} bytes`);
+  if (size > limits.compressedBytes)
+    throw new RefusedError(`the compressed layers are larger than ${limits.compressedBytes} bytes in total`);
   return { config: parseConfig(await readBlob(image.repository, config, limits, signal)), layers };
 }
 
@@ -66,10 +67,10 @@ async function imageManifest(
   const top = parseManifest(image.manifest.bytes, image.manifest.mediaType);
   if (top.kind === "manifest") return top;
   const chosen = chooseImage(top, platform);
-  if (chosen.size > limits.manifestBytes) throw new RefusedError(`a manifest has more than ${limits.manifestBytes} bytes`);
+  if (chosen.size > limits.manifestBytes) throw new RefusedError(`an image manifest is larger than ${limits.manifestBytes} bytes`);
   const { bytes, mediaType } = await image.repository.manifest(chosen.digest, limits.manifestBytes, signal);
   if (bytes.byteLength !== chosen.size)
-    throw new ImageContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, the index states ${chosen.size}`);
+    throw new ImageContentError(`manifest ${chosen.digest} has ${bytes.byteLength} bytes, but the image index lists ${chosen.size}`);
   const manifest = parseManifest(bytes, mediaType);
   if (manifest.kind === "index") throw new ImageContentError("the image index refers to another index");
   return manifest;

@@ -3,7 +3,7 @@ import { ImageContentError } from "../imageErrors.ts";
 
 const MAGIC = 0xfd2fb528;
 const MAGIC_BYTES = Buffer.from("28b52ffd", "hex");
-/** The last four bits are arbitrary. */
+/** Magic number of skippable frames; its last four bits are arbitrary. */
 const SKIPPABLE = 0x184d2a50;
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8];

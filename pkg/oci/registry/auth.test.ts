@@ -38,7 +38,7 @@ test.for(cases.cases as unknown as Case[])("credentials: $name", async ({ file, 
   expect(Object.fromEntries(Object.keys(want).map((ref) => [ref, shown(find(ref))]))).toEqual(want);
 });
 
-test("user name and password may be separate fields, and tokens need neither", async () => {
+test("an auth entry may have separate user name and password fields, or only a token", async () => {
   const find = await read({
     auths: {
       "a.local": { username: "u", password: "p" },
@@ -102,7 +102,7 @@ test.for([
   expect(entries && Object.fromEntries(entries)).toEqual(want);
 });
 
-test("of several files the last one with a registry is used for it", () => {
+test("the last file with an entry for a registry takes precedence", () => {
   const [first, second] = [new Map([["a", { auth: "1" }]]), new Map([["a", { auth: "2" }]])];
   expect([...mergeAuthEntries([first, second, new Map([["b", {}]])])]).toEqual([
     ["a", { auth: "2" }],

@@ -56,7 +56,7 @@ export async function readAuthFile(path: string | undefined, { required = false 
     throw new Error(`reading JSON file ${goQuote(path)}: ${(err as Error).message}`, { cause: err });
   }
   const parsed = AuthFileShape.safeParse(parseJson(text));
-  if (!parsed.success) throw new Error(`reading JSON file ${goQuote(path)}: it is not a docker config.json or containers auth.json`);
+  if (!parsed.success) throw new Error(`reading JSON file ${goQuote(path)}: not a docker config.json or containers auth.json`);
   return new Map(Object.entries(parsed.data.auths ?? {}));
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 export interface RegistryTlsMaterial {
   readonly ca: readonly string[];
   readonly identity?: { readonly cert: string; readonly key: string } | undefined;
-  /** changes with the content */
+  /** hash of `ca` and `identity` */
   readonly fingerprint: string;
 }
 

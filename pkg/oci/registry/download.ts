@@ -6,7 +6,7 @@ import type { Descriptor } from "../manifest.ts";
 import type { BlobSource } from "./imageSource.ts";
 import { FetchError, isSilence, isTransient, TrickleError } from "./networkError.ts";
 
-/** Size of one write; bytes that arrive meanwhile are collected for the next one. */
+/** Bytes per write; bytes that arrive during a write are collected for the next one. */
 const WRITE_BYTES = 1024 * 1024;
 
 /**
@@ -115,7 +115,7 @@ export async function downloadBlob(
  * Yields a blob from the offset `start`. Resumes broken connections. Gives up immediately on a slow
  * or silent source if there is an alternative. Verifies size and digest if `start` is 0.
  * @throws FetchError `fetching blob: …`; Error `Digest did not match, …`, or if the blob is larger
- * than the descriptor states
+ * than in its descriptor
  */
 export async function* blobBytes(
   from: BlobSource,
@@ -147,8 +147,8 @@ export async function* blobBytes(
       break;
     } catch (err) {
       signal.throwIfAborted();
-      // Progress resets the failures, so that a large layer survives a connection that breaks every
-      // few megabytes.
+      // Progress resets the number of failures, so that a large layer survives a connection that
+      // breaks every few megabytes.
       failures = position > before ? 1 : failures + 1;
       const isLeft = from.hasAlternative === true && isSilence(err);
       if (isLeft || !isTransient(err) || failures >= limits.attempts)
@@ -160,8 +160,8 @@ export async function* blobBytes(
 }
 
 /**
- * Aborts the download of a body that arrives too slowly: no single pause exceeds the limit, but the
- * body would never end.
+ * Aborts the download of a body that arrives too slowly. The timeout for pauses does not detect a
+ * server that sends a few bytes at a time.
  */
 class Pace implements Disposable {
   /** Bytes since the last check. */
@@ -209,7 +209,7 @@ class Pace implements Disposable {
     return held;
   }
 
-  /** Starts with the body: waiting for the response has its own limits. */
+  /** Starts when the body starts, because waiting for the response has its own limits. */
   watch(): void {
     const { stallMs, trickleBytes } = this.#limits;
     this.#timer = setInterval(() => {

@@ -51,7 +51,7 @@ export class ImageSource {
   /** Finds the image at the first location that has it. @throws as `withImage` */
   async locate(ref: Reference, signal: AbortSignal): Promise<Located> {
     const found = await this.withImage(ref, { signal }, (image) => Promise.resolve(image));
-    // The caller has no other location.
+    // The caller cannot use another location, so requests must be retried on timeouts.
     return { ...found, repository: found.repository.withAlternative(false) };
   }
 
@@ -145,7 +145,7 @@ export class ImageSource {
   }
 
   /**
-   * Requests a manifest from a location. One that does not respond must not use up the time of the
+   * Requests a manifest from a location. A location that does not respond must leave time for the
    * next ones. @throws Error after `placeMs` unless it is the last.
    */
   async #ask<T>(isLast: boolean, signal: AbortSignal, ask: (until: AbortSignal) => Promise<T>): Promise<T> {
@@ -156,7 +156,7 @@ export class ImageSource {
       return await ask(deadline.signal);
     } catch (err) {
       if (!deadline.isOver || signal.aborted) throw err;
-      throw new Error(`no manifest within ${placeMs / 1000} s`, { cause: err });
+      throw new Error(`fetching the manifest timed out after ${placeMs / 1000} s`, { cause: err });
     }
   }
 

@@ -14,12 +14,9 @@ const TRANSIENT = new Set([
 ]);
 /** Codes of connection, response and body timeouts. */
 const SILENCE = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
-/**
- * Certificate errors by OpenSSL's code, with Go's text and advice. Node's own texts refer to Node's
- * command line.
- */
+/** Certificate errors by OpenSSL code, with the text of Go and advice. The texts of Node refer to its own command-line options. */
 const UNTRUSTED =
-  "x509: certificate signed by unknown authority; add its authority to the folder of authorities, see the flags ending in -cas-dir";
+  "x509: certificate signed by unknown authority; add its CA certificate to the CA folder, see the flags that end in -cas-dir";
 const CERTIFICATE = new Map([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", UNTRUSTED],
   ["SELF_SIGNED_CERT_IN_CHAIN", UNTRUSTED],
@@ -40,7 +37,7 @@ export function isTransient(err: unknown): boolean {
 /** A server sent a body too slowly. */
 export class TrickleError extends Error {
   constructor(bytes: number, ms: number) {
-    super(`less than ${bytes} bytes within ${ms / 1000} s`);
+    super(`response too slow: less than ${bytes} bytes within ${ms / 1000} s`);
     this.name = new.target.name;
   }
 }
@@ -62,9 +59,8 @@ export function isSilence(err: unknown): boolean {
 }
 
 /**
- * Returns the error of a request without a response: `Get "https://…": …`, on one line, the same
- * for the same cause. If the proxy was not reachable, the format is that of Go: `Get "https://…":
- * proxyconnect tcp: …`.
+ * Returns the error of a request without a response: `Get "https://…": …`, on one line, with the same text for the same cause. If the proxy was not
+ * reachable, the format is that of Go: `Get "https://…": proxyconnect tcp: …`.
  * @param proxy of the request.
  */
 export function createRequestError(method: string, url: URL, err: unknown, proxy?: URL): Error {
@@ -77,7 +73,7 @@ export function createRequestError(method: string, url: URL, err: unknown, proxy
   return new Error(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${describeReason(err)}`, { cause: err });
 }
 
-/** With a proxy, this side connects only to the proxy. */
+/** With a proxy, the client connects only to the proxy. */
 function isConnecting({ code, syscall }: NodeJS.ErrnoException): boolean {
   return syscall === "connect" || syscall === "getaddrinfo" || code === "UND_ERR_CONNECT_TIMEOUT";
 }

@@ -234,9 +234,8 @@ function entryFor(conf: RegistriesConf, name: string): RegistryEntry | undefined
 }
 
 /**
- * Returns how many characters of `text` the prefix covers, or -1. The prefix must end at the end of
- * the host, a path component or the name; "*.example.com" covers any subdomain of example.com, up
- * to and including its ".example.com".
+ * Returns the number of characters of `text` that the prefix matches, or -1. The prefix must end at the end of the host, a path component or the
+ * name; "*.example.com" covers any subdomain of example.com, up to and including its ".example.com".
  */
 function matchLength(text: string, prefix: string): number {
   let end = prefix.length;

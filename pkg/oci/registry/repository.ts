@@ -128,7 +128,7 @@ export class Repository {
     const resumed = response.status === 206 && typeof range === "string" && range.startsWith(`bytes ${offset}-`);
     if (response.status === 206 && !resumed) {
       drop(response);
-      throw new Error("fetching blob: the registry sent another range than requested");
+      throw new Error("fetching blob: the registry returned a different range than requested");
     }
     const length = Number(response.headers["content-length"] ?? Number.NaN);
     const expected = blob.size - (resumed ? offset : 0);
@@ -141,8 +141,8 @@ export class Repository {
 
   /**
    * Sends a request below /v2/<repository>/ (or to a full address) with the authorization that the
-   * registry requires. If it is denied, retries once with a new token, and with the scope that the
-   * registry names, if any.
+   * registry requires. If it is denied, retries once with a new token, and with the scope in the
+   * registry's challenge, if any.
    */
   async request(ask: RepositoryRequest): Promise<RegistryResponse> {
     this.#contact ??= this.#connect(ask.signal);
@@ -242,16 +242,16 @@ export async function checkManifestExists(repository: Repository, tagOrDigest: s
   await repository.manifest(tagOrDigest, limit, signal);
 }
 
-/** A manifest whose `subject` is another one. */
+/** A manifest that refers to another one in its `subject` field. */
 export interface Referrer {
   readonly digest: string;
   readonly artifactType: string;
-  /** as in the list */
+  /** entry in the list of referrers */
   readonly descriptor: Descriptor;
 }
 
 const Typed = z.looseObject({ artifactType: z.string().default("") });
-/** Responses of registries without the endpoint. */
+/** HTTP status codes from registries without a referrers endpoint. */
 const UNKNOWN = new Set([400, 404, 405, 406]);
 
 /**
@@ -268,7 +268,7 @@ export async function listReferrers(repository: Repository, digest: string, limi
 /** Parses a list of referrers, in its order. @throws ImageContentError if it is invalid */
 export function parseReferrers(bytes: Uint8Array): Referrer[] {
   const index = parseManifest(bytes, MediaType.ociIndex);
-  if (index.kind !== "index") throw new ImageContentError("the list of referrers is not an index");
+  if (index.kind !== "index") throw new ImageContentError("the referrers response is not an image index");
   return index.manifests.map((entry) => ({
     digest: entry.digest,
     artifactType: Typed.safeParse(entry).data?.artifactType ?? "",

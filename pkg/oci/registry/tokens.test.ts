@@ -125,7 +125,7 @@ describe("a bearer token", () => {
     await p.pull("ext", tag, { signal });
   });
 
-  test("a bearer token is exchanged for an identity token by POST", async () => {
+  test("an identity token is exchanged for a bearer token with POST", async () => {
     const { registry, tag, conf, asked: requested } = await tokenRegistry();
     const { puller: p } = await puller({ conf, auths: login(registry, { auth: btoa("<token>:"), identitytoken: "identity" }) });
     await p.pull("ext", tag, { signal });
@@ -194,7 +194,7 @@ test("a token service at a link-local address is never contacted", async () => {
 });
 
 describe("the password", () => {
-  test("the password is not sent to an unrelated host that a plain HTTP registry names", async () => {
+  test("the password is not sent when a plain HTTP registry sets an unrelated host as its token service", async () => {
     const thief = await loopbackRegistry();
     thief.misbehave = (_req, res) => {
       res.end(JSON.stringify({ token: "token-1" }));
@@ -228,7 +228,7 @@ describe("the password", () => {
     ["http://a.com", "https://b.com/t", true, false],
     ["http://10.0.0.1", "https://10.0.0.2/t", true, false],
     ["http://[fd00::1]", "https://[fd00::2]/t", true, false],
-  ])("registry %s, token service %s, insecure %o: %o", ([registry, realm, insecure, want]) => {
+  ])("the password is sent for registry %s, token service %s, insecure %o: %o", ([registry, realm, insecure, want]) => {
     expect(mayReceivePassword(new URL(realm), new URL(registry), insecure)).toBe(want);
   });
 

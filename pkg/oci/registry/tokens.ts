@@ -37,8 +37,8 @@ export interface TokenRequest {
  * Bearer tokens, one per realm, service, scope and identity, used until shortly before they expire.
  *
  * The realm's address comes from the registry, so the password is not sent to every realm. It is
- * sent to the registry's own host; to another host over https if the registry named it over
- * verified https (as Docker Hub names auth.docker.io); and, for an `insecure` registry, to a host
+ * sent to the registry's own host; to another host over https if the registry's challenge came over
+ * verified https (as for Docker Hub and auth.docker.io); and, for an `insecure` registry, to a host
  * with the same parent domain. It is never sent from an https registry to a plain HTTP realm. In
  * all other cases the token is requested anonymously, which works for public images.
  */

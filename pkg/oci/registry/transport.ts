@@ -39,10 +39,9 @@ export function parsePrivateAddress(hostname: string): PrivateAddress | undefine
 }
 
 /**
- * Returns why a request to a target that a registry named, by a redirect or as its token service,
- * is refused; undefined if it is allowed. A registry on this machine may name other hosts on it,
- * but no registry may name a link-local address.
- * @param registry the hostname of the registry that named the target.
+ * Returns why a request to a target is refused; undefined if it is allowed. The target comes from a registry: a redirect or its token service. It may
+ * be on this machine only if the registry is, and must not be a link-local address.
+ * @param registry hostname of the registry that the target comes from.
  */
 export function findRefusal(target: string, registry: string): string | undefined {
   const inner = parsePrivateAddress(target);
@@ -76,13 +75,13 @@ export interface RegistryRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH";
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
-  /** sent only to the origin of `url`, never after a redirect to another one */
+  /** sent only to the origin of `url`, not after a redirect to another origin */
   readonly authorization?: string | undefined;
   readonly body?: RequestBody | undefined;
-  /** It can be sent twice although it is not GET or HEAD: repeating it is harmless. */
+  /** Whether the request is safe to repeat although it is not GET or HEAD. */
   readonly repeatable?: boolean | undefined;
   readonly peer: Peer;
-  /** the registry that named `url`; default: `url` is the registry */
+  /** the registry that `url` comes from; default: `url` is the registry */
   readonly namedBy?: URL;
   readonly signal: AbortSignal;
   /** fewer attempts than the transport's default */
@@ -138,9 +137,8 @@ export class RegistryTransport {
   }
 
   /**
-   * Sends a request. Retries 408, 429, 5xx and broken connections of a GET, HEAD or repeatable
-   * request, after the delay in Retry-After. Returns a response that requests a delay longer than
-   * `parseRetryAfter`, or that still fails at the last attempt.
+   * Sends a request. Retries 408, 429, 5xx and broken connections of a GET, HEAD or repeatable request, after the delay in Retry-After. Returns the
+   * response if it requests a delay longer than the limit `retryAfterMs`, or if the last attempt fails.
    * @throws Error `Get "https://…": …`; the signal's reason when it aborts
    */
   async send(ask: RegistryRequest): Promise<RegistryResponse> {
@@ -216,9 +214,9 @@ export class RegistryTransport {
 
 /** Properties of a connection. */
 interface ConnectionTraits {
-  /** After a redirect to another origin, without the client certificate. */
+  /** The request was redirected to another origin, so it is sent without the client certificate. */
   readonly foreign: boolean;
-  /** To a host that a registry named, which must not be on this machine. */
+  /** The host comes from a registry, so it must not be on this machine. */
   readonly outer: boolean;
 }
 

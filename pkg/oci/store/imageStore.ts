@@ -73,7 +73,7 @@ export async function readImageLabels(
     return readImageLabels(from, await from.manifest(first.digest, signal), signal);
   }
   const { config } = parsed;
-  if (config.size > MAX_CONFIG_BYTES) throw new ImageContentError(`the image configuration has more than ${MAX_CONFIG_BYTES} bytes`);
+  if (config.size > MAX_CONFIG_BYTES) throw new ImageContentError(`the image configuration is larger than ${MAX_CONFIG_BYTES} bytes`);
   const chunks: Uint8Array[] = [];
   for await (const chunk of from.blob(config, signal)(0)) chunks.push(chunk);
   return parseConfig(Buffer.concat(chunks)).labels;

@@ -8,7 +8,7 @@ import { splitPath } from "../pull/tree.ts";
 
 export type LayerCompression = "gzip" | "zstd" | "none";
 
-/** Fast, and within 10% of the default level's size for YAML. */
+/** Compression level: fast, and for YAML the result is at most 10% larger than with the default level. */
 export const LAYER_GZIP_LEVEL = 3;
 const EPOCH = new Date(0);
 

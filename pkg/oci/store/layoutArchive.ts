@@ -10,18 +10,18 @@ import { formatImagePlace, type LayoutPlace } from "../imagePlace.ts";
 import { createTarStream } from "./layerArchive.ts";
 import { LayoutStore } from "./layoutStore.ts";
 
-/** The members of a layout; other members of an archive are ignored. */
+/** The archive entries of a layout; other entries are ignored. */
 const MEMBER = /^(?:\.\/)?(oci-layout|index\.json|blobs\/(sha256|sha384|sha512)\/[a-f0-9]{1,128})$/;
 /** Magic bytes of gzip, zstd and xz. */
 const COMPRESSED = ["1f8b", "28b52ffd", "fd377a585a00"].map((hex) => Buffer.from(hex, "hex"));
-/** Maximum number of members. */
+/** Maximum number of archive entries. */
 const MEMBERS_MAX = 1_000_000;
 
 /**
  * Unpacks the tar archive of an OCI image layout into an empty folder. Unpacks only regular files
  * with names of a layout.
- * @throws RefusedError for a member outside the archive, and for too many members; Error if it
- * cannot be read.
+ * @throws RefusedError for an entry with a path outside the archive, and for too many entries;
+ * Error if it cannot be read.
  */
 export async function unpackLayout(archive: string, dir: string, signal: AbortSignal): Promise<void> {
   const entries = extract();
@@ -31,8 +31,8 @@ export async function unpackLayout(archive: string, dir: string, signal: AbortSi
   let members = 0;
   try {
     for await (const entry of entries) {
-      if (++members > MEMBERS_MAX) throw new RefusedError(`it has more than ${MEMBERS_MAX} members`);
-      if (leadsOut(entry.header.name)) throw new RefusedError(`member ${goQuote(entry.header.name)} is outside the archive`);
+      if (++members > MEMBERS_MAX) throw new RefusedError(`the archive has more than ${MEMBERS_MAX} entries`);
+      if (leadsOut(entry.header.name)) throw new RefusedError(`entry ${goQuote(entry.header.name)} has a path outside the archive`);
       const [, path, algorithm] = entry.header.type === "file" ? (MEMBER.exec(entry.header.name) ?? []) : [];
       if (path === undefined) {
         entry.resume();
@@ -102,7 +102,7 @@ export async function openLayout(place: LayoutPlace, scratch: () => Promise<stri
   if (kind === "oci") {
     const found = await stat(path).catch(() => undefined);
     if (!found) throw new ImageContentError(`${name}: the folder does not exist`);
-    if (!found.isDirectory()) throw new ImageContentError(`${name} is a file: use oci-archive:${path} for the tar archive of a layout`);
+    if (!found.isDirectory()) throw new ImageContentError(`${name} is a file: use oci-archive:${path} for a layout in a tar archive`);
     return new LayoutStore(path, name);
   }
   const folder = await scratch();

@@ -99,7 +99,7 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
   [
     "with a layer that is cut off",
     async ({ blob }) => writeFile(blob("layer"), (await readFile(blob("layer"))).subarray(0, 9)),
-    ({ dir, layer }) => `oci:${dir}: blob ${layer} is damaged: ${layer} ended after 9 of `,
+    ({ dir, layer }) => `oci:${dir}: blob ${layer} is damaged: ${layer} is truncated: received 9 of `,
   ],
   [
     "with a layer outside the folder",
@@ -107,7 +107,7 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
       await rename(blob("layer"), join(dir, "../outside"));
       await symlink(join(dir, "../outside"), blob("layer"));
     },
-    () => "is outside the layout: it is a link to ",
+    () => ", which is outside the layout",
   ],
   [
     "with blobs outside the folder",
@@ -115,7 +115,7 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
       await rename(join(dir, "blobs"), join(dir, "../blobs"));
       await symlink("../blobs", join(dir, "blobs"));
     },
-    () => "is outside the layout: it is a link to ",
+    () => ", which is outside the layout",
   ],
   [
     "with a folder in place of a layer",
@@ -131,7 +131,7 @@ test.for<[name: string, harm: (layout: Layout) => Promise<void>, says: (layout: 
       await rename(join(dir, "index.json"), join(dir, "../index.json"));
       await symlink("../index.json", join(dir, "index.json"));
     },
-    () => "is outside the layout: it is a link to ",
+    () => ", which is outside the layout",
   ],
 ])("a layout %s is rejected", async ([, harm, says]) => {
   const whole = await made("v1");
@@ -148,16 +148,20 @@ test("the error for a missing image or file describes what exists", async () => 
   await expect(read(`oci:${dir}:v3`)).rejects.toThrow("has no image v3; available: v1, v2");
   await expect(read(`oci:${dir}-gone`)).rejects.toThrow(`oci:${dir}-gone: the folder does not exist`);
   await expect(read(`oci:${join(dir, "index.json")}`)).rejects.toThrow(
-    `is a file: use oci-archive:${join(dir, "index.json")} for the tar archive`,
+    `is a file: use oci-archive:${join(dir, "index.json")} for a layout in a tar archive`,
   );
   await expect(read(`oci-archive:${dir}`)).rejects.toThrow(`reading ${dir}: it is a folder: use oci:PATH for a layout in a folder`);
   await expect(read(`oci-archive:${dir}/gone.tar`)).rejects.toThrow("the file does not exist");
 });
 
 test.for<[name: string, entries: TarEntry[], says: string]>([
-  ["a member above the archive", [{ name: "../index.json", content: "{}" }], 'member "../index.json" is outside the archive'],
-  ["a member above the archive after a folder", [{ name: "blobs/../../x", content: "" }], 'member "blobs/../../x" is outside the archive'],
-  ["a member with an absolute path", [{ name: "/etc/x", content: "" }], 'member "/etc/x" is outside the archive'],
+  ["a member above the archive", [{ name: "../index.json", content: "{}" }], 'entry "../index.json" has a path outside the archive'],
+  [
+    "a member above the archive after a folder",
+    [{ name: "blobs/../../x", content: "" }],
+    'entry "blobs/../../x" has a path outside the archive',
+  ],
+  ["a member with an absolute path", [{ name: "/etc/x", content: "" }], 'entry "/etc/x" has a path outside the archive'],
   ["a link in place of index.json", [{ name: "index.json", type: "2", linkname: "/etc/passwd" }], "index.json is missing"],
   ["no files of a layout", [{ name: "other", content: "" }], "index.json is missing"],
 ])("an archive with %s is rejected", async ([, entries, says]) => {

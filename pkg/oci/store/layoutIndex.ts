@@ -31,7 +31,7 @@ export function parseLayoutIndex(text: string): LayoutEntry[] {
     );
   }
   const { manifests } = parsed.data;
-  if (manifests.length > INDEX_LIMITS.entries) throw new RefusedError(`index.json names more than ${INDEX_LIMITS.entries} images`);
+  if (manifests.length > INDEX_LIMITS.entries) throw new RefusedError(`index.json lists more than ${INDEX_LIMITS.entries} images`);
   return manifests;
 }
 

@@ -34,7 +34,7 @@ async function openLayoutFile(dir: string, path: string): Promise<FileHandle | u
   const [root, real] = await Promise.all([realpath(dir), realpath(requestedPath)].map((found) => found.catch(ignoreMissingFile)));
   if (root === undefined || real === undefined) return undefined;
   if (!real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`))
-    throw new RefusedError(`${requestedPath} is outside the layout: it is a link to ${real}`);
+    throw new RefusedError(`${requestedPath} is a link to ${real}, which is outside the layout`);
   // Without O_NONBLOCK, opening a named pipe would block.
   const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   if ((await file.stat()).isFile()) return file;
@@ -98,7 +98,7 @@ class PartFile {
   }
 
   async #write(content: Readable, start: number, signal: AbortSignal): Promise<void> {
-    // Not truncated on opening: another program may be writing the same file.
+    // Does not truncate the file, because another program may be writing it.
     const file = await open(this.path, constants.O_RDWR | constants.O_CREAT);
     await pipeline(content, file.createWriteStream({ start, flush: true }), { signal });
   }
@@ -144,7 +144,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     throw new ImageContentError(`${this.name} has ${why}${formatAvailableNames(entries)}`);
   }
 
-  /** @throws ImageContentError if `index.json` names the image but it is missing or damaged. */
+  /** @throws ImageContentError if `index.json` lists the image but the image is missing or damaged. */
   async find(reference: string, _signal: AbortSignal): Promise<FetchedManifest | undefined> {
     const isPinned = findDigestError(reference) === undefined;
     const entry = await this.#entry(reference, isPinned);
@@ -219,7 +219,7 @@ export class LayoutStore implements ImageReader, ImageWriter {
     }
   }
 
-  /** Returns a path for a blob with a digest that is not known yet; then call `adopt`. */
+  /** Returns a path for a blob whose digest is not known yet. Call `adopt` when the file is complete. */
   partFile(): string {
     this.#parts += 1;
     return join(this.dir, "blobs", `part-${process.pid}-${this.#parts}`);

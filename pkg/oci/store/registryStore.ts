@@ -12,11 +12,11 @@ import type { BlobBytes, BlobOutcome, ImageReader, ImageWriter } from "./imageSt
 /** Advice by status of the response. */
 const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {
   401: ({ registry }) => `log in to ${registry} first, for example with docker login or podman login`,
-  403: ({ repository }) => `the user needs the permission to push to ${repository}`,
-  404: ({ repository }) => `some registries require that repository ${repository} is created first`,
+  403: ({ repository }) => `the user needs permission to push to ${repository}`,
+  404: ({ repository }) => `some registries require you to create repository ${repository} first`,
   405: ({ registry }) => `${registry} does not accept pushes, for example because it is a proxy for another registry`,
-  413: ({ registry }) => `${registry} or a proxy limits the size of requests`,
-  429: ({ registry }) => `${registry} is limiting requests`,
+  413: ({ registry }) => `${registry} or a proxy limits the request size`,
+  429: ({ registry }) => `${registry} limits the request rate`,
 };
 
 const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
@@ -25,8 +25,8 @@ const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
 function pushFailure(doing: string, ref: Reference, err: unknown): Error {
   const text = `${doing} ${formatRepository(ref)}: ${getErrorMessage(err)}`;
   if (!(err instanceof RegistryError))
-    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; use --insecure to allow that` : text, { cause: err });
-  const wait = err.retryAfterMs === undefined ? "" : `, and requests a delay of ${Math.ceil(err.retryAfterMs / 1000)} s`;
+    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; use --insecure to allow plain HTTP` : text, { cause: err });
+  const wait = err.retryAfterMs === undefined ? "" : `; retry after ${Math.ceil(err.retryAfterMs / 1000)} s`;
   const advice = ADVICE[err.status]?.(ref);
   return new RegistryError(advice === undefined ? text : `${text}; ${advice}${wait}`, err.status, err.retryAfterMs);
 }
@@ -81,7 +81,7 @@ async function uploadBlob(to: Repository, blob: Descriptor, bytes: BlobBytes, op
   }
 }
 
-/** Returns the milliseconds until the next attempt; undefined if a retry does not help. */
+/** Returns the delay before the next attempt in milliseconds; undefined if a retry does not help. */
 function waitFor(err: unknown, failures: number, limits: UploadOptions["limits"]): number | undefined {
   if (failures + 1 >= limits.attempts || isFetchFailure(err)) return undefined;
   const backoff = limits.backoffMs * 2 ** failures * (1 + Math.random() / 4);

@@ -90,15 +90,15 @@ describe("a blob", () => {
 
   test.for([
     [401, "UNAUTHORIZED", "authentication required; log in to HOST first, for example with docker login or podman login"],
-    [403, "DENIED", "requested access to the resource is denied; the user needs the permission to push to team/app"],
-    [404, "NAME_UNKNOWN", "repository name not known to registry; some registries require that repository team/app is created first"],
+    [403, "DENIED", "requested access to the resource is denied; the user needs permission to push to team/app"],
+    [404, "NAME_UNKNOWN", "repository name not known to registry; some registries require you to create repository team/app first"],
     [
       405,
       "UNSUPPORTED",
       "The operation is unsupported.; HOST does not accept pushes, for example because it is a proxy for another registry",
     ],
-    [413, "SIZE_INVALID", "provided length did not match content length; HOST or a proxy limits the size of requests"],
-    [429, "TOOMANYREQUESTS", "too many requests; HOST is limiting requests, and requests a delay of 600 s"],
+    [413, "SIZE_INVALID", "provided length did not match content length; HOST or a proxy limits the request size"],
+    [429, "TOOMANYREQUESTS", "too many requests; HOST limits the request rate; retry after 600 s"],
   ] as const)("a failed upload reports advice for status %s", async ([status, code, says]) => {
     const registry = await loopbackRegistry();
     registry.misbehave = (req, res) => {
