@@ -28,7 +28,7 @@ export interface UnreadableReleases {
 /** Returns the problem of an extension whose status names an installed bundle without a release. */
 export function formatMissingRelease(bundle: string, systemNamespace?: string): string {
   const place = systemNamespace === undefined ? "the system namespace" : `namespace ${goQuote(systemNamespace)}`;
-  return `its status names bundle ${goQuote(bundle)} as installed, but ${place} contains no release of it`;
+  return `status.install lists bundle ${goQuote(bundle)}, but ${place} contains no release of this bundle`;
 }
 
 /**
@@ -119,7 +119,7 @@ interface BlockingReasons {
 /**
  * Returns the condition `InstalledOLMOperatorsUpgradeable`. Its message is that of upstream, followed by a line with
  * the next step for each extension. If there are too many extensions for 32768 bytes, the rest are counted.
- * @param remedies by extension, a clause such as `version 1.1.0 of catalog "x" lifts the block`.
+ * @param remedies by extension, a clause such as `version 1.1.0 of catalog "x" allows the cluster upgrade`.
  * @see
  * https://github.com/openshift/cluster-olm-operator/blob/9983877d/pkg/controller/incompatible_operator_controller.go
  * sync
@@ -196,19 +196,19 @@ function findError(verdict: ReleaseVerdict, cluster: ClusterVersion): string | u
   if (verdict.kind === "error") return verdict.text;
   if (verdict.kind !== "undecided" || cluster.kind === "none") return undefined;
   const { extension, bundle, max, reason: because } = verdict;
-  return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: it supports OpenShift up to ${formatMinorVersion(max)}, but the version of this cluster is unknown: ${truncate(because, CAUSE_LENGTH)}`;
+  return `error with cluster extension ${extension}: error in bundle ${truncate(bundle, NAME_LENGTH)}: the bundle supports OpenShift up to ${formatMinorVersion(max)}, but the cluster version is unknown: ${truncate(because, CAUSE_LENGTH)}`;
 }
 
 function findAdvice(verdict: ReleaseVerdict, cluster: ClusterVersion, remedy: string | undefined): string | undefined {
   const { extension, bundle, version } = verdict;
   const subject = `ClusterExtension ${goQuote(extension)}: bundle ${quoteName(bundle)} version ${truncate(version, NAME_LENGTH)}`;
   if (verdict.kind === "blocked") {
-    const step = remedy ?? `upgrade it to a version that supports ${formatNextMinor(cluster)}, or uninstall it`;
+    const step = remedy ?? `upgrade to a version that supports OpenShift ${formatNextMinor(cluster)}, or uninstall the ClusterExtension`;
     return `${subject} supports OpenShift up to ${formatMinorVersion(verdict.max)}; ${step}`;
   }
   // If the releases cannot be read, the installed bundle itself may be correct.
   if (verdict.kind !== "error" || bundle === "") return undefined;
-  const step = remedy ?? "upgrade it to a version with a maximum such as 4.18, or uninstall it";
+  const step = remedy ?? "upgrade to a version with a valid maximum such as 4.18, or uninstall the ClusterExtension";
   return `${subject} has a malformed maximum OpenShift version; ${step}`;
 }
 

@@ -23,18 +23,20 @@ const UNREADABLE = new CannedPackages(new Map());
 const NONE = new ListedCatalogs([]);
 const signal = new AbortController().signal;
 
-test("describeRemedy names a version of the selected catalogs that lifts the block", async () => {
+test("describeRemedy names a version of the selected catalogs that allows the cluster upgrade", async () => {
   const sources = { catalogs: CATALOGS, contents: new CatalogPackages(HELD) };
-  expect(await describeRemedy(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" lifts the block');
-  expect(await describeRemedy(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" lifts the block');
+  expect(await describeRemedy(X, sources, CLUSTER, signal)).toBe('version 1.1.0 of catalog "c" allows the cluster upgrade');
+  expect(await describeRemedy(X, sources, CLUSTER, signal, ["p.v1.1.0"])).toBe('version 1.0.0 of catalog "c" allows the cluster upgrade');
 });
 
 test("describeRemedy mentions an unreadable catalog, and a selector without catalogs", async () => {
   const unreadable = { catalogs: CATALOGS, contents: new CatalogPackages(UNREADABLE) };
-  expect(await describeRemedy(X, unreadable, CLUSTER, signal)).toBe('catalog "c" cannot be searched for a version that lifts the block');
+  expect(await describeRemedy(X, unreadable, CLUSTER, signal)).toBe(
+    'catalog "c" cannot be searched for a version that allows the cluster upgrade',
+  );
   const none = { catalogs: NONE, contents: new CatalogPackages(HELD) };
   expect(await describeRemedy(X, none, CLUSTER, signal)).toBe(
-    "spec.source.catalog.selector selects no catalog to search for another version; uninstall the extension to upgrade the cluster",
+    "cannot search for another version, because spec.source.catalog.selector selects no catalog; uninstall the extension to upgrade the cluster",
   );
 });
 

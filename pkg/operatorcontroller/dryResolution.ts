@@ -30,7 +30,7 @@ export async function replayResolution(
 }
 
 /**
- * Describes what would allow a cluster upgrade that `extension` blocks, as a clause such as `version 1.1.0 of catalog "x" lifts the block`. Reads
+ * Describes what would allow a cluster upgrade that `extension` blocks, as a clause such as `version 1.1.0 of catalog "x" allows the cluster upgrade`. Reads
  * catalogs like a reconcile, mostly from a cache; the clause mentions an unavailable catalog if it matters.
  * Never throws: returns undefined if the cluster's version is unknown, spec is invalid, or `signal` aborts.
  * @param blocking names of the blocking bundles; default: the installed bundle in status.
@@ -78,14 +78,14 @@ export function newResolutionPage(controller: ResolutionSource, leads: () => boo
     prefix: PREFIX,
     answer: async (name, signal) => {
       if (!leads() || !controller.ready)
-        return { status: 503, text: "this replica is not the leader, or is still starting; ask another replica" };
+        return { status: 503, text: "this replica is not the leader or is still starting: query another replica" };
       let record: ResolutionRecord | undefined;
       try {
         record = await controller.resolutionOf(name, signal);
       } catch (err) {
         return { status: 503, text: `cannot resolve now: ${getErrorMessage(err)}` };
       }
-      return record ? { json: record } : { status: 404, text: `no ClusterExtension "${name}" with spec.source.catalog exists` };
+      return record ? { json: record } : { status: 404, text: `ClusterExtension "${name}" does not exist or has no spec.source.catalog` };
     },
   };
 }

@@ -96,7 +96,7 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
   }
 }
 
-const BREAKS = 'ClusterExtension "y" (bundle "q.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
+const BREAKS = 'ClusterExtension "y" (bundle "q.v1.0.0") would lose dependencies: API example.com/v1 Shelf';
 
 /** Source: S2-01, S2-02, S2-42; D-07: the same result as operator-controller's. */
 test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof judged>>>]>([

@@ -55,13 +55,15 @@ function findChannelExclusion(result: FilterResult, candidate: Candidate, { chan
   const there = formatCandidateChannels(candidate, result);
   const text = `it is not in spec.source.catalog.channels ${formatGoList(channels)}`;
   const remedy =
-    there === "no channel" ? "it is in no channel: omit spec.source.catalog.channels" : `it is in ${there}: add one of these to spec`;
+    there === "no channel"
+      ? "it is in no channel: omit spec.source.catalog.channels"
+      : `it is in ${there}: add one of them to spec.source.catalog.channels`;
   return [{ rule: "channels", text, remedy }];
 }
 
 function findRangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclusion[] {
   if (isInRange(candidate, query)) return [];
-  if (!candidate.version) return [{ rule: "versionRange", text: "it has no valid version", remedy: "no range contains it" }];
+  if (!candidate.version) return [{ rule: "versionRange", text: "it has no valid version", remedy: "no version range matches it" }];
   const text = `spec.source.catalog.version ${goQuote(query.range?.text ?? "")} does not match it`;
   const version = goQuote(formatVersion(candidate.version.version));
   return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove it` }];
@@ -71,12 +73,13 @@ function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered:
   const { query } = filtered;
   const { installed, channels } = query;
   if (!installed || isReachable(candidate, query, result.edges)) return [];
-  const of = channels.length > 0 ? ` of channels ${formatGoList(channels)}` : "";
-  const text = `no edge${of} leads to it from ${goQuote(installed.name)}`;
-  const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges";
+  const where = channels.length > 0 ? ` in channels ${formatGoList(channels)}` : "";
+  const text = `it has no upgrade edge from ${goQuote(installed.name)}${where}`;
+  const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, without an upgrade edge";
   const way = findPath(result, candidate, filtered, searched);
-  if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades leads there; ${selfCertified}` }];
-  if (way.length === 0) return [{ rule: "upgradeEdges", text, remedy: `an edge of ${formatCandidateChannels(candidate, result)} does` }];
+  if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades reaches it; ${selfCertified}` }];
+  if (way.length === 0)
+    return [{ rule: "upgradeEdges", text, remedy: `an upgrade edge exists in ${formatCandidateChannels(candidate, result)}` }];
   return [
     { rule: "upgradeEdges", text, remedy: `upgrade through ${formatGoList(way.map(formatCandidateVersion))} first; ${selfCertified}` },
   ];
@@ -121,7 +124,7 @@ function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filte
   if (blocking) return [describeUnavailable(blocking)];
   if (candidate.deprecated && !first.best.deprecated) return [describeDeprecation(result, candidate, first.best)];
   if (result.priority < first.priority) {
-    const text = `catalog ${goQuote(first.catalog)} of priority ${first.priority} offers ${formatCandidateVersion(first.best)}, catalog ${goQuote(result.catalog)} has priority ${result.priority}`;
+    const text = `catalog ${goQuote(first.catalog)} (priority ${first.priority}) offers ${formatCandidateVersion(first.best)} and takes precedence over catalog ${goQuote(result.catalog)} (priority ${result.priority})`;
     return [{ rule: "catalogPriority", text, remedy: selectCatalog(result) }];
   }
   if (result.best && result.best !== candidate) {
@@ -138,25 +141,25 @@ function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filte
   }
   const tied = matching.filter(({ priority, catalog }) => priority === first.priority && catalog !== result.catalog);
   if (tied.length === 0) return [];
-  const text = `catalogs ${formatGoList(tied.map(({ catalog }) => catalog))} of the same priority ${result.priority} also offer a bundle, so none is chosen`;
+  const text = `catalogs ${formatGoList(tied.map(({ catalog }) => catalog))} with the same priority ${result.priority} also offer a bundle, so no bundle is chosen`;
   return [{ rule: "catalogTie", text, remedy: selectCatalog(result) }];
 }
 
 function describeUnavailable(catalog: CatalogPackage): Exclusion {
   const reason = truncate(explainUnavailable(catalog), CAUSE_LENGTH);
-  const text = `catalog ${goQuote(catalog.name)} may have a better bundle and is unavailable (${reason}), so none is chosen`;
-  return { rule: "silentCatalog", text, remedy: "give it a lower spec.priority, or select catalogs without it" };
+  const text = `catalog ${goQuote(catalog.name)} is unavailable (${reason}) and may have a better bundle, so no bundle is chosen`;
+  return { rule: "silentCatalog", text, remedy: "lower its spec.priority, or exclude it with spec.source.catalog.selector" };
 }
 
 function describeDeprecation({ deprecations }: FilterResult, candidate: Candidate, best: Candidate): Exclusion {
   const { name } = candidate.bundle;
   const entry = deprecations?.entries.find(({ reference }) => reference.schema === "olm.bundle" && reference.name === name);
   const why = entry?.message ? ` (${truncate(entry.message, MAX_DEPRECATION)})` : "";
-  return { rule: "deprecation", text: `it is deprecated${why}, and ${formatCandidateVersion(best)} is not`, remedy: pin(candidate) };
+  return { rule: "deprecation", text: `it is deprecated${why}, but ${formatCandidateVersion(best)} is not`, remedy: pin(candidate) };
 }
 
 function pin({ version }: Candidate): string {
-  return version ? `spec.source.catalog.version ${goQuote(formatVersion(version.version))} selects it` : "no range contains it";
+  return version ? `set spec.source.catalog.version to ${goQuote(formatVersion(version.version))}` : "no version range matches it";
 }
 
 function selectCatalog({ catalog }: FilterResult): string {

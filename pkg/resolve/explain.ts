@@ -51,7 +51,7 @@ function describeEdge({ edges }: FilterResult, best: Candidate, query: Resolutio
   if (!installed) return "";
   const edge = findEdge(best, query, edges);
   const from = goQuote(installed.name);
-  if (!edge) return `, no successor of ${from} by the catalog's edges: upgradeConstraintPolicy SelfCertified overrides them`;
+  if (!edge) return `, without an upgrade edge from ${from}: upgradeConstraintPolicy SelfCertified allows it`;
   return edge.via === "stay" ? ", already installed" : `, successor of ${from} by ${edge.via} in channel ${goQuote(edge.channel)}`;
 }
 
@@ -59,7 +59,7 @@ function describeEdge({ edges }: FilterResult, best: Candidate, query: Resolutio
 function findStepWarning(best: Candidate, { installed }: ResolutionQuery): string[] {
   const step = installed && getVersionStep(installed.version, formatCandidateVersion(best));
   return step === "major" || step === "rollback"
-    ? [`warning: a ${step === "major" ? "major step" : step} from version ${installed?.version}`]
+    ? [`warning: ${step === "major" ? "major upgrade" : "downgrade"} from version ${installed?.version}`]
     : [];
 }
 
@@ -69,7 +69,7 @@ function findUnreachedRemark({ inRange, reachable }: FilterResult, best: Candida
   const kept = new Set(reachable);
   const [highest] = inRange.filter((candidate) => !kept.has(candidate) && compareNewestFirst(candidate, best) < 0).sort(compareNewestFirst);
   return highest?.version
-    ? [`version ${formatCandidateVersion(highest)} is higher, but no edge leads to it from ${goQuote(installed.name)}`]
+    ? [`version ${formatCandidateVersion(highest)} is higher, but has no upgrade edge from ${goQuote(installed.name)}`]
     : [];
 }
 
@@ -88,8 +88,8 @@ function findNotChosenRemark(passedOver: readonly FilterResult[], { priority }: 
   const deprecated = passedOver.filter((other) => other.best?.deprecated && !best.deprecated).map(({ catalog }) => catalog);
   const lower = passedOver.filter((other) => !deprecated.includes(other.catalog)).map(({ catalog }) => catalog);
   return [
-    ...(lower.length > 0 ? [`its priority ${priority} is higher than that of catalogs ${formatGoList(lower)}`] : []),
-    ...(deprecated.length > 0 ? [`catalogs ${formatGoList(deprecated)} only have deprecated bundles`] : []),
+    ...(lower.length > 0 ? [`its catalog has priority ${priority}, which is higher than that of catalogs ${formatGoList(lower)}`] : []),
+    ...(deprecated.length > 0 ? [`catalogs ${formatGoList(deprecated)} contain only deprecated bundles`] : []),
   ];
 }
 
@@ -112,10 +112,10 @@ export function findWarnings(
   const { installed } = query;
   if (installed && !edge) {
     const step = getVersionStep(installed.version, formatCandidateVersion(best));
-    const kind = step === "rollback" ? "a rollback" : step === "major" ? "a major step" : undefined;
-    const risk = kind ? `; ${kind} may lose data: check the release notes of its author` : "";
+    const kind = step === "rollback" ? "a downgrade" : step === "major" ? "a major upgrade" : undefined;
+    const risk = kind ? `; ${kind} may lose data: check the release notes` : "";
     const from = `${goQuote(installed.name)} (version ${installed.version})`;
-    warnings.push(`${subject} no upgrade edge leads to it from ${from}: upgradeConstraintPolicy SelfCertified overrides the edges${risk}`);
+    warnings.push(`${subject} it has no upgrade edge from ${from}: upgradeConstraintPolicy SelfCertified allows it${risk}`);
   }
   const [first] = findSkippingEntries(channels, best.bundle.name);
   if (first) warnings.push(`${subject} entry ${goQuote(first.entry)} of channel ${goQuote(first.channel)} skips it`);

@@ -56,18 +56,18 @@ function suggestChannels({ content }: FilterResult): string[] {
  * prereleases exclude.
  */
 function suggestForRange({ all, inChannels, content }: FilterResult, query: ResolutionQuery): string[] {
-  const near = [`the highest ${query.channels.length > 0 ? "there " : ""}is ${formatHighestVersion(inChannels)}`];
+  const near = [`the highest version ${query.channels.length > 0 ? "in these channels " : ""}is ${formatHighestVersion(inChannels)}`];
   const elsewhere = highest(all.filter((candidate) => isInRange(candidate, query)));
   if (elsewhere) {
     const names = channelNames(content.channels.filter((channel) => listEntryNames([channel]).has(elsewhere.bundle.name)));
     near.push(
-      `version ${formatCandidateVersion(elsewhere)} matches, but is in ${names.length > 0 ? `channels ${formatGoList(names)}` : "no channel"}`,
+      `version ${formatCandidateVersion(elsewhere)} matches, but is ${names.length > 0 ? `only in channels ${formatGoList(names)}` : "in no channel"}`,
     );
   }
   const prerelease = highest(inChannels.filter((candidate) => isPrereleaseInRange(candidate, query)));
   if (prerelease)
     near.push(
-      `${formatCandidateVersion(prerelease)} is a prerelease: only a range with a prerelease, such as ">=1.0.0-0", contains prereleases`,
+      `${formatCandidateVersion(prerelease)} is a prerelease: only ranges that contain a prerelease, such as ">=1.0.0-0", match prereleases`,
     );
   return near;
 }
@@ -90,9 +90,9 @@ function suggestSuccessors(result: FilterResult, query: ResolutionQuery): string
   const reachable = inChannels.filter(({ bundle }) => edges.has(bundle.name)).sort(compareNewestFirst);
   return [
     reachable.length > 0
-      ? `its successors are ${formatGoList(reachable.map(formatCandidateVersion))}`
-      : "no entry replaces it, skips it or has its version in skipRange",
-    ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not contain it"]),
+      ? `its direct successors are ${formatGoList(reachable.map(formatCandidateVersion))}`
+      : "no channel entry replaces it, skips it or includes its version in skipRange",
+    ...(all.some(({ bundle }) => bundle.name === name) ? [] : ["the catalog does not contain the installed bundle"]),
     ...findUpgradePath(result, query),
     `upgradeConstraintPolicy SelfCertified would allow ${formatHighestVersion(inRange)}`,
   ];
@@ -118,7 +118,7 @@ function suggestForCluster({ all, rejectedByCluster, reachable }: FilterResult, 
     formatRejections(rejectedByCluster),
     `clusterVersionPolicy Warn would allow ${formatHighestVersion(reachable)}`,
     ...(others.length > 0
-      ? [`of the versions that spec or the edges exclude, ${formatHighestVersion(others)} is the highest that the cluster's version allows`]
+      ? [`the highest version that supports the cluster is ${formatHighestVersion(others)}, but spec or the upgrade edges exclude it`]
       : []),
   ];
 }
@@ -183,7 +183,7 @@ const UPGRADE_EDGES: Description = {
   asks: ({ installed, enforceEdges }) => (installed && enforceEdges ? `a direct successor of ${goQuote(installed.name)}` : undefined),
   left: ({ reachable }) => reachable,
   rule: (_, __, { installed, channels }) =>
-    `no edge ${channels.length > 0 ? `of channels ${formatGoList(channels)} ` : ""}leads to it from ${goQuote(installed?.name ?? "")}`,
+    `it has no upgrade edge from ${goQuote(installed?.name ?? "")}${channels.length > 0 ? ` in channels ${formatGoList(channels)}` : ""}`,
   near: suggestSuccessors,
 };
 const CLUSTER_VERSION: Description = {

@@ -160,17 +160,17 @@ function toRemedy(
 const UNINSTALL = "uninstall the extension to upgrade the cluster";
 
 /**
- * Formats a remedy as a clause, such as `version 1.1.0 of catalog "x" lifts the block`. Uses the terms of spec; at most some hundred characters
- * in addition to the values of spec.
+ * Formats a remedy as a clause, such as `version 1.1.0 of catalog "x" allows the cluster upgrade`. Uses the terms of spec; adds at most some
+ * hundred characters to the values of spec.
  */
 export function formatRemedy(remedy: Remedy, source: CatalogSource, installed: BundleMetadata | undefined): string {
   if (remedy.kind === "none") return formatNoRemedy(remedy, installed);
   const { version, catalog, deprecated, through, limits } = remedy;
   const subject = `version ${version}${deprecated ? " (deprecated)" : ""} of catalog ${goQuote(catalog)}`;
-  if (through.length + limits.length === 0) return `${subject} lifts the block`;
-  const after = through.length > 0 ? `, after upgrades through ${formatEnumeration(through)}` : "";
+  if (through.length + limits.length === 0) return `${subject} allows the cluster upgrade`;
+  const after = through.length > 0 ? `, after upgrades to ${formatEnumeration(through)}` : "";
   const but = limits.map((limit) => formatLimit(limit, source, installed)).join(", and ");
-  return `${subject} would lift the block${after}${but === "" ? "" : `, but ${but}`}`;
+  return `${subject} would allow the cluster upgrade${after}${but === "" ? "" : `, but ${but}`}`;
 }
 
 function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed: BundleMetadata | undefined): string {
@@ -179,17 +179,17 @@ function formatLimit({ kind, excludes }: Limit, source: CatalogSource, installed
   }
   if (kind === "channels") {
     const field = `spec.source.catalog.channels ${formatGoList(source.channels ?? [])}`;
-    return excludes === "target" ? `it is not in ${field}` : `the edges to it are not in ${field}`;
+    return excludes === "target" ? `it is not in ${field}` : `the upgrade edges to it are not in ${field}`;
   }
-  return `no edges lead to it from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified allows it`;
+  return `it has no upgrade path from ${goQuote(installed?.name ?? "")}: only upgradeConstraintPolicy SelfCertified allows it`;
 }
 
 function formatNoRemedy({ requested: asked, silent }: Remedy & { kind: "none" }, installed: BundleMetadata | undefined): string {
   if (asked.length + silent.length === 0)
-    return `spec.source.catalog.selector selects no catalog to search for another version; ${UNINSTALL}`;
-  if (asked.length === 0) return `${formatCatalogs(silent)} cannot be searched for a version that lifts the block`;
+    return `cannot search for another version, because spec.source.catalog.selector selects no catalog; ${UNINSTALL}`;
+  if (asked.length === 0) return `${formatCatalogs(silent)} cannot be searched for a version that allows the cluster upgrade`;
   const unsure = silent.length > 0 ? ` (${formatCatalogs(silent)} cannot be searched)` : "";
-  return `no ${installed ? "newer version" : "version"} in ${formatCatalogs(asked)} lifts the block${unsure}; ${UNINSTALL}`;
+  return `no ${installed ? "newer version" : "version"} in ${formatCatalogs(asked)} allows the cluster upgrade${unsure}; ${UNINSTALL}`;
 }
 
 function formatCatalogs(names: readonly string[]): string {

@@ -149,7 +149,7 @@ function decided(
   if (mine.priority !== others.priority)
     return {
       decidedBy: "priority",
-      because: `priority ${mine.priority} of catalog ${mine.catalog} comes before priority ${others.priority} of catalog ${others.catalog}`,
+      because: `catalog ${mine.catalog} (priority ${mine.priority}) takes precedence over catalog ${others.catalog} (priority ${others.priority})`,
     };
   if (!a.version || !b.version) return { decidedBy: "version", because: `${formatCandidateVersion(b)} has no valid version` };
   if (compareVersions(a.version.version, b.version.version) !== 0)
@@ -157,11 +157,14 @@ function decided(
   if (compareVersionRelease(a.version, b.version) !== 0)
     return {
       decidedBy: "release",
-      because: `both have the same version, and release ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}`,
+      because: `the versions are equal, and release ${formatCandidateVersion(a)} is higher than ${formatCandidateVersion(b)}`,
     };
   if (a.rank() !== b.rank())
-    return { decidedBy: "channel", because: "version and release are equal, and its channel comes first: the default one, then by name" };
-  return { decidedBy: "name", because: "version and release are equal, so the name of the bundle decides" };
+    return {
+      decidedBy: "channel",
+      because: "version and release are equal, and its channel is preferred: the default channel first, then by channel name",
+    };
+  return { decidedBy: "name", because: "version and release are equal, so the bundle name decides" };
 }
 
 /** Converts a candidate to a record. */

@@ -9,7 +9,7 @@ import type { FilterResult, ResolutionQuery } from "./filters.ts";
 import type { CatalogPackage, FilteredCatalogs, MatchingCatalog, Unresolved, UnresolvedCause, UnresolvedReason } from "./resolution.ts";
 import { formatCandidateVersion, formatEnumeration, formatGoList } from "./wording.ts";
 
-const RANGE_HINT = 'a range is written like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
+const RANGE_HINT = 'write the range like ">=1.2.0 <2.0.0", "1.2.x", "~1.2", "^1.2" or "1.2.3 || >=2.0.0"';
 
 /** Returns the result for an invalid `source.selector`. */
 export function describeInvalidSelector(source: CatalogSource, error: string): Unresolved {
@@ -26,7 +26,7 @@ export function describeInvalidVersionRange(source: CatalogSource, error: string
 /** Returns the result for an invalid version of the installed bundle, whose successors are therefore unknown. */
 export function describeInvalidInstalledVersion(source: CatalogSource, error: string): Unresolved {
   const explanation =
-    "the version of the installed bundle is invalid, so its successors are unknown; upgradeConstraintPolicy SelfCertified works without them";
+    "the version of the installed bundle is invalid, so its direct successors are unknown; upgradeConstraintPolicy SelfCertified allows upgrades without them";
   const goMessage = `error walking catalogs: error finding upgrade edges: ${error}`;
   return unresolved({ reason: "InvalidInstalledVersion", error }, source, goMessage, explanation);
 }
@@ -41,7 +41,7 @@ export function describeUnavailableCatalog(
   const { packageName } = filtered.query;
   const goMessage = `error walking catalogs: error getting package ${goQuote(packageName)} from catalog ${goQuote(name)}: ${unavailable}`;
   const explanation = first
-    ? `catalog ${goQuote(name)} of priority ${priority} may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); to proceed without it, lower its spec.priority or exclude it with the selector`
+    ? `catalog ${goQuote(name)} (priority ${priority}) may have a better bundle than ${goQuote(first.best.bundle.name)} of catalog ${goQuote(first.catalog)} (priority ${first.priority}); to continue without catalog ${goQuote(name)}, lower its spec.priority or exclude it with spec.source.catalog.selector`
     : "no other catalog has a matching bundle";
   const others = filtered.catalogs.filter((catalog) => catalog.unavailable !== undefined && catalog !== blocking).map(formatUnavailable);
   const more = others.length > 0 ? [`other unavailable catalogs: ${formatEnumeration(others)}`] : [];
@@ -109,10 +109,13 @@ function explainNothing(searched: readonly string[], results: readonly FilterRes
     return `${others.length === 0 ? `catalog ${goQuote(only)}` : `catalogs ${formatGoList(catalogs)}`}: ${sentence}`;
   });
   const more = sentences.length - MAX_SENTENCES;
-  return [...sentences.slice(0, MAX_SENTENCES), ...(more > 0 ? [`${formatCount(more, "more catalog")} without one`] : [])].join("; ");
+  return [
+    ...sentences.slice(0, MAX_SENTENCES),
+    ...(more > 0 ? [`${formatCount(more, "more catalog")} without a matching bundle`] : []),
+  ].join("; ");
 }
 
-/** Formats the steps, such as `6 bundles, 2 in channels [beta], none matching "3.0.0": the highest there is 1.0.2`. */
+/** Formats the steps, such as `6 bundles, 2 in channels [beta], none matching "3.0.0": the highest version in these channels is 1.0.2`. */
 function explainEmpty(result: FilterResult, query: ResolutionQuery): string {
   const { all } = result;
   if (all.length === 0) return "the package has no bundles";
@@ -138,7 +141,7 @@ function formatNotFound({ query: { packageName, range, channels }, installed }: 
 /** Names the tied bundles, and how to break the tie. */
 function explainTie(tied: readonly MatchingCatalog[]): string {
   const offers = tied.map(({ catalog, best }) => `catalog ${goQuote(catalog)} has ${goQuote(best.bundle.name)}`);
-  return `${offers.join(", ")}, each at priority ${tied[0]?.priority ?? 0}: raise spec.priority of one, or select one with spec.source.catalog.selector`;
+  return `${offers.join(", ")}, each with priority ${tied[0]?.priority ?? 0}: raise the spec.priority of one catalog, or select one with spec.source.catalog.selector`;
 }
 
 /** Formats an unavailable catalog and the reason, in some hundred characters. */

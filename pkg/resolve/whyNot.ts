@@ -45,12 +45,12 @@ const MAX_CATALOGS = 32;
  */
 export function explainWhyNot(packageName: string, version: string, resolution: Resolution): WhyNot {
   const { filtered } = resolution;
-  if (!filtered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "nothing was considered");
+  if (!filtered) throw new Error(resolution.kind === "unresolved" ? resolution.message : "no candidates were considered");
   const all = filtered.results.flatMap((result) => result.all.map((candidate) => ({ result, candidate })));
   const asked = parseRequestedVersion(version);
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
-    throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no catalog has a bundle with that name`);
+    throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no selected catalog contains a bundle with that name`);
   const winner = findWinner(resolution);
   const isWinner = ({ result, candidate }: CatalogCandidate): boolean =>
     result.catalog === winner?.result.catalog && candidate === winner.candidate;

@@ -88,7 +88,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await apply("boat");
     await world.condition("ClusterExtension", "boat", (condition) => {
       const { status, message = "" } = condition("Progressing") ?? {};
-      return status === "False" && message.includes(`bundle "engine.v1.0.0" (catalog "${CATALOG}") would provide it`);
+      return status === "False" && message.includes(`bundle "engine.v1.0.0" (catalog "${CATALOG}") would satisfy the requirements`);
     });
     await apply("car", "Install");
     await world.installed("car", "1.0.0");

@@ -149,7 +149,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
     const result = await run(["--to", "4.19", "--kubeconfig", path]);
     expect(result).toMatchObject({ code: 2, stdout: "" });
     expect(result.stderr).toMatch(
-      /^olmv1: read ClusterVersion "version": connect ECONNREFUSED 127\.0\.0\.1:1: the API server at 127\.0\.0\.1:1 does not respond; /,
+      /^olmv1: cannot read ClusterVersion "version": connect ECONNREFUSED 127\.0\.0\.1:1: the API server at 127\.0\.0\.1:1 does not respond; /,
     );
   });
 
@@ -263,7 +263,7 @@ What to do:
 
     test("cluster-upgrade-check prints the remedy of the extension's condition, for the version of that condition", async () => {
       const remedy = 'version 1.1.0 of catalog "x" would allow the cluster upgrade, but spec.source.catalog.version "1.0.x" excludes it';
-      const message = `bundle "old.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19; ${remedy}`;
+      const message = `bundle "old.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.18, which blocks an upgrade of the cluster to 4.19; ${remedy}`;
       const condition = { type: "ClusterUpgradeBlocked", status: "True", reason: "IncompatibleOperatorInstalled", message };
       const details = { bundles: ["old.v1.0.0"], target: "4.19", remedy };
       const { problems } = boundProblems([newProblem("ClusterUpgradeBlocked", { message, details })]);
@@ -359,19 +359,19 @@ What to do:
           "ClusterRole",
           "clusterversions",
           "get",
-          /^olmv1: read ClusterVersion "version": clusterversions\.config\.openshift\.io "version" is forbidden: .* cannot get resource "clusterversions"/,
+          /^olmv1: cannot read ClusterVersion "version": clusterversions\.config\.openshift\.io "version" is forbidden: .* cannot get resource "clusterversions"/,
         ],
         [
           "Role",
           "secrets",
           "list",
-          /^olmv1: read the releases of ClusterExtension "old": secrets is forbidden: .* cannot list resource "secrets" .* in the namespace "olmv1-system"/,
+          /^olmv1: cannot read the releases of ClusterExtension "old": secrets is forbidden: .* cannot list resource "secrets" .* in the namespace "olmv1-system"/,
         ],
         [
           "Role",
           "secrets",
           "get",
-          /^olmv1: read the releases of ClusterExtension "old": secrets "sh\.helm\.release\.v1\.old\.v1" is forbidden: .* cannot get resource "secrets"/,
+          /^olmv1: cannot read the releases of ClusterExtension "old": secrets "sh\.helm\.release\.v1\.old\.v1" is forbidden: .* cannot get resource "secrets"/,
         ],
       ])("cluster-upgrade-check without %s %s %s reports the missing permission", async ([kind, resource, verb, message]) => {
         await extension("old", { max: "4.18" });

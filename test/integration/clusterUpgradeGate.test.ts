@@ -152,7 +152,7 @@ describeWithPrivateCluster("ClusterOperator condition Upgradeable", (cluster) =>
     await upgradeable();
     await gate.openShift.setVersion("four");
     expect(await firstLine("InstalledOLMOperatorsUpgradeable: error with cluster extension big: ")).toContain(
-      'status.desired.version "four" of ClusterVersion "version" is not a version',
+      'ClusterVersion "version" has an invalid status.desired.version "four"',
     );
   });
 

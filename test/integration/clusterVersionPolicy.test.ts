@@ -39,15 +39,15 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     await world.extension("held", { catalog: { version: "1.0.0" } });
     expect(await world.conditions("held", { ...DONE, ClusterUpgradeBlocked: "False/Compatible" })).toMatchObject({
       Progressing: "Desired state reached",
-      ClusterUpgradeBlocked: 'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.20: the cluster may be upgraded to 4.20',
+      ClusterUpgradeBlocked: 'bundle "p.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.20: the cluster can be upgraded up to 4.20',
     });
     world.clusterVersion.set("4.20.0");
     const blocked = await world.conditions("held", { ClusterUpgradeBlocked: "True/IncompatibleOperatorInstalled" });
     expect(blocked).toMatchObject({
       ClusterUpgradeBlocked:
-        'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.20, which keeps the cluster from being upgraded to 4.21; version 1.1.0 of catalog "c" would lift the block, but spec.source.catalog.version "1.0.0" excludes it',
+        'bundle "p.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.20, which blocks an upgrade of the cluster to 4.21; version 1.1.0 of catalog "c" would allow the cluster upgrade, but spec.source.catalog.version "1.0.0" excludes it',
     });
-    const remedy = 'version 1.1.0 of catalog "c" would lift the block, but spec.source.catalog.version "1.0.0" excludes it';
+    const remedy = 'version 1.1.0 of catalog "c" would allow the cluster upgrade, but spec.source.catalog.version "1.0.0" excludes it';
     await world.expectProblem("held", "ClusterUpgradeBlocked", { details: { bundles: ["p.v1.0.0"], target: "4.21", remedy } });
     await expectEvent("held", "ClusterUpgradeBlocked: bundle");
     world.clusterVersion.set({ unknown: "nobody knows" });
@@ -61,7 +61,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
         ...DONE,
         ClusterUpgradeBlocked: "True/IncompatibleOperatorInstalled",
       });
-      expect(ClusterUpgradeBlocked).toContain('bundle "p.v1.1.0" (version 1.1.0) states olm.maxOpenShiftVersion 4.18, which');
+      expect(ClusterUpgradeBlocked).toContain('bundle "p.v1.1.0" (version 1.1.0) has olm.maxOpenShiftVersion 4.18, which');
     });
     await world.expectProblem("held", "ClusterVersionNotSupported", {
       message: `bundle "p.v1.1.0" may not work on this cluster: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.20`,
@@ -72,7 +72,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
       expect(status?.install?.bundle.name).toBe("p.v1.2.0");
       expect(findCondition(status?.conditions, "ClusterUpgradeBlocked")).toBeUndefined();
     });
-    await expectEvent("held", "ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version");
+    await expectEvent("held", "ClusterUpgradeUnblocked: no installed bundle of this extension limits the cluster version");
   });
 
   test("clusterVersionPolicy Enforce rejects an upgrade whose limit is only in the bundle, and keeps the installed bundle", async () => {
@@ -81,7 +81,7 @@ describeWithPrivateCluster("bundles that limit the cluster's version", (cluster)
     await edit("enforced", { version: "<1.2.0" });
     const { Progressing } = await world.conditions("enforced", { Installed: "True/Succeeded", Progressing: "True/Retrying" });
     expect(Progressing).toBe(
-      `error for resolved bundle "p.v1.1.0" with version "1.1.0": bundle "p.v1.1.0" is not installed: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19 (stated by its ClusterServiceVersion, not by the catalog)`,
+      `error for resolved bundle "p.v1.1.0" with version "1.1.0": bundle "p.v1.1.0" is not installed: its olm.maxOpenShiftVersion 4.18 is below the cluster's 4.19 (according to its ClusterServiceVersion, not the catalog)`,
     );
     await world.expectProblem("enforced", "ClusterVersionNotSupported", { severity: "Error", next: "set clusterVersionPolicy to Warn" });
     const deployment = { apiVersion: "apps/v1", kind: "Deployment", namespace: spec.namespace, name: "tiny" };

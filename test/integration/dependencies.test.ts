@@ -64,8 +64,8 @@ describeWithPrivateCluster("dependencies", (cluster) => {
       details: expect.arrayContaining([{ bundle: "needy.v1.0.0", message: 'it requires package "giver" >=1.0.0' }]),
     });
     expect(Progressing).toBe(
-      'bundle "needy.v1.0.0" cannot be installed: it requires package "giver" >=1.0.0; bundle "giver.v1.0.0" (catalog "c") would provide it: ' +
-        'apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install',
+      'bundle "needy.v1.0.0" cannot be installed: it requires package "giver" >=1.0.0; bundle "giver.v1.0.0" (catalog "c") would satisfy the requirements: ' +
+        'create a ClusterExtension for package "giver", or set spec.dependencies.policy to Install',
     );
     await eventually(async () =>
       expect((await world.events("needy")).filter((text) => text.startsWith("UnsatisfiedDependencies"))).toHaveLength(1),
@@ -95,7 +95,7 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.conditions("lender", DONE);
     await serve({ library: { ...versions, bundles: [...versions.bundles, { name: "library.v2.0.0", provides: ["Rack"] }] } });
     const message =
-      'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose dependencies:  API example.com/v1 Shelf';
+      'bundle "library.v2.0.0" is not chosen: ClusterExtension "lender" (bundle "lender.v1.0.0") would lose dependencies: API example.com/v1 Shelf';
     await world.until("library", ({ status }) => {
       expect(status?.install?.bundle.version).toBe("1.0.0");
       expect(problemText(status)).toContain(`Warning UpgradeWarning: ${message}`);
@@ -138,8 +138,8 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     expect(power.status?.install?.bundle.version).toBe("1.0.0");
     await eventually(async () =>
       expect((await world.events("shop")).filter((text) => text.startsWith("DependencyCreated")).sort()).toEqual([
-        'DependencyCreated: created ClusterExtension "power" of package "power" from catalog "c"',
-        'DependencyCreated: created ClusterExtension "till" of package "till" from catalog "c"',
+        'DependencyCreated: created ClusterExtension "power" for package "power" from catalog "c"',
+        'DependencyCreated: created ClusterExtension "till" for package "till" from catalog "c"',
       ]),
     );
     await world.extension("stall", buildSpec("stall"));
@@ -194,10 +194,10 @@ describeWithPrivateCluster("dependencies", (cluster) => {
     await world.extension("writer", buildSpec("writer", { dependencies: { policy: "Install" } }));
     const { Progressing } = await world.conditions("writer", { Installed: "False/Failed", Progressing: "True/Retrying" });
     expect(Progressing).toContain(
-      'waiting for the dependencies of bundle "writer.v1.0.0": ClusterExtension "ours" of package "ink": Retrying: ',
+      'waiting for the dependencies of bundle "writer.v1.0.0": ClusterExtension "ours" (package "ink"): Retrying: ',
     );
     await world.expectProblem("writer", "DependenciesInstalling", {
-      details: [{ message: expect.stringContaining('ClusterExtension "ours" of package "ink"') as string }],
+      details: [{ message: expect.stringContaining('ClusterExtension "ours" (package "ink")') as string }],
     });
     const ours = await world.get("ours");
     expect([ours.spec.source.catalog?.version, ours.metadata.labels]).toEqual(["9.9.9", undefined]);

@@ -76,7 +76,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
       bundles: [{ name: "p.v1.0.0", image: "registry.example/p.rebuilt" }, "p.v1.1.0"],
     });
     const note =
-      'catalog "c" now names image "registry.example/p.rebuilt" for bundle "p.v1.0.0": the controller keeps the content of "registry.example/p.v1.0.0", because it does not replace content of the same version';
+      'catalog "c" now has image "registry.example/p.rebuilt" for bundle "p.v1.0.0": the controller keeps the content of "registry.example/p.v1.0.0" because it never replaces the content of an installed version';
     await expectProgressing("kept", DONE, "Desired state reached");
     await world.expectProblem("kept", "BundleContentChanged", { message: note });
     await expectEvents("kept", "BundleContentChanged", note);
@@ -151,7 +151,7 @@ describeWithPrivateCluster("changes of catalogs", (cluster) => {
     await expectCorrected("bold", "1.1.0");
     await editCatalog("bold", { upgradeConstraintPolicy: "SelfCertified" });
     await expectInstalledBundle("bold", "p.v1.0.0");
-    const back = 'no upgrade edge leads to it from "p.v1.1.0" (version 1.1.0): upgradeConstraintPolicy SelfCertified allows it; a rollback';
+    const back = 'it has no upgrade edge from "p.v1.1.0" (version 1.1.0): upgradeConstraintPolicy SelfCertified allows it; a downgrade';
     await expectProgressing("bold", DONE, back);
     await cluster.client.delete(toPhrasesRef("bold"));
     await eventually(async () => expect(await readText("bold")).toBe("1.0.0"));

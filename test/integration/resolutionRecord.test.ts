@@ -177,7 +177,10 @@ describeWithPrivateCluster("the record of a resolution", (cluster) => {
     expect(await get(path, "made-up")).toEqual([401, "Unauthorized\n"]);
     expect((await get(path, stranger))[0]).toBe(403);
     expect((await get("/debug/resolution/nobody", stranger))[0]).toBe(403);
-    expect(await get("/debug/resolution/nobody", reader)).toEqual([404, 'no ClusterExtension "nobody" with spec.source.catalog exists\n']);
+    expect(await get("/debug/resolution/nobody", reader)).toEqual([
+      404,
+      'ClusterExtension "nobody" does not exist or has no spec.source.catalog\n',
+    ]);
     for (const other of ["/debug/resolution/", "/debug/resolution/a/b", "/debug/resolution/a%2fb", "/debug"])
       expect((await get(other, reader))[0], other).toBe(404);
   });

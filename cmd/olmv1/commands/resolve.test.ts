@@ -66,11 +66,11 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
       'catalog c, removed by versionRange (required: matching "<2"):',
       '  p.v2.0.0: "<2" does not match it',
       'catalog c, removed by upgradeEdges (required: a direct successor of "p.v1.0.0"):',
-      '  p.v1.2.0: no edge leads to it from "p.v1.0.0"',
+      '  p.v1.2.0: it has no upgrade edge from "p.v1.0.0"',
       "",
       "bundle: p.v1.1.0 (version 1.1.0) of catalog c, by replaces in channel stable",
       "next: p.v1.0.0 (version 1.0.0) of catalog c: version 1.1.0 is higher than 1.0.0",
-      'why: bundle "p.v1.1.0" (version 1.1.0) of catalog "c": highest of 2 versions matching "<2", successor of "p.v1.0.0" by replaces in channel "stable"; version 1.2.0 is higher, but no edge leads to it from "p.v1.0.0"',
+      'why: bundle "p.v1.1.0" (version 1.1.0) of catalog "c": highest of 2 versions matching "<2", successor of "p.v1.0.0" by replaces in channel "stable"; version 1.2.0 is higher, but has no upgrade edge from "p.v1.0.0"',
     ],
   ],
   [
@@ -79,7 +79,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     0,
     [
       "bundle: p.v1.1.0 (version 1.1.0) of catalog c, by replaces in channel stable",
-      'why: bundle "p.v1.1.0" (version 1.1.0) of catalog "c": highest of 2 versions in channels [stable] matching "1.x", successor of "p.v1.0.0" by replaces in channel "stable"; version 1.2.0 is higher, but no edge leads to it from "p.v1.0.0"',
+      'why: bundle "p.v1.1.0" (version 1.1.0) of catalog "c": highest of 2 versions in channels [stable] matching "1.x", successor of "p.v1.0.0" by replaces in channel "stable"; version 1.2.0 is higher, but has no upgrade edge from "p.v1.0.0"',
     ],
   ],
   [
@@ -88,7 +88,7 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     1,
     [
       'no bundle: no bundles found for package "p" matching version "3.x"',
-      'why: catalog "c": 4 bundles, none matching "3.x": the highest is 2.0.0',
+      'why: catalog "c": 4 bundles, none matching "3.x": the highest version is 2.0.0',
     ],
   ],
   [
@@ -98,8 +98,8 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
     [
       "2.0.0 of package p is not selected",
       "p.v2.0.0 (version 2.0.0) of catalog c, priority 0:",
-      '  upgradeEdges: no edge leads to it from "p.v1.0.0"',
-      "    upgrade through [1.1.0 1.2.0] first; set upgradeConstraintPolicy to SelfCertified to upgrade directly, against the catalog's edges",
+      '  upgradeEdges: it has no upgrade edge from "p.v1.0.0"',
+      "    upgrade through [1.1.0 1.2.0] first; set upgradeConstraintPolicy to SelfCertified to upgrade directly, without an upgrade edge",
       "not in: catalog other",
       "selected: p.v1.1.0 (version 1.1.0) of catalog c",
     ],

@@ -33,9 +33,9 @@ beforeAll(() => {
 afterAll(() => folder[Symbol.dispose]());
 
 const SUPPLY =
-  'bundle "giver.v3.0.0" (catalog "c") would provide it: apply a ClusterExtension of package "giver", or set spec.dependencies.policy to Install';
+  'bundle "giver.v3.0.0" (catalog "c") would satisfy the requirements: create a ClusterExtension for package "giver", or set spec.dependencies.policy to Install';
 const UNKNOWN = "no cluster is used, and --installed-package does not list the installed packages";
-const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose what it requires: API example.com/v1 Shelf';
+const BREAKS = 'ClusterExtension "lender" (bundle "lender.v1.0.0") would lose dependencies: API example.com/v1 Shelf';
 const UPDATE = ["--installed", "2.0.0", "--upgrade-constraint-policy", "SelfCertified"];
 const startsWith = (start: string): string => expect.stringContaining(start) as string;
 

@@ -36,12 +36,12 @@ export class GateMetrics {
   constructor(metrics: Metrics) {
     this.#blocked = metrics.gauge({
       name: "cluster_upgrade_blocked",
-      help: "1 for each installed bundle that blocks an upgrade of the cluster to its next minor version, 0 for one whose maximum OpenShift version does not; max is unknown if it is malformed",
+      help: "Whether an installed bundle with a maximum OpenShift version blocks an upgrade of the cluster to its next minor version (1) or not (0); label max is unknown if the maximum cannot be read",
       labels: ["extension", "bundle", "max"],
     });
     this.#upgradeable = metrics.gauge({
       name: "cluster_upgradeable",
-      help: "1 if the installed bundles allow an upgrade of the cluster to its next minor version, otherwise 0; absent without an OpenShift version",
+      help: "Whether the installed bundles allow an upgrade of the cluster to its next minor version (1) or not (0); absent if the cluster has no OpenShift version",
     });
     this.#upgradeable.remove({});
   }
@@ -68,7 +68,7 @@ function isBlocking({ kind }: ReleaseVerdict, cluster: ClusterVersion): boolean 
 }
 
 /**
- * Finds a remedy for bundles of an extension that block cluster upgrades, such as `version 1.1.0 of catalog "x" lifts the block`; undefined if none
+ * Finds a remedy for bundles of an extension that block cluster upgrades, such as `version 1.1.0 of catalog "x" allows the cluster upgrade`; undefined if none
  * is known.
  */
 export type RemedyFinder = (extension: string, bundles: readonly string[], signal: AbortSignal) => Promise<string | undefined>;
@@ -315,7 +315,7 @@ export class ClusterUpgradeGate {
     const text = `${mode.kind}: ${mode.reason}`;
     if (text === this.#loggedMode) return;
     this.#loggedMode = text;
-    log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.reason }, "cluster upgrade gate");
+    log[mode.kind === "undecided" ? "debug" : "info"]({ mode: mode.kind, reason: mode.reason }, "cluster upgrade gate mode changed");
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { newProblem } from "../../api/problems.ts";
 import { readRemedy } from "./clusterUpgradeCondition.ts";
 
-const LIFTS = 'version 1.1.0 of catalog "x" lifts the block';
+const LIFTS = 'version 1.1.0 of catalog "x" allows the cluster upgrade';
 const blocked = (details: { target?: string; remedy?: string }) => ({
   problems: [newProblem("ClusterUpgradeBlocked", { message: "m", details: { bundles: ["a.v1"], ...details } })],
 });

@@ -76,12 +76,12 @@ function computeOutcome(stated: readonly StatedVerdict[]): [ConditionVerdict["st
 function toSentence(verdict: StatedVerdict, cluster: ClusterVersion): string {
   if (verdict.kind === "error") return verdict.text;
   const max = formatMinorVersion(verdict.max);
-  const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) states ${MAX_OPENSHIFT_VERSION} ${max}`;
-  if (verdict.kind === "compatible") return `${states}: the cluster may be upgraded to ${max}`;
+  const states = `bundle ${goQuote(verdict.bundle)} (version ${verdict.version}) has ${MAX_OPENSHIFT_VERSION} ${max}`;
+  if (verdict.kind === "compatible") return `${states}: the cluster can be upgraded up to ${max}`;
   if (verdict.kind === "undecided")
-    return `${states}, but the cluster's version is unknown (${verdict.reason}): set --cluster-version of operator-controller`;
+    return `${states}, but the cluster version is unknown (${verdict.reason}): set the operator-controller flag --cluster-version`;
   const next = cluster.kind === "known" ? formatMinorVersion(getNextMinor(cluster.minor)) : "its next minor version";
-  return `${states}, which keeps the cluster from being upgraded to ${next}`;
+  return `${states}, which blocks an upgrade of the cluster to ${next}`;
 }
 
 /** Returns a version that would unblock the upgrade, if this reconcile read the catalogs. */
@@ -97,7 +97,7 @@ function chooseRemedy(phase: Phase, blocking: readonly string[]): string | undef
 
 /**
  * Returns the remedy in the status of an extension that blocks an upgrade of the cluster, such as `version 1.1.0 of
- * catalog "x" lifts the block`. Undefined if the status has none, or if it is about another target.
+ * catalog "x" allows the cluster upgrade`. Undefined if the status has none, or if it is about another target.
  * @param target.text major and minor version to upgrade to, such as "4.19".
  * @param target.isNext whether this is the cluster's next minor version, which a problem without a target is about.
  */

@@ -17,7 +17,7 @@ describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) =
   test.for(rules)("$rule", ({ rule, holds, failure, fault }) => {
     const cel = new CelRules();
     if (fault !== undefined) {
-      expect(() => cel.compile(rule)).toThrow(`the rule cannot be compiled: ${fault}`);
+      expect(() => cel.compile(rule)).toThrow(`cannot compile the CEL rule: ${fault}`);
       return;
     }
     const { steps, ...got } = cel.compiled(rule).evaluate(properties);
@@ -29,7 +29,7 @@ describe.for(loadCases<RuleCase>("cel"))("$name", ({ properties = [], rules }) =
 
 describe("rules that would take long end", () => {
   const many = Array.from({ length: 1_000 }, (_, i) => ({ type: `t${i}`, value: { a: i, text: "ab".repeat(500), list: [1, 2, 3] } }));
-  const tooMuch = { holds: false, steps: MOST + 1, failure: "it exceeds its step limit" };
+  const tooMuch = { holds: false, steps: MOST + 1, failure: "the rule exceeds its step limit" };
   /** Nests `seed` in `form` repeatedly, in place of `#`. */
   const repeated = (times: number, form: string, seed: string): string =>
     Array.from({ length: times }).reduce<string>((text) => form.replace("#", text), seed);
@@ -63,17 +63,17 @@ describe("rules that would take long end", () => {
     [
       "a 1000-character string as a number",
       `properties.exists(p, int(p.value.text) == 4)`,
-      "a string of 1000 characters is too long for a number",
+      "cannot convert a string of 1000 characters to a number: maximum 64",
     ],
     [
       "a 1000-character string as a version",
       `properties.exists(p, semver_compare(p.value.text, "1") == 4)`,
-      "a string of 1000 characters is not a version",
+      "cannot parse a string of 1000 characters as a version: maximum 256",
     ],
     [
       "a 1000-character string as a regular expression",
       "properties.exists(p, p.type.matches(p.value.text))",
-      "the regular expression has more than 256 characters",
+      "the regular expression is longer than 256 characters",
     ],
   ] as [string, string, string][])("CelRules rejects %s", ([, rule, failure]) => {
     expect(new CelRules().compiled(rule).evaluate(many)).toMatchObject({ holds: false, failure });
@@ -97,15 +97,18 @@ describe("rules that would take long end", () => {
 
 describe("CelRules rejects rules that are too large", () => {
   test.for([
-    ["true".padEnd(1_025), "the rule has 1025 characters, more than 1024"],
-    [`${"(".repeat(65)}true${")".repeat(65)}`, "it has brackets nested deeper than 64"],
-    [`[${Array.from({ length: 500 }, () => "1").join(",")}] == []`, "the rule has more than 500 parts"],
-    [`${"1 + ".repeat(100)}1 == 1`, "the rule is nested deeper than 64"],
-    [`properties${".a".repeat(80)} == 1`, "the rule is nested deeper than 64"],
-    ["properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))", "the rule nests loops over lists deeper than 3"],
+    ["true".padEnd(1_025), "the CEL rule is too long: 1025 characters, maximum 1024"],
+    [`${"(".repeat(65)}true${")".repeat(65)}`, "brackets are nested deeper than 64 levels"],
+    [`[${Array.from({ length: 500 }, () => "1").join(",")}] == []`, "the rule consists of more than 500 expressions"],
+    [`${"1 + ".repeat(100)}1 == 1`, "expressions are nested deeper than 64 levels"],
+    [`properties${".a".repeat(80)} == 1`, "expressions are nested deeper than 64 levels"],
+    [
+      "properties.all(p, properties.all(q, properties.all(r, properties.all(s, true))))",
+      "loops over lists are nested deeper than 3 levels",
+    ],
     ["'a'.matches('((a{30}){30}){30}')", "the expanded regular expression exceeds the limit of 2000 instructions"],
     [String.raw`'a'.matches('\\pL{100}')`, "the expanded regular expression exceeds the limit of 2000 instructions"],
-    [`'a'.matches('${"a".repeat(257)}')`, "the regular expression has more than 256 characters"],
+    [`'a'.matches('${"a".repeat(257)}')`, "the regular expression is longer than 256 characters"],
   ] as [string, string][])("%s", ([rule, reason]) => {
     expect(() => new CelRules().compile(rule)).toThrow(reason);
   });

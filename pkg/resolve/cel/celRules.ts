@@ -94,9 +94,9 @@ class CompiledRule {
     try {
       meter.spend(this.#weight);
       const result = this.#run(createVariables(properties, meter));
-      if (meter.exhausted) return failed("it exceeds its step limit");
+      if (meter.exhausted) return failed("the rule exceeds its step limit");
       if (isCelError(result)) return failed(result.message);
-      return typeof result === "boolean" ? { holds: result, steps: Math.ceil(meter.spent) } : failed("it does not return a bool");
+      return typeof result === "boolean" ? { holds: result, steps: Math.ceil(meter.spent) } : failed("the rule does not return a bool");
     } catch (err) {
       return failed(getErrorMessage(err));
     }
@@ -158,7 +158,7 @@ export class CelRules implements CelCompiler {
 
   /** Compiles a rule, or returns the cached one. @throws Error as `compile` does */
   compiled(text: string): CompiledRule {
-    if (text.length > MAX_RULE) throw new Error(`the rule has ${text.length} characters, more than ${MAX_RULE}`);
+    if (text.length > MAX_RULE) throw new Error(`the CEL rule is too long: ${text.length} characters, maximum ${MAX_RULE}`);
     const kept = this.#kept.get(text) ?? this.#compiledAnew(text);
     this.#kept.set(text, kept);
     if ("fault" in kept) throw new Error(kept.fault);
@@ -173,7 +173,7 @@ export class CelRules implements CelCompiler {
       const weight = new RuleTree(this.#env.funcs).prepare(parsed.expr);
       return { rule: new CompiledRule(this.#env, parsed, weight, this.#meter) };
     } catch (err) {
-      return { fault: `the rule cannot be compiled: ${getErrorMessage(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
+      return { fault: `cannot compile the CEL rule: ${getErrorMessage(err).replace(/^<input>:(\d+):(\d+): /, "line $1, column $2: ")}` };
     }
   }
 }
@@ -184,6 +184,6 @@ function checkBrackets(text: string): void {
   for (const char of text) {
     if ("([{".includes(char)) depth++;
     else if (")]}".includes(char)) depth--;
-    if (depth > MAX_BRACKETS) throw new Error(`it has brackets nested deeper than ${MAX_BRACKETS}`);
+    if (depth > MAX_BRACKETS) throw new Error(`brackets are nested deeper than ${MAX_BRACKETS} levels`);
   }
 }

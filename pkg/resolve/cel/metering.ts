@@ -22,7 +22,7 @@ import { compareVersions, parseOperatorVersion, parseVersion, type Version } fro
  */
 export class Meter {
   readonly #most: number;
-  readonly #end = new Error("it exceeds its step limit");
+  readonly #end = new Error("the rule exceeds its step limit");
   #spent = 0;
   /** Steps left for all further evaluations together. */
   #allowance = Number.POSITIVE_INFINITY;
@@ -155,7 +155,7 @@ const CLASS_SIZE = 50;
  * @throws Error for more than 2,000 instructions, or an expression longer than 256 characters
  */
 export function estimatePatternSize(pattern: string): number {
-  if (pattern.length > MAX_PATTERN) throw new Error(`the regular expression has more than ${MAX_PATTERN} characters`);
+  if (pattern.length > MAX_PATTERN) throw new Error(`the regular expression is longer than ${MAX_PATTERN} characters`);
   let size = pattern.length;
   for (const [, least = "", most = ""] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) size *= Math.max(1, Number(least), Number(most));
   size *= /\\[pP]/.test(pattern) ? CLASS_SIZE : 1;
@@ -285,13 +285,13 @@ function computeMatchCost([text, pattern]: readonly CelValue[]): number {
 
 function computeNumberCost([text]: readonly CelValue[]): number {
   if (typeof text === "string" && text.length > MAX_NUMBER)
-    throw new Error(`a string of ${text.length} characters is too long for a number`);
+    throw new Error(`cannot convert a string of ${text.length} characters to a number: maximum ${MAX_NUMBER}`);
   return 0;
 }
 
 /** Parses an argument as OLM v0's `semver_compare` does: strings and numbers, with or without a leading v, of one to three parts. */
 function parseTolerantVersion(value: CelValue): Version {
   const text = typeof value === "string" || typeof value === "number" || typeof value === "bigint" ? String(value) : "";
-  if (text.length > MAX_VERSION) throw new Error(`a string of ${text.length} characters is not a version`);
+  if (text.length > MAX_VERSION) throw new Error(`cannot parse a string of ${text.length} characters as a version: maximum ${MAX_VERSION}`);
   return parseVersion(parseOperatorVersion(text));
 }

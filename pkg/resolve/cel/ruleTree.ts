@@ -43,8 +43,8 @@ export class RuleTree {
 
   #weigh(expr: Expr | undefined, names: ReadonlySet<string>, depth: number, loops: number): number {
     if (!expr) return 0;
-    if (++this.#nodes > MAX_NODES) throw new Error(`the rule has more than ${MAX_NODES} parts`);
-    if (depth > MAX_DEPTH) throw new Error(`the rule is nested deeper than ${MAX_DEPTH}`);
+    if (++this.#nodes > MAX_NODES) throw new Error(`the rule consists of more than ${MAX_NODES} expressions`);
+    if (depth > MAX_DEPTH) throw new Error(`expressions are nested deeper than ${MAX_DEPTH} levels`);
     const inner = (part: Expr | undefined): number => this.#weigh(part, names, depth + 1, loops);
     const { exprKind } = expr;
     switch (exprKind.case) {
@@ -68,7 +68,7 @@ export class RuleTree {
         return this.#weighLoop(exprKind.value, names, depth, loops);
       case undefined:
       default:
-        throw new Error("the rule has a part of an unknown kind");
+        throw new Error("the rule contains an unknown kind of expression");
     }
   }
 
@@ -79,7 +79,7 @@ export class RuleTree {
 
   #weighCall(call: Call, inner: (part: Expr | undefined) => number): number {
     const { function: name, target, args } = call;
-    if (!isAvailable(name)) throw new Error(`${goQuote(truncateExcerpt(name))} is not available to rules`);
+    if (!isAvailable(name)) throw new Error(`function ${goQuote(truncateExcerpt(name))} is not supported in rules`);
     if (!OPERATORS.has(name) && !this.#functions.find(name)) throw new Error(undeclared(name));
     if (name === "matches") this.#checkPattern(args[0]);
     const weight = 1 + inner(target) + sum(args, inner);
@@ -96,7 +96,7 @@ export class RuleTree {
   }
 
   #weighLoop(loop: Comprehension, names: ReadonlySet<string>, depth: number, loops: number): number {
-    if (loops >= MAX_LOOPS) throw new Error(`the rule nests loops over lists deeper than ${MAX_LOOPS}`);
+    if (loops >= MAX_LOOPS) throw new Error(`loops over lists are nested deeper than ${MAX_LOOPS} levels`);
     const below = new Set([...names, loop.accuVar, loop.iterVar]);
     const once = sum([loop.iterRange, loop.accuInit], (part) => this.#weigh(part, names, depth + 1, loops));
     const each = sum([loop.loopCondition, loop.loopStep], (part) => this.#weigh(part, below, depth + 1, loops + 1));

@@ -122,7 +122,7 @@ describeWithData("real catalogs", (data) => {
 test("formatError names the bundle, the path and who must fix it, however long the quoted text", () => {
   const fault = { bundle: "red.v1.0.0", property: 3, type: "olm.constraint", path: "all.constraints[1].package", reason: "must be set" };
   expect(formatError(fault)).toBe(
-    'bundle "red.v1.0.0" declares an invalid constraint, which the catalog\'s author must correct: ' +
+    'bundle "red.v1.0.0" declares an invalid constraint, which the catalog author must correct: ' +
       'properties[3] of type "olm.constraint", at all.constraints[1].package: must be set',
   );
   const long = "x".repeat(100_000);
@@ -137,7 +137,7 @@ describe("limits", () => {
 
   test("parseConstraints limits nesting", () => {
     expect(read(nested(16)).faults).toEqual([]);
-    expect(read(nested(17)).faults).toMatchObject([{ reason: "constraints are nested deeper than 16" }]);
+    expect(read(nested(17)).faults).toMatchObject([{ reason: "constraints are nested deeper than 16 levels" }]);
     expect(read(nested(900)).faults).toHaveLength(1);
   });
 
@@ -167,10 +167,10 @@ describe("limits", () => {
     expect(findUnmet(first, [], [])).toHaveLength(20);
     expect(read({ [long]: 1 }).faults[0]?.reason.length).toBeLessThan(400);
     expect(read({ package: { name: long, version: "1.0.0" } }).faults).toMatchObject([
-      { reason: "the package's name has 100000 characters" },
+      { reason: "the package name is too long: 100000 characters, maximum 512" },
     ]);
     expect(read({ package: { name: "a", version: long } }).faults).toMatchObject([
-      { reason: "the version range has 100000 characters, more than 1024" },
+      { reason: "the version range is too long: 100000 characters, maximum 1024" },
     ]);
   });
 });

@@ -48,7 +48,7 @@ export function describeConstraint(constraint: BundleConstraint): string {
 /** Describes a constraint and stops soon after `room` characters. */
 function described(constraint: BundleConstraint, room: number): string {
   if (constraint.kind === "gvk") return `API ${formatGvk(constraint.gvk)}`;
-  if (constraint.kind === "cel") return `a bundle with ${goQuote(truncate(constraint.rule.replace(/\s+/g, " ").trim(), MAX_RULE))}`;
+  if (constraint.kind === "cel") return `a bundle that matches ${goQuote(truncate(constraint.rule.replace(/\s+/g, " ").trim(), MAX_RULE))}`;
   if (constraint.kind === "package")
     return `package ${goQuote(truncate(constraint.packageName.trim(), MAX_NAME))} ${formatRange(constraint.range.text)}`;
   let text = "";

@@ -50,7 +50,7 @@ export interface ConstraintFault {
 /** Formats the error as one sentence that says who must correct it; at most about 1,000 characters. */
 export function formatError({ bundle, property, type, path, reason }: ConstraintFault): string {
   const where = `properties[${property}] of type ${goQuote(truncateExcerpt(type))}${path === "" ? "" : `, at ${truncateExcerpt(path)}`}`;
-  return `bundle ${goQuote(truncateExcerpt(bundle))} declares an invalid constraint, which the catalog's author must correct: ${where}: ${truncateExcerpt(reason)}`;
+  return `bundle ${goQuote(truncateExcerpt(bundle))} declares an invalid constraint, which the catalog author must correct: ${where}: ${truncateExcerpt(reason)}`;
 }
 
 /** The members of a constraint object by lower-case name, without null values, which Go's decoder ignores. */
@@ -78,7 +78,7 @@ function membersAt(value: unknown, path: string, known?: readonly string[]): Con
   for (const key of Object.keys(object)) {
     const name = foldKey(key);
     if (known && !known.some((other) => foldKey(other) === name))
-      throw new ConstraintError(path, `unknown key ${goQuote(truncateExcerpt(key))}; known here: ${known.join(", ")}`);
+      throw new ConstraintError(path, `unknown key ${goQuote(truncateExcerpt(key))}: valid keys are ${known.join(", ")}`);
     if (object[key] === null) continue;
     if (members.has(name)) throw new ConstraintError(path, `key ${goQuote(truncateExcerpt(name))} is set more than once`);
     members.set(name, object[key]);
@@ -121,8 +121,10 @@ const MAX_NAME = 512;
 function packageFrom(members: ConstraintFields, path: string): Omit<PackageConstraint, "failureMessage"> {
   const packageName = spelt(members, path, "packageName", "name");
   const text = spelt(members, path, "versionRange", "version");
-  if (packageName.length > MAX_NAME) throw new ConstraintError(path, `the package's name has ${packageName.length} characters`);
-  if (text.length > MAX_RANGE) throw new ConstraintError(path, `the version range has ${text.length} characters, more than ${MAX_RANGE}`);
+  if (packageName.length > MAX_NAME)
+    throw new ConstraintError(path, `the package name is too long: ${packageName.length} characters, maximum ${MAX_NAME}`);
+  if (text.length > MAX_RANGE)
+    throw new ConstraintError(path, `the version range is too long: ${text.length} characters, maximum ${MAX_RANGE}`);
   try {
     return { kind: "package", packageName, range: { text, versions: parseRange(text) } };
   } catch (err) {
@@ -135,7 +137,7 @@ function spelt(members: ConstraintFields, path: string, key: string, other: stri
   if (text !== undefined && otherText !== undefined && text !== otherText)
     throw new ConstraintError(
       path,
-      `${key} and ${other} mean the same and differ: ${goQuote(truncateExcerpt(text))} and ${goQuote(truncateExcerpt(otherText))}`,
+      `${key} and ${other} are synonyms but have different values: ${goQuote(truncateExcerpt(text))} and ${goQuote(truncateExcerpt(otherText))}`,
     );
   const found = text ?? otherText ?? "";
   if (found === "") throw new ConstraintError(below(path, key), "must be set");
@@ -183,7 +185,7 @@ class ConstraintReader {
 
   #constraint(value: unknown, path: string, depth: number, parent: Kind | undefined): BundleConstraint {
     this.#counted(path);
-    if (depth > MAX_DEPTH) throw new ConstraintError(path, `constraints are nested deeper than ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH) throw new ConstraintError(path, `constraints are nested deeper than ${MAX_DEPTH} levels`);
     const members = membersAt(value, path, KEYS);
     const [kind, key] = kindFrom(members, path);
     const at = below(path, key);

@@ -63,6 +63,6 @@ test("BundleIndex rejects a catalog that exceeds its limits", () => {
   const add = (name: string, value: unknown): void =>
     builder.add(toMeta({ package: "a", bundle: name, properties: [{ type: "x", value }] }));
   add("one", "y".repeat(50));
-  expect(() => add("two", "z".repeat(50))).toThrow("the properties of the catalog's bundles are larger than 100 characters");
+  expect(() => add("two", "z".repeat(50))).toThrow("the bundle properties in the catalog have more than 100 characters");
   expect(() => add("three", 1)).toThrow("the catalog has more than 2 bundles");
 });

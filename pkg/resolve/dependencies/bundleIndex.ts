@@ -103,7 +103,7 @@ export class BundleIndexBuilder {
     if (known) return [known];
     this.#characters += key.length;
     if (this.#characters > this.#limits.maxCharacters)
-      throw new Error(`the properties of the catalog's bundles are larger than ${this.#limits.maxCharacters} characters`);
+      throw new Error(`the bundle properties in the catalog have more than ${this.#limits.maxCharacters} characters`);
     const kept = { type, value };
     this.#hasCel ||= usesCel([kept]);
     this.#properties.set(key, kept);

@@ -91,8 +91,8 @@ function formatUnmetConstraints(
 }
 
 /**
- * Formats a clause such as `it requires package "b" >=2.0.0`, or `ClusterExtension "a" (bundle "a.v1.0.0") would lose API g/v1 Kind, which it
- * requires`.
+ * Formats a clause such as `it requires package "b" >=2.0.0`, or `ClusterExtension "a" (bundle "a.v1.0.0") would lose dependencies: API g/v1
+ * Kind`.
  */
 export function formatDependencyConflict(conflict: DependencyConflict): string {
   if (conflict.kind === "faulty") return formatEnumeration(conflict.faults.map(formatError));
@@ -101,5 +101,5 @@ export function formatDependencyConflict(conflict: DependencyConflict): string {
 }
 
 function dependentText({ extension, bundle, requires }: BrokenDependent): string {
-  return `ClusterExtension ${goQuote(extension)} (bundle ${goQuote(bundle)}) would lose what it requires: ${formatEnumeration(requires)}`;
+  return `ClusterExtension ${goQuote(extension)} (bundle ${goQuote(bundle)}) would lose dependencies: ${formatEnumeration(requires)}`;
 }

@@ -25,7 +25,7 @@ export function filterByDependencies(result: FilterResult, query: ResolutionQuer
   for (const candidate of result.allowed.toSorted(byPreference)) {
     if (isInstalledBundle(candidate, query)) break;
     const clause =
-      removed.size < MAX_CHECKED ? check(candidate, result) : `not checked, because none of ${MAX_CHECKED} better ones can be installed`;
+      removed.size < MAX_CHECKED ? check(candidate, result) : `not checked, because ${MAX_CHECKED} preferred bundles cannot be installed`;
     if (clause === undefined) break;
     removed.set(candidate, clause);
   }

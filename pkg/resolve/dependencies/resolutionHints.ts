@@ -46,7 +46,7 @@ export function formatHint(
   if (hint?.kind === "offered") return [why, offered(hint.bundles)];
   if (hint?.kind === "moves") return [why, moves(hint)];
   if (!hint || conflict.kind !== "unmet") return [why];
-  if (hint.kind === "undecided") return [why, `could not determine which bundles provide it: ${hint.reason}`, ...unasked];
+  if (hint.kind === "undecided") return [why, `cannot determine which bundles would satisfy the requirements: ${hint.reason}`, ...unasked];
   return [...hint.sentences.slice(0, MAX_SENTENCES), ...unasked];
 }
 
@@ -55,14 +55,14 @@ function offered(bundles: readonly SolverBundle[]): string {
   const packages = formatEnumeration(bundles.map(({ packageName }) => goQuote(packageName)));
   const [bundle, extension, the] =
     bundles.length === 1 ? ["bundle", "a ClusterExtension", "package"] : ["bundles", "ClusterExtensions", "packages"];
-  return `${bundle} ${named} would provide it: apply ${extension} of ${the} ${packages}, or set spec.dependencies.policy to Install`;
+  return `${bundle} ${named} would satisfy the requirements: create ${extension} for ${the} ${packages}, or set spec.dependencies.policy to Install`;
 }
 
 function moves({ moves: all, first }: ResolutionHint & { kind: "moves" }): string {
   const text = (list: readonly Move[]): string =>
-    formatEnumeration(list.map(({ extension, bundle }) => `ClusterExtension ${goQuote(extension)} at ${goQuote(bundle)}`));
-  if (first.length > 0) return `it can be installed after ${text(first)}`;
-  return `version deadlock: it can only be installed together with ${text(all)}, and neither can come first; to let one go first, set its spec.dependencies.policy to Ignore`;
+    formatEnumeration(list.map(({ extension, bundle }) => `ClusterExtension ${goQuote(extension)} to bundle ${goQuote(bundle)}`));
+  if (first.length > 0) return `to allow the installation, first update ${text(first)}`;
+  return `version deadlock: it can only be installed together with an update of ${text(all)}, and each requires the other first; to update one of them first, set its spec.dependencies.policy to Ignore`;
 }
 
 /** Limit of one search: about 30 ms, during which nothing else runs. Real catalogs take several thousand. */
@@ -96,7 +96,7 @@ function listAddedBundles({ units }: SolverProblem, chosen: ReadonlyMap<string, 
 
 function failed(solution: Exclude<Solution, { kind: "solved" }>): ResolutionHint {
   if (solution.kind === "unsolvable") return { kind: "none", sentences: solution.sentences };
-  return { kind: "undecided", reason: `the search took more than ${solution.steps} steps` };
+  return { kind: "undecided", reason: `the search exceeded ${solution.steps} steps` };
 }
 
 /** Returns the other extensions that must be at other versions; undefined if that would not help. */

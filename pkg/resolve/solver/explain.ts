@@ -108,7 +108,7 @@ class FactText {
     const providers = this.#bundles(this.#concerned({ kind: "gvk", gvk: first.gvk }));
     if (first.kind === "exclusive") return `${providers} provide API ${formatGvk(first.gvk)}, which can have only one provider`;
     const owner = this.#offer.servedAs(first.gvk)?.owner ?? "";
-    return `API ${formatGvk(first.gvk)} of ${providers} already belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))}`;
+    return `API ${formatGvk(first.gvk)} is provided by ${providers}, but already belongs to ${goQuote(truncate(owner.trim(), MAX_MESSAGE))}`;
   }
 
   /** Formats a unit, such as `a is wanted as 1.0.0 to 1.3.0` or `b 1.9.0 is installed`. */
@@ -121,7 +121,7 @@ class FactText {
         ? `${name} ${formatBundleVersion(current)} is wanted`
         : `${name} is wanted as ${formatBundleVersions(candidates, candidates, "or")}`;
     const installed = `${name} ${formatBundleVersion(current)} is installed`;
-    return others.length === 0 ? installed : `${installed} and can only become ${formatBundleVersions(others, candidates, "or")}`;
+    return others.length === 0 ? installed : `${installed} and can only change to ${formatBundleVersions(others, candidates, "or")}`;
   }
 
   /** Formats a requirement, such as `a 1.0.0 to 1.3.0 require package "b" >=2.0.0 ("blue is needed")`. */
@@ -153,7 +153,7 @@ class FactText {
   #available(leaf: LeafConstraint): string {
     if (leaf.kind === "package") return this.#packageText(leaf.packageName);
     const meeting = this.#bundles(this.#offer.meeting(leaf));
-    if (leaf.kind === "cel") return `${meeting === "" ? "no bundle" : `only ${meeting}`} is ${describeConstraint(leaf)}`;
+    if (leaf.kind === "cel") return `${meeting === "" ? "no available bundle" : `only ${meeting}`} is ${describeConstraint(leaf)}`;
     return meeting === ""
       ? `no bundle of the selected catalogs provides ${describeConstraint(leaf)}`
       : `${describeConstraint(leaf)} is only provided by ${meeting}`;
@@ -190,7 +190,7 @@ class FactText {
       if (leaf.kind === "gvk" && this.#offer.servedAs(leaf.gvk)) parts.push(`the cluster serves ${describeConstraint(leaf)}`);
       else parts.push(...this.#presence(leaf));
     }
-    return parts.length === 0 ? "" : `, while ${formatConjunction([...new Set(parts)])}`;
+    return parts.length === 0 ? "" : `, but ${formatConjunction([...new Set(parts)])}`;
   }
 
   /** Returns the bundles of the explanation's packages that meet the leaf. */
