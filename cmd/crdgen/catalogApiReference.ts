@@ -13,7 +13,7 @@ interface CommonResponse {
   readonly text: string;
 }
 
-const UNAVAILABLE = "too many requests are in progress: retry after the seconds in `Retry-After`.";
+const UNAVAILABLE = "too many requests are in progress. Retry after the number of seconds in `Retry-After`.";
 const COMMON_RESPONSES: readonly CommonResponse[] = [
   { status: "206", description: /^The requested ranges of the /, text: "The requested ranges; several ranges are `multipart/byteranges`." },
   { status: "304", description: /^The \w+ ha(?:s|ve) not changed\.$/, text: "The content has not changed." },
@@ -24,8 +24,8 @@ const COMMON_RESPONSES: readonly CommonResponse[] = [
   { status: "500", description: /^The server could not respond to the request\.$/, text: "The server could not respond to the request." },
   {
     status: "503",
-    description: /oo many requests are in progress: retry after the seconds in `Retry-After`\.$/,
-    text: `The catalog is not loaded on this replica yet, or ${UNAVAILABLE}`,
+    description: /oo many requests are in progress\. Retry after the number of seconds in `Retry-After`\.$/,
+    text: `The catalog content is still loading, or ${UNAVAILABLE}`,
   },
 ];
 

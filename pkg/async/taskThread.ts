@@ -33,7 +33,7 @@ export class ThreadLimitExceeded extends Error {
 
   /** @param text the limit, for example "192 MiB of memory". */
   constructor(limit: "memory" | "time", text: string, options?: ErrorOptions) {
-    super(`it took more than ${text}`, options);
+    super(`exceeded the limit of ${text}`, options);
     this.name = "ThreadLimitExceeded";
     this.limit = limit;
   }
@@ -121,7 +121,7 @@ export class TaskThread<Request, Response> {
       const isFull = (err as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
       reject(isFull ? new ThreadLimitExceeded("memory", `${heapMib} MiB of memory`, { cause: err }) : err);
     };
-    const ended = (): void => reject(new Error("the worker thread ended early"));
+    const ended = (): void => reject(new Error("the worker thread ended unexpectedly"));
     worker.once("message", resolve);
     worker.once("error", failed);
     worker.once("exit", ended);

@@ -217,7 +217,7 @@ export class CatalogController {
       return await pass;
     } catch (err) {
       if (signal.aborted || !(term.aborted || isLost(err))) throw err;
-      log.debug({ reason: getErrorMessage(err) }, "reconcile ended: this process lost leadership");
+      log.debug({ reason: getErrorMessage(err) }, "reconcile aborted: this process lost leadership");
       return { requeueAfterMs: LOST_MS };
     } finally {
       this.#leading.delete(pass);

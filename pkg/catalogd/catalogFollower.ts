@@ -54,7 +54,7 @@ export class CatalogFollower {
     if (!catalog || !target) {
       this.#backoffs.delete(name);
       metrics.setOutdated(name, undefined);
-      if (store.get(name)) log.info("content is no longer served");
+      if (store.get(name)) log.info("removing content that is no longer served");
       for (const keeper of [store, images]) await keeper.remove(name);
       return undefined;
     }
@@ -168,7 +168,7 @@ export class ContentRecovery {
       return "loaded";
     }
     this.#left.set(name, image.digest);
-    stepDown(`content of catalog ${name} was lost here and cannot be loaded again; other replicas may have it`);
+    stepDown(`stored content of catalog ${name} was lost and cannot be loaded again, but other replicas may have it`);
     return "leadership yielded";
   }
 

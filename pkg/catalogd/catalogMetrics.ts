@@ -19,19 +19,19 @@ export class CatalogMetrics {
     const labels = ["catalog"];
     this.#lost = metrics.counter({
       name: "catalog_content_lost_total",
-      help: "Times that the stored content of a catalog was damaged and fetched again",
+      help: "Number of times that the stored content of a catalog was damaged and fetched again",
       labels,
     });
-    this.#objects = metrics.gauge({ name: "catalog_objects", help: "Objects in the served content of a catalog", labels });
-    this.#bytes = metrics.gauge({ name: "catalog_bytes", help: "Bytes of the served content of a catalog", labels });
+    this.#objects = metrics.gauge({ name: "catalog_objects", help: "Number of objects in the served content of a catalog", labels });
+    this.#bytes = metrics.gauge({ name: "catalog_bytes", help: "Size of the served content of a catalog, in bytes", labels });
     this.#polled = metrics.gauge({
       name: "catalog_last_poll_timestamp_seconds",
-      help: "Time of the last successful lookup of a catalog's image, in seconds since the epoch",
+      help: "Time of the last successful image lookup of a catalog, in seconds since the epoch",
       labels,
     });
     this.#findings = metrics.gauge({
       name: "catalog_findings",
-      help: "Findings in the served content of a catalog, by severity: error or warning",
+      help: "Number of findings in the served content of a catalog, by severity (error or warning)",
       labels: ["catalog", "severity"],
     });
     this.#unpacked = metrics.gauge({
@@ -41,12 +41,12 @@ export class CatalogMetrics {
     });
     this.#unpackSeconds = metrics.histogram({
       name: "catalog_unpack_duration_seconds",
-      help: "Duration from the pull of a new catalog image until its content is served, in seconds",
+      help: "Time from the start of the pull of a new catalog image until its content is served, in seconds",
       labels,
     });
     this.#failures = metrics.counter({
       name: "catalog_failures_total",
-      help: `Failed reconciles of a catalog, by reason: ${CATALOG_FAILURE_REASONS_TEXT}`,
+      help: `Number of failed reconciles of a catalog, by reason: ${CATALOG_FAILURE_REASONS_TEXT}`,
       labels: ["catalog", "reason"],
     });
   }
@@ -116,12 +116,12 @@ export function registerReplicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
   const outdated = metrics.gauge({
     name: "catalog_behind",
-    help: "1 if this replica lacks the content that the status of a catalog names, otherwise 0",
+    help: "1 if this replica does not have the content in the status of a catalog, otherwise 0",
     labels,
   });
   const failures = metrics.counter({
     name: "follower_load_failures_total",
-    help: "Failed attempts of this replica to load the content that the status of a catalog names, while it does not lead",
+    help: "Number of failed attempts to load the content in the status of a catalog while this replica is not the leader",
     labels,
   });
   return {

@@ -93,40 +93,52 @@ describe("reading a catalog", () => {
   });
 
   test.for<[string, (root: string) => void, string]>([
-    ["a link out of the catalog", (root) => symlinkSync("/etc/hostname", join(root, "x/out")), "x/out: a link that leaves the catalog"],
-    ["a link to the parent folder", (root) => symlinkSync("../..", join(root, "x/up")), "x/up: a link that leaves the catalog"],
+    [
+      "a link out of the catalog",
+      (root) => symlinkSync("/etc/hostname", join(root, "x/out")),
+      "x/out: link to a target outside the catalog",
+    ],
+    ["a link to the parent folder", (root) => symlinkSync("../..", join(root, "x/up")), "x/up: link to a target outside the catalog"],
     [
       "a link next to the root",
       (root) => (writeFileSync(`${root}-sibling`, "schema: a"), symlinkSync(`../../${root.split("/").at(-1)}-sibling`, join(root, "x/l"))),
-      "x/l: a link that leaves the catalog",
+      "x/l: link to a target outside the catalog",
     ],
-    ["a link to a folder", (root) => symlinkSync("x", join(root, "y")), "y: a link to a folder"],
-    ["a link to itself", (root) => symlinkSync("self", join(root, "self")), "self: a dangling link"],
-    ["a dangling link", (root) => symlinkSync("nothing", join(root, "dangling")), "dangling: a dangling link"],
+    ["a link to a folder", (root) => symlinkSync("x", join(root, "y")), "y: links to folders are not supported"],
+    ["a link to itself", (root) => symlinkSync("self", join(root, "self")), "self: dangling link"],
+    ["a dangling link", (root) => symlinkSync("nothing", join(root, "dangling")), "dangling: dangling link"],
     [
       ".indexignore as a link out of the catalog",
       (root) => symlinkSync("/etc/hostname", join(root, ".indexignore")),
-      ".indexignore: a link that leaves the catalog",
+      ".indexignore: link to a target outside the catalog",
     ],
     ["an invalid document", (root) => writeFileSync(join(root, "x/c.yaml"), "schema: a\n---\nname: [\n"), "x/c.yaml: document 2, line 4: "],
     ["prose", (root) => writeFileSync(join(root, "README"), "hello"), "README: document 1, line 1: expected an object, got a string"],
-    ["a long file", (root) => writeFileSync(join(root, "long"), " ".repeat(5_001)), "long: 5001 bytes, at most 5000 are allowed"],
+    [
+      "a long file",
+      (root) => writeFileSync(join(root, "long"), " ".repeat(5_001)),
+      "long: the file is too large: 5001 bytes, maximum 5000",
+    ],
     [
       "a long document",
       (root) => writeFileSync(join(root, "long"), `schema: ${"x".repeat(2_001)}`),
-      "long: document 1, line 1: a document of more than 2000 bytes",
+      "long: document 1, line 1: document too large: more than 2000 bytes",
     ],
     [
       "too many bytes",
       (root) => ["a", "b"].forEach((name) => writeFileSync(join(root, name), " ".repeat(4_500))),
-      "the catalog has 9009 bytes, at most 8000 are allowed",
+      "the catalog is too large: 9009 bytes, maximum 8000",
     ],
     [
       "too many files",
       (root) => Array.from({ length: 20 }, (_, i) => writeFileSync(join(root, `f${i}`), "")),
-      "the catalog has more than 20 files",
+      "the catalog has too many files and folders: maximum 20",
     ],
-    ["too many objects", (root) => writeFileSync(join(root, "many"), '{"schema":"a"}'.repeat(11)), "the catalog has more than 10 objects"],
+    [
+      "too many objects",
+      (root) => writeFileSync(join(root, "many"), '{"schema":"a"}'.repeat(11)),
+      "the catalog has too many objects: maximum 10",
+    ],
     ["a missing folder", (root) => rmSync(root, { recursive: true }), "ENOENT"],
   ])("%s is rejected, and the previous content is served", async ([, spoil, message]) => {
     const good = await store.store("test", folder.write("good", { "x/a.yaml": "schema: a" }), originOf("sha256:1"), signal);
@@ -143,7 +155,7 @@ describe("reading a catalog", () => {
     const root = folder.write("bad", {});
     const { execFileSync } = await import("node:child_process");
     execFileSync("mkfifo", [join(root, "pipe")]);
-    await expect(store.store("test", root, originOf("sha256:1"), signal)).rejects.toThrow("pipe: neither a file nor a folder");
+    await expect(store.store("test", root, originOf("sha256:1"), signal)).rejects.toThrow("pipe: not a regular file");
   });
 
   test("an abort ends the read and leaves no files", async () => {

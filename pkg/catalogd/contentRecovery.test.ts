@@ -60,7 +60,7 @@ test("lost content that cannot be loaded is left to other replicas once per dige
   scene.isUp = false;
   scene.lose("a");
   expect(await scene.pass("a", TWO)).toBe("leadership yielded");
-  const why = "content of catalog a was lost here and cannot be loaded again; other replicas may have it";
+  const why = "stored content of catalog a was lost and cannot be loaded again, but other replicas may have it";
   expect(scene.stepped).toEqual([why, why, why]);
 });
 

@@ -30,7 +30,7 @@ function store(name: string, digest: string): void {
 }
 
 test("readiness fails before the first list of catalogs", () => {
-  expect(() => readiness.check()).toThrow("the first list of ClusterCatalogs has not arrived yet");
+  expect(() => readiness.check()).toThrow("the ClusterCatalogs have not been listed yet");
   expect(readiness.missing()).toBeUndefined();
   catalogs = [];
   expect(readiness.check()).toBe("0 of 0 catalogs");
@@ -39,10 +39,10 @@ test("readiness fails before the first list of catalogs", () => {
 test("readiness requires exactly the digests that the statuses name and ignores catalogs that are not served", () => {
   serve({ a: "sha256:1", b: "sha256:2" });
   catalogs!.push(createCatalog("new", {}), createCatalog("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
-  expect(() => readiness.check()).toThrow("content of catalogs is being loaded: a, b");
+  expect(() => readiness.check()).toThrow("the content of these catalogs is still loading: a, b");
   store("a", "sha256:1");
   store("b", "sha256:old");
-  expect(() => readiness.check()).toThrow("content of catalogs is being loaded: b");
+  expect(() => readiness.check()).toThrow("the content of these catalogs is still loading: b");
   store("b", "sha256:2");
   expect(readiness.check()).toBe("2 of 2 catalogs");
 });
@@ -52,7 +52,7 @@ test("readiness stays true when a catalog gets a new digest or is added, because
   store("a", "sha256:1");
   readiness.check();
   serve({ a: "sha256:2", b: "sha256:3" });
-  expect(readiness.check()).toBe("0 of 2 catalogs; not stored as in their status: a, b");
+  expect(readiness.check()).toBe("0 of 2 catalogs; no content yet for the digest in the status of a, b");
   expect(readiness.missing()).toEqual(["a", "b"]);
 });
 
@@ -60,9 +60,9 @@ test("readiness waits until the deadline for content that cannot be loaded", () 
   serve({ a: "sha256:1", gone: "sha256:2" });
   store("a", "sha256:1");
   clock.advance(59_000);
-  expect(() => readiness.check()).toThrow("being loaded: gone");
+  expect(() => readiness.check()).toThrow("is still loading: gone");
   clock.advance(1_000);
-  expect(readiness.check()).toBe("1 of 2 catalogs; not stored as in their status: gone");
+  expect(readiness.check()).toBe("1 of 2 catalogs; no content yet for the digest in the status of gone");
   readiness.check();
   expect(lines.filter((line) => line.includes("could not be loaded in time"))).toHaveLength(1);
 });

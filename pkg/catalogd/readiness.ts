@@ -61,15 +61,19 @@ export class ReplicaReadiness {
   check(): string {
     const { catalogs, deadlineMs, clock, log } = this.#init;
     const missing = this.missing();
-    if (!missing) throw new Error("the first list of ClusterCatalogs has not arrived yet");
+    if (!missing) throw new Error("the ClusterCatalogs have not been listed yet");
     const served = (catalogs() ?? []).filter((catalog) => getServedImage(catalog)).length;
     const names = missing.slice(0, MAX_NAMED);
     if (!this.#isReady && missing.length > 0) {
-      if (clock.now() - this.#startedAt < deadlineMs) throw new Error(`content of catalogs is being loaded: ${names.join(", ")}`);
-      log.warn({ missing: missing.length, catalogs: names }, "ready without the content of some catalogs: it could not be loaded in time");
+      if (clock.now() - this.#startedAt < deadlineMs)
+        throw new Error(`the content of these catalogs is still loading: ${names.join(", ")}`);
+      log.warn(
+        { missing: missing.length, catalogs: names },
+        "ready without the content of some catalogs, because it could not be loaded in time",
+      );
     }
     this.#isReady = true;
-    const lacking = missing.length === 0 ? "" : `; not stored as in their status: ${names.join(", ")}`;
+    const lacking = missing.length === 0 ? "" : `; no content yet for the digest in the status of ${names.join(", ")}`;
     return `${served - missing.length} of ${served} catalogs${lacking}`;
   }
 }

@@ -133,7 +133,7 @@ describe("checked content", () => {
 
   test("statusFrom counts errors and lists the first ones while the content is served", () => {
     const got = after(SERVED, { content: contentOf(NEW_REF, { errors: 12, warnings: 1, first: ["error: a", "error: b"] }) });
-    const text = `12 errors and 1 warning in the served content; all at ${BASE}/findings; the first:\nerror: a\nerror: b`;
+    const text = `12 errors and 1 warning in the served content. All findings: ${BASE}/findings. First findings:\nerror: a\nerror: b`;
     expect(got.conditions?.slice(1)).toEqual([
       condition("Serving", "True", "Available", SERVING, 7, BEFORE),
       condition("Valid", "False", "InvalidContent", text),
@@ -141,7 +141,7 @@ describe("checked content", () => {
   });
 
   test("statusFrom reports content with only warnings as valid", () => {
-    const message = `${SOUND}, but 2 warnings; all at ${BASE}/findings; the first:\nwarning: a`;
+    const message = `${SOUND}, but 2 warnings. All findings: ${BASE}/findings. First findings:\nwarning: a`;
     expect(valid({ errors: 0, warnings: 2, first: ["warning: a"] })).toMatchObject({ status: "True", reason: "Valid", message });
   });
 });

@@ -171,7 +171,7 @@ function progressEvents(condition: Condition, before: Condition | undefined, { p
   const { reason, message } = condition;
   if (isFailure(condition)) return [{ reason: getWarningReason(reason, problems), message }];
   if (!before || !isFailure(before)) return [];
-  return [{ reason: "Recovered", message: `${message}; before: ${before.message}` }];
+  return [{ reason: "Recovered", message: `${message}. Previous error: ${before.message}` }];
 }
 
 function isFailure({ status, reason }: Condition): boolean {
@@ -179,9 +179,9 @@ function isFailure({ status, reason }: Condition): boolean {
 }
 
 function lossEvent({ reason, message }: Condition, isDeleted: boolean): StatusEvent {
-  if (isDeleted) return { reason: "ContentRemoved", message: "the catalog is deleted, its content was removed" };
+  if (isDeleted) return { reason: "ContentRemoved", message: "the content was removed because the catalog is being deleted" };
   if (reason === Reason.UserSpecifiedUnavailable) return { reason, message };
-  return { reason: "Unavailable", message: message === "" ? "its content is no longer served" : message };
+  return { reason: "Unavailable", message: message === "" ? "the content is no longer served" : message };
 }
 
 /** The image whose content every replica must serve for a catalog. */

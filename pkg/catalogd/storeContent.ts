@@ -25,14 +25,14 @@ export function checkValidity(
 ): Pick<Condition, "type" | "status" | "reason" | "message"> {
   const type = ConditionType.Valid;
   if (errors === 0 && warnings === 0) return { type, status: "True", reason: Reason.Valid, message: SOUND };
-  const list = [`all at ${base}/findings; the first:`, ...first].join("\n");
+  const list = [`All findings: ${base}/findings. First findings:`, ...first].join("\n");
   if (errors === 0)
-    return { type, status: "True", reason: Reason.Valid, message: `${SOUND}, but ${formatCount(warnings, "warning")}; ${list}` };
+    return { type, status: "True", reason: Reason.Valid, message: `${SOUND}, but ${formatCount(warnings, "warning")}. ${list}` };
   return {
     type,
     status: "False",
     reason: Reason.InvalidContent,
-    message: `${countsText({ errors, warnings })} in the served content; ${list}`,
+    message: `${countsText({ errors, warnings })} in the served content. ${list}`,
   };
 }
 
@@ -111,13 +111,13 @@ async function catalogRoot(catalog: Stored["catalog"], { dir, root }: UnpackedIm
   const found = await realpath(target).catch(() => undefined);
   const inside = found !== undefined && (found === top || found.startsWith(top + sep));
   if (inside && (await lstat(found)).isDirectory()) return found;
-  const text = `catalog image has no folder ${goQuote(`/${root}`)}, where its label ${goQuote(ROOT_LABEL)} expects the catalog`;
+  const text = `catalog image has no folder ${goQuote(`/${root}`)}, which its label ${goQuote(ROOT_LABEL)} specifies`;
   const error = catalog.spec.source.image?.ref.includes("@") ? new TerminalError("Blocked", text) : new RetryableError("Retrying", text);
   throw new SourceError(error);
 }
 
 function invalidText(findings: FindingsSummary): string {
-  return [`serving content with ${countsText(findings)}, the first:`, ...findings.first.slice(0, FIRST_FINDINGS)].join("\n");
+  return [`serving content with ${countsText(findings)}. First findings:`, ...findings.first.slice(0, FIRST_FINDINGS)].join("\n");
 }
 
 function summary({ catalog: { index } }: CatalogContent): string {

@@ -82,7 +82,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     const valid = of("Valid");
     expect(valid).toMatchObject({ status: "False", reason: "InvalidContent", observedGeneration: of("Serving")?.observedGeneration });
     const [head, ...first] = valid?.message.split("\n") ?? [];
-    expect(head).toBe(`12 errors and 1 warning in the served content; all at ${findingsUrl("unsound")}; the first:`);
+    expect(head).toBe(`12 errors and 1 warning in the served content. All findings: ${findingsUrl("unsound")}. First findings:`);
     expect(first).toHaveLength(10);
     expect(first[0]).toBe(
       'error: catalog.yaml: document 4, line 17: olm.channel "c0" of package "foo": invalid package "foo": invalid channel "c0": channel must contain at least one bundle',
@@ -120,7 +120,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
     });
     expect(events[0]).toMatchObject({
       type: "Warning",
-      message: expect.stringMatching(/^serving content with 12 errors and 1 warning, the first:\nerror: /),
+      message: expect.stringMatching(/^serving content with 12 errors and 1 warning\. First findings:\nerror: /),
     });
   });
 
@@ -175,7 +175,7 @@ describeWithPrivateCluster("findings of catalogs", (cluster) => {
       status: "True",
       reason: "Retrying",
       message: expect.stringMatching(
-        /^error storing fbc: error walking FBC root: 12 errors in the catalog, none are allowed by --catalog-validation=Strict: error: catalog\.yaml: document 4.*; and 9 more$/,
+        /^error storing fbc: error walking FBC root: 12 errors in the catalog, but --catalog-validation=Strict allows none: error: catalog\.yaml: document 4.*; and 9 more$/,
       ),
     });
     expect([of("Serving")?.status, of("Valid")?.status, status.resolvedSource?.image.ref]).toEqual(["True", "True", good]);

@@ -160,7 +160,7 @@ describeWithPrivateCluster("catalogd on a real API server", (cluster) => {
     });
     await apply("no-folder", `quay.io/test/no-folder@${digest}`);
     expect(message(await progressing("no-folder", "Blocked"), "Progressing")).toBe(
-      `False/Blocked: source catalog content: terminal error: catalog image has no folder "/configs", where its label "${LABEL}" expects the catalog`,
+      `False/Blocked: source catalog content: terminal error: catalog image has no folder "/configs", which its label "${LABEL}" specifies`,
     );
   });
 

@@ -52,7 +52,8 @@ export function drawGraph(request: GraphRequest, lines: GraphLines): string {
     const graph = buildUpdateGraph(source);
     return request.format === "svg" ? renderSvg(graph) : renderGraphJson(graph);
   } catch (err) {
-    if (err instanceof GraphTooLargeError) throw new GraphRefusedError("GraphTooLarge", `${err.message}: use channel or minimum`);
+    if (err instanceof GraphTooLargeError)
+      throw new GraphRefusedError("GraphTooLarge", `${err.message}. Limit the graph with the parameter channel or minimum`);
     if (err instanceof UnknownMinimumError) throw new GraphRefusedError("InvalidQuery", `minimum: ${err.message}`);
     throw err;
   }

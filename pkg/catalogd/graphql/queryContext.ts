@@ -74,7 +74,7 @@ export class QueryContext {
       this.spend(0);
       this.#readBytes += length;
       if (this.#readBytes > this.#limits.readBytes)
-        this.#fail(`query reads more than ${this.#limits.readBytes} bytes of objects; request fewer objects (limit)`);
+        this.#fail(`query reads more than ${this.#limits.readBytes} bytes of objects. Request fewer objects with the argument limit`);
       let bytes: Uint8Array;
       try {
         if (length > this.#limits.objectBytes) throw new Error(`invalid section length ${length} at offset ${line.start}`);
@@ -96,7 +96,7 @@ export class QueryContext {
 
 /** Returns the error for a response that is too large. */
 export function createResponseTooLargeError({ responseBytes }: QueryLimits): QueryError {
-  return new QueryError(`query response exceeds ${responseBytes} bytes; request fewer objects (limit) or fields`);
+  return new QueryError(`query response exceeds ${responseBytes} bytes. Request fewer fields, or fewer objects with the argument limit`);
 }
 
 function loadError(schema: string, err: unknown): Error {

@@ -23,7 +23,7 @@ interface ThreadLimits {
 export const THREAD_LIMITS: ThreadLimits = { start: 30_000, run: 6_000 };
 /** Heap limits; a query that needs more gets an error. */
 const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 };
-const TOO_MUCH_MEMORY = "query needs too much memory; request fewer objects (limit) or fields";
+const TOO_MUCH_MEMORY = "query needs too much memory. Request fewer fields, or fewer objects with the argument limit";
 
 /** Why a thread was terminated during a query. */
 type FailedQuery = "late" | "memory";
@@ -35,8 +35,8 @@ interface QueryOptions {
 }
 
 const GRAPH_FAULTS: Readonly<Record<FailedQuery, string>> = {
-  late: "drawing the graph takes too long; request a single channel",
-  memory: "drawing the graph needs too much memory; request a single channel",
+  late: "drawing the graph takes too long. Request a single channel with the parameter channel",
+  memory: "drawing the graph needs too much memory. Request a single channel with the parameter channel",
 };
 
 /**
@@ -105,7 +105,7 @@ class QueryThread {
     };
     const transfer = [lines.metas.buffer, lines.properties.buffer];
     const response = await this.#ask({ kind: "graph", request, lines }, { find: () => [], failed, transfer });
-    if (!response) throw new Error("the thread returned no graph");
+    if (!response) throw new Error("the query thread returned no graph");
     return response;
   }
 
@@ -163,7 +163,7 @@ class QueryThread {
   #responseOfEnded(late: boolean, failed: QueryOptions["failed"]): Uint8Array {
     if (late) return failed("late");
     if (this.#failure?.code === "ERR_WORKER_OUT_OF_MEMORY") return failed("memory");
-    throw new Error("the thread that executes queries ended early", { cause: this.#failure });
+    throw new Error("the query thread ended unexpectedly", { cause: this.#failure });
   }
 }
 
@@ -257,7 +257,7 @@ export class QueryThreads {
       if (thread.alive) return this.#take(thread);
     }
     if (this.#busy.size < this.#limits.threads) return this.#take(new QueryThread(this.#threadLimits));
-    if (this.#waiting.length >= this.#limits.waiting) throw new QueriesBusyError("too many queries wait already");
+    if (this.#waiting.length >= this.#limits.waiting) throw new QueriesBusyError("too many queries are waiting. Try again later");
     return this.#wait(signal);
   }
 
@@ -272,7 +272,10 @@ export class QueryThreads {
     };
     const gone = (): void => leave(signal.reason instanceof Error ? signal.reason : new Error("the client has disconnected"));
     signal.addEventListener("abort", gone, { once: true });
-    const timer = setTimeout(() => leave(new QueriesBusyError("the query waited for too long")), this.#limits.waitMs);
+    const timer = setTimeout(
+      () => leave(new QueriesBusyError("timed out waiting for other queries to finish. Try again later")),
+      this.#limits.waitMs,
+    );
     this.#waiting.push(waiting);
     try {
       return await turn.promise;
@@ -302,7 +305,7 @@ export class QueryThreads {
 }
 
 function closing(): Error {
-  return new QueriesBusyError("the server is stopping");
+  return new QueriesBusyError("the server is shutting down");
 }
 
 /** Numbers contents, so that threads can recognize contents whose schema they have. */
@@ -325,7 +328,7 @@ export class ContentKeys {
  */
 export function toQueriedCatalog(content: CatalogContent, keys: ContentKeys): NonNullable<QueryJob["catalog"]> {
   const artifact = content.artifacts.get("graphql");
-  if (!artifact) throw new Error("the stored catalog has no data for its GraphQL schema");
+  if (!artifact) throw new Error("the stored content of the catalog has no GraphQL schema");
   const { index, file } = content.catalog;
   /** Aliases request the same lines repeatedly. */
   const found = new Map<string, Uint32Array>();

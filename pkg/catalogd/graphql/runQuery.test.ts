@@ -60,13 +60,17 @@ describe("limits of a query", () => {
   const failure = (message: string): unknown => ({ data: null, errors: [{ message, locations: [] }] });
 
   test.for([
-    [{ responseBytes: 50_000 }, "{ as { text } }", "query response exceeds 50000 bytes; request fewer objects (limit) or fields"],
+    [
+      { responseBytes: 50_000 },
+      "{ as { text } }",
+      "query response exceeds 50000 bytes. Request fewer fields, or fewer objects with the argument limit",
+    ],
     [
       { responseBytes: 2_000 },
       "{ __schema { types { name description } } }",
-      "query response exceeds 2000 bytes; request fewer objects (limit) or fields",
+      "query response exceeds 2000 bytes. Request fewer fields, or fewer objects with the argument limit",
     ],
-    [{ readBytes: 50 }, "{ as { i } }", "query reads more than 50 bytes of objects; request fewer objects (limit)"],
+    [{ readBytes: 50 }, "{ as { i } }", "query reads more than 50 bytes of objects. Request fewer objects with the argument limit"],
     [{ milliseconds: -1 }, "{ as { i } }", "context deadline exceeded"],
   ] as [Partial<QueryLimits>, string, string][])("%j ends %s", async ([limits, query, message]) => {
     await expect(only(limits, query)).resolves.toEqual(failure(message));

@@ -125,8 +125,11 @@ function listField({ schema, type: { description } }: PlannedSchema, type: Graph
     args: {
       limit: { type: GraphQLInt, default: { value: MAX_PAGE }, description: "Maximum number of items to return" },
       offset: { type: GraphQLInt, default: { value: 0 }, description: "Number of items to skip" },
-      name: { type: GraphQLString, description: "Only items with this name" },
-      package: { type: GraphQLString, description: "Only items of this package; packages themselves are found by their name" },
+      name: { type: GraphQLString, description: "Return only items with this name" },
+      package: {
+        type: GraphQLString,
+        description: "Return only items that belong to this package. To find the package itself, use the argument name",
+      },
     },
     resolve: (_source, args: PageArguments, context) => {
       const limit = args.limit ?? 0;
@@ -147,11 +150,11 @@ function summaryField(planned: readonly PlannedSchema[], leftOut: number): Field
     name: "SchemaSummary",
     fields: {
       name: { type: GraphQLString },
-      queryField: { type: GraphQLString, description: "Field of Query that lists the objects" },
-      remarks: { type: list, description: "Differences between the schema and its names" },
+      queryField: { type: GraphQLString, description: "Query field that returns the objects" },
+      remarks: { type: list, description: "Explains where GraphQL names or values differ from the catalog" },
       totalFields: { type: GraphQLInt },
       totalObjects: { type: GraphQLInt },
-      typeName: { type: GraphQLString, description: "Type of the objects" },
+      typeName: { type: GraphQLString, description: "GraphQL type of the objects" },
     },
   });
   const schemas = planned.map(({ schema, queryField, remarks, totalObjects, type }) => ({
@@ -162,12 +165,12 @@ function summaryField(planned: readonly PlannedSchema[], leftOut: number): Field
     totalFields: type.fields.length,
     typeName: type.name,
   }));
-  const remarks = leftOut > 0 ? [`${leftOut} objects have schemas that cannot be queried here.`] : [];
+  const remarks = leftOut > 0 ? [`${leftOut} objects have schemas that cannot be queried with GraphQL.`] : [];
   return {
     type: new GraphQLObjectType({
       name: "CatalogSummary",
       fields: {
-        remarks: { type: list, description: "Objects that are not listed" },
+        remarks: { type: list, description: "Notes about objects that cannot be queried" },
         schemas: { type: new GraphQLList(schemaSummary) },
         totalSchemas: { type: GraphQLInt },
       },

@@ -35,9 +35,9 @@ const RETRY_LATER = { "retry-after": 5 };
 const JSON_LINES = "application/jsonl";
 const MetaQuery = z
   .strictObject({
-    schema: z.string().optional().describe("schema, such as `olm.bundle`"),
-    package: z.string().optional().describe("package of the metas"),
-    name: z.string().optional().describe("name of the metas"),
+    schema: z.string().optional().describe("return only metas with this schema, such as `olm.bundle`"),
+    package: z.string().optional().describe("return only metas that belong to this package"),
+    name: z.string().optional().describe("return only metas with this name"),
   })
   .meta(FIRST_OF_EACH);
 
@@ -51,9 +51,9 @@ export function registerAllRoute(server: CatalogServer, { source }: Pick<Content
       failures: "text",
       operation: {
         id: "getAllMetas",
-        summary: "All metas of a catalog",
+        summary: "All metas (objects) of a catalog",
         description:
-          "JSON Lines, one meta per line, in the order of the files. `Accept-Encoding: zstd` or `gzip` compresses the response, without cost to the server.",
+          "JSON Lines, one meta per line, in file order. With `Accept-Encoding: zstd` or `gzip`, the server sends a stored compressed file.",
         responses: {
           200: { description: "The metas.", content: { [JSON_LINES]: undefined } },
           206: {
@@ -88,10 +88,10 @@ export function registerMetasRoute(server: CatalogServer, { source, cache }: Con
         id: "findMetas",
         summary: "Metas of a catalog that match a filter",
         description:
-          "JSON Lines, in the order of the catalog. All parameters must match exactly; only the first value of a repeated one counts. " +
-          "An `olm.package` has no `package` field: request `schema=olm.package&name=NAME`.",
+          "JSON Lines, in catalog order. A meta must match all parameters exactly. If a parameter is repeated, only its first value counts. " +
+          "An `olm.package` meta has no `package` field: request it with `schema=olm.package&name=NAME`.",
         responses: {
-          200: { description: "The matching metas, if any.", content: { [JSON_LINES]: undefined } },
+          200: { description: "The matching metas; empty if there are none.", content: { [JSON_LINES]: undefined } },
           304: { description: "The metas have not changed." },
           412: { description: "The metas do not match the precondition." },
         },
@@ -123,13 +123,15 @@ function findContent(source: ContentSource, name: string): CatalogContent {
   if (content) return content;
   const shown = JSON.stringify(name);
   if (source.expects?.(name))
-    throw new ProblemError("CatalogNotLoaded", `the content of catalog ${shown} is being loaded; try again`, { headers: RETRY_LATER });
+    throw new ProblemError("CatalogNotLoaded", `the content of catalog ${shown} is still loading. Try again later`, {
+      headers: RETRY_LATER,
+    });
   throw createCatalogNotFoundError(name);
 }
 
 /** Returns the failure of a request for an unknown catalog. */
 export function createCatalogNotFoundError(name: string): ProblemError {
-  return new ProblemError("CatalogNotFound", `no catalog ${JSON.stringify(name)} is served here; /catalogs lists those that are`);
+  return new ProblemError("CatalogNotFound", `catalog ${JSON.stringify(name)} is not served. For the served catalogs, see /catalogs`);
 }
 
 /** Registers the endpoint of the findings of a catalog's content. */
@@ -144,9 +146,9 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
         id: "getFindings",
         summary: "Findings in the content of a catalog",
         description:
-          "JSON Lines, one finding per line: `rule` (a stable code), `severity` (`error` for problems that opm rejects, else `warning`), `message`, `place` " +
-          "(`file`, `document` and `line`, counted from 1) and `schema`, `package` and `name` of the meta. Errors come first, then by file and document; " +
-          "at most 1,000.",
+          "JSON Lines, one finding per line: `rule` (a stable code), `severity` (`error` if opm rejects the catalog, otherwise `warning`), `message`, `place` " +
+          "(`file`, `document` and `line`, counted from 1) and `schema`, `package` and `name` of the meta. Errors come first. Findings of the same severity are sorted by file and document. " +
+          "The response contains at most 1,000 findings.",
         responses: {
           200: { description: "The findings.", content: { "application/jsonl": undefined } },
           206: {
@@ -172,18 +174,18 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
 const ListedCatalog = z
   .object({
     name: z.string().describe("name of the ClusterCatalog"),
-    state: z.enum(["Serving", "Loading"]).describe("`Loading`: the content is not stored here yet; requests for it return 503"),
-    digest: z.string().optional().describe("digest of the image of the content"),
-    ref: z.string().optional().describe("reference of that image"),
+    state: z.enum(["Serving", "Loading"]).describe("`Loading` if this replica has not stored the content yet; requests for it return 503"),
+    digest: z.string().optional().describe("digest of the catalog image"),
+    ref: z.string().optional().describe("reference of the catalog image"),
     lastUnpacked: z.string().optional().describe("when the image was unpacked, RFC 3339"),
     lastModified: z.string().optional().describe("when the content was first served, RFC 3339"),
     objects: z.number().int().optional().describe("number of metas"),
-    bytes: z.number().int().optional().describe("uncompressed size of the metas"),
+    bytes: z.number().int().optional().describe("uncompressed size of the metas in bytes"),
     findings: z.number().int().optional().describe("number of errors and warnings"),
     encodings: z
       .array(z.enum(Object.keys(FILE_SUFFIX) as [string, ...string[]]))
       .optional()
-      .describe("content codings of the whole content"),
+      .describe("content codings in which the whole content is available"),
   })
   .meta({ id: "ListedCatalog", description: "A catalog and its served content; unknown values are omitted." });
 const CatalogList = z.object({ catalogs: z.array(ListedCatalog).describe("sorted by name") }).meta({ id: "CatalogList" });

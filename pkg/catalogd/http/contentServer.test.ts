@@ -114,7 +114,7 @@ describe("routes", () => {
     const { status, body } = await get(`${BASE}/metas?other=1`, { accept: "application/problem+json" });
     expect([status, body.toString()]).toEqual([
       400,
-      expect.stringContaining(String.raw`unknown parameter \"other\"; known are schema, package, name`),
+      expect.stringContaining(String.raw`unknown parameter \"other\" (supported: schema, package, name)`),
     ]);
   });
 

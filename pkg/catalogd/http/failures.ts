@@ -16,7 +16,7 @@ export function registerFailureHandlers(server: CatalogServer, log: Logger): voi
   server.setNotFoundHandler(({ method, originalUrl, headers }, reply) => {
     const redirect = redirectToPage(method, originalUrl, headers.accept);
     if (redirect) return reply.respond(redirect);
-    throw new ProblemError("PathNotFound", "this path does not exist; /openapi.json lists the endpoints", {
+    throw new ProblemError("PathNotFound", "this path does not exist. For the endpoints, see /openapi.json", {
       text: "404 page not found",
     });
   });

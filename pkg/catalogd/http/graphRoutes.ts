@@ -20,37 +20,40 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const Query = z.strictObject({
-  format: z.enum(["json", "mermaid", "svg"]).optional().describe("default: by the `Accept` header"),
-  channel: z.array(z.string()).optional().describe("only this channel; repeatable"),
-  minimum: z.string().optional().describe("name of a bundle: only its version and higher ones"),
+  format: z
+    .enum(["json", "mermaid", "svg"])
+    .optional()
+    .describe("format of the response; default: the preferred format in the `Accept` header"),
+  channel: z.array(z.string()).optional().describe("return only this channel; repeatable"),
+  minimum: z.string().optional().describe("name of a bundle; return only bundles with the same or a higher version"),
 });
 type Query = z.output<typeof Query>;
 
 const Edge = z.object({
-  from: z.string().describe("name of the bundle that is upgraded"),
-  to: z.string().describe("name of the bundle that it is upgraded to"),
-  type: z.enum(["replaces", "skips"]).describe("the field of the entry `to` that allows the upgrade"),
+  from: z.string().describe("name of the bundle to upgrade from"),
+  to: z.string().describe("name of the bundle to upgrade to"),
+  type: z.enum(["replaces", "skips"]).describe("field of the channel entry `to` that allows the upgrade"),
 });
 const Run = z.object({
-  first: z.int().describe("position in `nodes`, from 0, of the newest bundle of the run"),
-  last: z.int().describe("position of the oldest bundle of the run"),
+  first: z.int().describe("index in `nodes` of the newest bundle in the run, counted from 0"),
+  last: z.int().describe("index in `nodes` of the oldest bundle in the run"),
 });
 const Range = z.object({
   to: z.string().describe("name of the bundle that has the `skipRange`"),
-  range: z.string().describe("the range as in the catalog"),
-  covers: z.array(Run).describe("the bundles that can be upgraded to it, as runs of nodes; empty for an invalid range"),
+  range: z.string().describe("`skipRange` as written in the catalog"),
+  covers: z.array(Run).describe("bundles that can be upgraded to the bundle `to`, as runs of nodes; empty if the range is invalid"),
 });
 const Node = z.object({
   name: z.string().describe("name of the bundle"),
-  version: z.string().optional().describe("its version; absent if the catalog does not contain the bundle"),
-  head: z.literal(true).optional().describe("no entry of the channel replaces or skips this bundle"),
-  deprecated: z.string().optional().describe("the message of its deprecation"),
-  absent: z.literal(true).optional().describe("an entry replaces or skips the name, but the channel does not have an entry for it"),
+  version: z.string().optional().describe("version of the bundle; absent if the catalog does not contain the bundle"),
+  head: z.literal(true).optional().describe("true if no channel entry replaces or skips this bundle"),
+  deprecated: z.string().optional().describe("deprecation message"),
+  absent: z.literal(true).optional().describe("true if a channel entry replaces or skips this bundle, but the channel has no entry for it"),
 });
 const Channel = z.object({
   name: z.string().describe("name of the channel"),
-  deprecated: z.string().optional().describe("the message of its deprecation"),
-  nodes: z.array(Node).describe("entries in order of decreasing version, then absent bundles"),
+  deprecated: z.string().optional().describe("deprecation message"),
+  nodes: z.array(Node).describe("channel entries, highest version first, then absent bundles"),
   edges: z.array(Edge).describe("sorted by target node, in the order of the nodes"),
   ranges: z.array(Range).describe("sorted by target node, in the order of the nodes"),
 });
@@ -83,16 +86,16 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
         id: "getUpdateGraph",
         summary: "Upgrade graph of a package as JSON, Mermaid or SVG",
         description:
-          "All allowed upgrades: `edges` of entries, and `ranges`, the nodes that each `skipRange` covers, as runs of positions in `nodes`.",
+          "All allowed upgrades: `edges` from `replaces` and `skips`, and in `ranges` the nodes that each `skipRange` covers, as runs of indexes in `nodes`.",
         responses: {
           200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
           304: { description: "The graph has not changed." },
           412: { description: "The graph does not match the precondition." },
           413: {
             description:
-              "The graph is too large: more than 5,000 entries in a channel, 100,000 edges, or 64 MiB of text (16 MiB of a drawing).",
+              "The graph is too large: more than 5,000 entries in a channel, 100,000 edges, or 64 MiB of text (16 MiB for a drawing).",
           },
-          503: { description: "Too many graphs and queries are being computed." },
+          503: { description: "Too many graphs and queries are in progress." },
         },
       },
     },
@@ -162,7 +165,7 @@ function findArtifacts(content: CatalogContent, name: string): { metas: ReadArti
   const bytes = [...metas, ...properties].reduce((sum, { selection }) => sum + selection.bytes, 0);
   if (bytes === 0) return undefined;
   if (bytes > MAX_BYTES)
-    throw new GraphRefusedError("GraphTooLarge", `the package has ${bytes} bytes of channels, at most ${MAX_BYTES} are supported`);
+    throw new GraphRefusedError("GraphTooLarge", `the package is too large for a graph: ${bytes} bytes, maximum ${MAX_BYTES}`);
   return { metas, properties };
 }
 

@@ -64,8 +64,8 @@ const MIN_COMPRESSED_BYTES = 1_024;
 
 const GraphqlRequest = z
   .object({
-    query: z.string().describe("the document; at most 100,000 bytes"),
-    operationName: z.string().optional().describe("operation to execute if the document has several"),
+    query: z.string().describe("GraphQL document, at most 100,000 bytes"),
+    operationName: z.string().optional().describe("name of the operation to execute if the document contains several"),
     variables: z.record(z.string(), z.unknown()).optional().describe("values of the operation's variables"),
   })
   .meta({ id: "GraphqlRequest" });
@@ -81,11 +81,11 @@ const GraphqlResponse = z
           path: z
             .array(z.union([z.string(), z.int()]))
             .optional()
-            .describe("path of the affected field of the data"),
+            .describe("path of the affected field in `data`"),
         }),
       )
       .optional()
-      .describe("problems of the query or its fields"),
+      .describe("errors in the query or its fields"),
   })
   .meta({ id: "GraphqlResponse" });
 
@@ -105,13 +105,13 @@ export function registerGraphqlRoute(server: CatalogServer, { source, queries }:
         id: "queryCatalog",
         summary: "Query a catalog with GraphQL",
         description:
-          "The schema derives from the catalog: a list field for each FBC schema (`olmbundles` for `olm.bundle`) with arguments `limit`, `offset`, `name` and " +
-          "`package`, and `summary`; introspection returns it. A query that is invalid or exceeds a limit (depth 10, 500 fields, 50 aliases, 5 seconds, " +
-          "32 MiB of response) gets status 200 and `errors`.",
+          "The GraphQL schema is derived from the catalog and returned by introspection. It has the field `summary`, and a list field for each FBC schema " +
+          "(`olmbundles` for `olm.bundle`) with the arguments `limit`, `offset`, `name` and `package`. A query that is invalid or exceeds a limit " +
+          "(depth 10, 500 fields, 50 aliases, 5 seconds, 32 MiB of response) gets status 200 and `errors`.",
         body: { "application/json": GraphqlRequest },
         responses: {
-          200: { description: "The data, or the problems of the query.", content: { "application/json": GraphqlResponse } },
-          400: { description: "The body is not a query, or it is too large." },
+          200: { description: "The data, or the errors in the query.", content: { "application/json": GraphqlResponse } },
+          400: { description: "The request body is not a query or is too large." },
           503: { description: "GraphQL queries are disabled, or too many are in progress." },
         },
       },
@@ -147,7 +147,7 @@ async function answerQuery({ source, queries, keys, catalog }: Queried, request:
     if (early) return await reply.respond(await resultResponse(early, request));
     await withContent(source, catalog, async (content) => {
       const found = await queries.run({ request: query, catalog: toQueriedCatalog(content, keys) }, signal);
-      if (!found) throw new Error("the query ran without its catalog");
+      if (!found) throw new Error("the query did not find its catalog although the catalog is stored");
       await reply.respond(await resultResponse(found, request, { "olm-catalog-digest": content.origin.digest }));
     });
   } catch (err) {

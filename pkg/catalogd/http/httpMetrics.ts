@@ -27,7 +27,7 @@ export class HttpMetrics {
   constructor(metrics: Metrics) {
     this.#requests = metrics.counter({
       name: "http_requests_total",
-      help: "Requests with a response, by path of the endpoint (`other` for unknown paths) and content coding",
+      help: "Number of requests with a response, by endpoint path (`other` for unknown paths), method, status code and content coding",
       labels: ["route", "method", "code", "encoding"],
     });
     this.#seconds = metrics.histogram({
@@ -36,10 +36,10 @@ export class HttpMetrics {
       labels: ["code"],
       buckets: REQUEST_SECONDS,
     });
-    this.#underWay = metrics.gauge({ name: "http_requests_in_flight", help: "Requests in progress", initial: [{}] });
+    this.#underWay = metrics.gauge({ name: "http_requests_in_flight", help: "Number of requests in progress", initial: [{}] });
     this.#bytes = metrics.counter({
       name: "http_response_bytes_total",
-      help: "Bytes of response bodies as sent",
+      help: "Size of the sent response bodies, in bytes",
       labels: ["route", "encoding"],
     });
   }

@@ -56,19 +56,19 @@ const INFO = {
   version: "v1",
   description:
     "The content of ClusterCatalogs. All endpoints are read-only and need no authentication. " +
-    `Failures are problem details (RFC 9457, \`${PROBLEM_TYPE}\`) with a stable \`code\`; the endpoints of the Go implementation report them as text ` +
-    `unless \`Accept\` names \`${PROBLEM_TYPE}\`.`,
+    `Errors are problem details (RFC 9457, \`${PROBLEM_TYPE}\`) with a stable \`code\`. Endpoints that the Go implementation also has report them as text ` +
+    `unless the \`Accept\` header contains \`${PROBLEM_TYPE}\`.`,
 };
 
 /** Responses of all routes. */
 const OF_ALL: Readonly<Record<number, string>> = {
   500: "The server could not respond to the request.",
-  503: "Too many requests are in progress: retry after the seconds in `Retry-After`.",
+  503: "Too many requests are in progress. Retry after the number of seconds in `Retry-After`.",
 };
 const OF_CATALOGS: Readonly<Record<number, string>> = {
   400: "The catalog name or the query is invalid.",
   404: "The catalog does not exist.",
-  503: "The content is not loaded here yet, or too many requests are in progress: retry after the seconds in `Retry-After`.",
+  503: "The catalog content is still loading, or too many requests are in progress. Retry after the number of seconds in `Retry-After`.",
 };
 
 /**
@@ -93,7 +93,7 @@ function operation(route: CatalogRoute, method: string, schemas: Schemas): OpenA
   const head = method === "HEAD";
   return {
     operationId: head && listMethods(route).includes("GET") ? `${id}Head` : id,
-    summary: head ? `${summary}: only the headers` : summary,
+    summary: head ? `${summary}(headers only)` : summary,
     ...(description ? { description } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: describeContent(body, schemas) } } : {}),

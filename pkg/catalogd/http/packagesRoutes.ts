@@ -14,7 +14,7 @@ const texts = (description: string): z.ZodArray<z.ZodString> => z.array(z.string
 export const namedVersionShape = {
   bundle: z.string().describe("name of the bundle"),
   version: text("declared version; absent if missing or invalid"),
-  release: text("declared release, else build metadata of the version that is a valid release"),
+  release: text("declared release; otherwise the build metadata of the version, if it is a valid release"),
 };
 
 const Named: z.ZodType<NamedVersion> = z.object(namedVersionShape).meta({ id: "NamedVersion", description: "A bundle and its version." });
@@ -22,14 +22,14 @@ const Named: z.ZodType<NamedVersion> = z.object(namedVersionShape).meta({ id: "N
 const supportShape = {
   architectures: texts("supported architectures; default `amd64`"),
   operatingSystems: texts("supported operating systems; default `linux`"),
-  infrastructureFeatures: texts("declared features, such as `disconnected`, in either spelling of the annotations"),
+  infrastructureFeatures: texts("features declared in annotations of either format, such as `disconnected`"),
   installModes: texts("names of the supported install modes"),
 };
 
 const Channel: z.ZodType<ChannelSummary> = z
   .object({
     name: z.string().describe("name of the channel"),
-    heads: z.array(Named).describe("bundles that no entry replaces or skips: one in a valid channel"),
+    heads: z.array(Named).describe("bundles that no channel entry replaces or skips; a valid channel has exactly one"),
     entries: z.number().int().describe("number of entries in the channel"),
     deprecated: text("why the channel is deprecated"),
   })
@@ -38,46 +38,46 @@ const Channel: z.ZodType<ChannelSummary> = z
 const Head: z.ZodType<HeadSummary> = z
   .object({
     ...namedVersionShape,
-    channel: text("channel whose head is the bundle: the default channel, else the first of the catalog"),
+    channel: text("channel with the bundle as its head: the default channel if possible, otherwise the first one in catalog order"),
     deprecated: text("why the bundle is deprecated"),
     capability: text("capability level, such as `Auto Pilot`"),
     ...supportShape,
     minKubeVersion: text("oldest supported Kubernetes version"),
     maxOpenShiftVersion: text("newest supported OpenShift minor version"),
-    containerImage: text("declared image of the operator"),
-    createdAt: text("declared time of creation"),
-    relatedImages: z.number().int().describe("number of used images"),
+    containerImage: text("declared operator image"),
+    createdAt: text("declared creation time"),
+    relatedImages: z.number().int().describe("number of images that the bundle uses"),
     providedAPIs: texts("provided APIs, each `group/version/kind`"),
-    requiredAPIs: texts("required APIs of other bundles"),
+    requiredAPIs: texts("APIs that other bundles must provide"),
   })
   .meta({ id: "PackageHead", description: "The default version of the package." });
 
 const Any: z.ZodType<AnyVersion> = z
-  .object({ capabilities: texts("capability levels of its versions"), ...supportShape })
+  .object({ capabilities: texts("capability levels of the versions"), ...supportShape })
   .meta({ id: "AnyVersion", description: "Features of at least one version of the package." });
 
 /** One line of the list of packages. */
 export const PackageLine: z.ZodType<PackageSummary> = z
   .object({
     package: z.string().describe("name of the package"),
-    digest: z.string().describe("`sha256:…`; changes with any meta of the package"),
+    digest: z.string().describe("`sha256:…`; changes whenever a meta of the package changes"),
     displayName: text("display name"),
     description: text("short description"),
     provider: text("name of the provider"),
     keywords: z.array(z.string()).optional().describe("keywords for search"),
     categories: z.array(z.string()).optional().describe("categories"),
     maturity: text("such as `alpha` or `stable`"),
-    certified: z.boolean().optional().describe("whether it is declared as certified"),
+    certified: z.boolean().optional().describe("whether the package is declared as certified"),
     support: text("name of the support provider"),
-    repository: text("URL of its source repository"),
+    repository: text("URL of the source repository"),
     icon: z.boolean().describe("whether `olm.package` has an icon"),
     defaultChannel: text("channel for users without a preference"),
     deprecated: text("why the package is deprecated"),
-    channels: z.array(Channel).describe("in the order of the catalog"),
+    channels: z.array(Channel).describe("in catalog order"),
     bundles: z.number().int().describe("number of bundles"),
     versions: texts("versions, highest first"),
     deprecatedBundles: z
-      .array(z.object({ bundle: z.string().describe("name of the bundle"), message: z.string().describe("why it is deprecated") }))
+      .array(z.object({ bundle: z.string().describe("name of the bundle"), message: z.string().describe("why the version is deprecated") }))
       .optional()
       .describe("deprecated bundles"),
     head: Head.optional(),
@@ -88,7 +88,7 @@ export const PackageLine: z.ZodType<PackageSummary> = z
   .meta({
     id: "Package",
     description:
-      "A package, represented by the default version to install: the highest version that is not deprecated, else the highest, in any channel. " +
+      "A package and its default version to install: in any channel, the highest version that is not deprecated, otherwise the highest version. " +
       "Unknown values are omitted.",
   });
 
@@ -110,10 +110,10 @@ export const PropertiesLine = z
   .meta({ id: "BundleProperties", description: "The properties of a bundle for a dependency solver." });
 
 const name = z.string().min(1).max(1_024).optional();
-const PackagesQuery = z.strictObject({ package: name.describe("only this package; default: all, sorted by name") });
+const PackagesQuery = z.strictObject({ package: name.describe("return only this package; default: all packages, sorted by name") });
 const PropertiesQuery = z.strictObject({
-  package: name.describe("only bundles of this package"),
-  name: name.describe("only bundles with this name"),
+  package: name.describe("return only bundles of this package"),
+  name: name.describe("return only bundles with this name"),
 });
 
 /** Registers the endpoints that list packages and properties of one catalog. */
@@ -128,8 +128,8 @@ export function registerPackagesRoutes(server: CatalogServer, dependencies: Cont
         id: "listPackages",
         summary: "Packages of a catalog",
         description:
-          "JSON Lines, one package per line: its summary, and a digest that changes with the package. Ranges and stored compression only without parameters.",
-        responses: responsesWith("The matching packages, if any.", PackageLine),
+          "JSON Lines, one package per line: with a summary and a digest that changes with the package. Without parameters, the server supports ranges and sends stored compressed files.",
+        responses: responsesWith("The matching packages; empty if there are none.", PackageLine),
       },
     },
     handler: (request, reply) =>
@@ -147,8 +147,8 @@ export function registerPackagesRoutes(server: CatalogServer, dependencies: Cont
         id: "listProperties",
         summary: "Properties of all bundles of a catalog",
         description:
-          "JSON Lines, one bundle per line, in the order of the catalog: the input of a dependency solver. Ranges and stored compression only without parameters.",
-        responses: responsesWith("The matching bundles, if any.", PropertiesLine),
+          "JSON Lines, one bundle per line, in catalog order, as input for a dependency solver. Without parameters, the server supports ranges and sends stored compressed files.",
+        responses: responsesWith("The matching bundles; empty if there are none.", PropertiesLine),
       },
     },
     handler: (request, reply) =>
@@ -188,7 +188,8 @@ async function artifactResponse(
 ): Promise<ContentResponse> {
   const { query } = request;
   const artifact = content.artifacts.get(name);
-  if (!artifact) throw new ProblemError("CatalogNotLoaded", `the ${name} of ${content.origin.digest} are not ready yet; try again`);
+  if (!artifact)
+    throw new ProblemError("CatalogNotLoaded", `the ${name} of ${content.origin.digest} are not available yet. Try again later`);
   const whole = query.package === undefined && query.name === undefined;
   if (whole) return respondWithAll({ content, artifact }, request);
   return respondWithMetas({ content, artifact }, query, request, cache);

@@ -229,9 +229,9 @@ const SECURITY = {
 };
 
 const PARTS = [
-  { path: "/ui", id: "getPage", summary: "A page that shows the catalogs", type: "text/html; charset=utf-8", text: PAGE_HTML },
-  { path: "/ui/script.js", id: "getPageScript", summary: "The script of the page", type: "text/javascript; charset=utf-8", text: PAGE_JS },
-  { path: "/ui/style.css", id: "getPageStyle", summary: "The style of the page", type: "text/css; charset=utf-8", text: PAGE_CSS },
+  { path: "/ui", id: "getPage", summary: "Web page that shows the catalogs", type: "text/html; charset=utf-8", text: PAGE_HTML },
+  { path: "/ui/script.js", id: "getPageScript", summary: "Script of the web page", type: "text/javascript; charset=utf-8", text: PAGE_JS },
+  { path: "/ui/style.css", id: "getPageStyle", summary: "Style sheet of the web page", type: "text/css; charset=utf-8", text: PAGE_CSS },
 ] as const;
 
 /**

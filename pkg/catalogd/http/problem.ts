@@ -20,12 +20,12 @@ export const PROBLEMS = {
   ContinueExpired: { status: 410, title: "Continue token expired" },
   PreconditionFailed: { status: 412, title: "The content does not match the precondition" },
   BodyTooLarge: { status: 413, title: "The request body is too large" },
-  UrlTooLong: { status: 414, title: "The URL of the request is too long" },
+  UrlTooLong: { status: 414, title: "The request URL is too long" },
   RangeNotSatisfiable: { status: 416, title: "The range is not satisfiable" },
   GraphTooLarge: { status: 413, title: "The upgrade graph is too large" },
   HeadersTooLarge: { status: 431, title: "The request headers are too large" },
   InternalError: { status: 500, title: "Internal server error" },
-  CatalogNotLoaded: { status: 503, title: "The content of the catalog is not loaded here yet" },
+  CatalogNotLoaded: { status: 503, title: "The catalog content is still loading" },
   Overloaded: { status: 503, title: "Too many requests in progress" },
   Unavailable: { status: 503, title: "Temporarily unavailable" },
 } as const satisfies Readonly<Record<string, { status: number; title: string }>>;
@@ -88,14 +88,14 @@ export const PROBLEM_TYPE = "application/problem+json";
 /** Problem details in a response. @see RFC 9457 */
 export const ProblemDetails = z
   .object({
-    type: z.string().describe("URI of the kind of problem: `urn:olmv1:problem:` and the code"),
-    title: z.string().describe("the kind of problem in words"),
+    type: z.string().describe("URI of the problem type: `urn:olmv1:problem:` followed by the code"),
+    title: z.string().describe("readable problem type"),
     status: z.number().int().describe("the HTTP status"),
-    detail: z.string().describe("the problem with this request and what to do"),
+    detail: z.string().describe("what is wrong with this request, and how to fix it"),
     instance: z.string().describe("path of the request"),
-    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]).describe("stable name of the kind of problem, for programs"),
+    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]).describe("stable problem code for programs"),
   })
-  .meta({ id: "Problem", description: "Why a request failed, see RFC 9457." });
+  .meta({ id: "Problem", description: "The reason why a request failed, see RFC 9457." });
 
 const MAX_INSTANCE = 1_024;
 

@@ -22,14 +22,14 @@ describe("parameters", () => {
   test.for<[string, string]>([
     ["limit=0", "limit: Too small"],
     ["limit=x", "limit: Invalid input"],
-    ["limit=1&limit=2", '"limit" is given 2 times; give it once'],
+    ["limit=1&limit=2", 'parameter "limit" is set 2 times. Set it only once'],
     ["text=123456789", "text: Too big"],
-    ["nothing=1", 'unknown parameter "nothing"; known are limit, text, arch, deprecated'],
+    ["nothing=1", 'unknown parameter "nothing" (supported: limit, text, arch, deprecated)'],
     ["constructor=1", 'unknown parameter "constructor"'],
     ["text=%zz", "invalid escape or a semicolon"],
     ["text=a;b", "invalid escape or a semicolon"],
     ["deprecated=perhaps", "deprecated: "],
-    [`${"x".repeat(500)}=1`, `unknown parameter "${"x".repeat(64)}…";`],
+    [`${"x".repeat(500)}=1`, `unknown parameter "${"x".repeat(64)}…" (`],
   ])("%s is rejected", ([query, problem]) => {
     expect(parseQueryString(Query, query)).toEqual({ ok: false, problem: expect.stringContaining(problem) });
   });

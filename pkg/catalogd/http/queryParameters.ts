@@ -63,7 +63,7 @@ export type ParsedQueryString<T> = { readonly ok: true; readonly values: T } | {
  */
 export function parseQueryString<Query extends z.ZodObject>(schema: Query, query: string): ParsedQueryString<z.output<Query>> {
   const pieces = queryPieces(query);
-  if (!pieces) return reject("the query string has an invalid escape or a semicolon; percent-encode everything except letters and digits");
+  if (!pieces) return reject("the query string has an invalid escape or a semicolon. Percent-encode everything except letters and digits");
   const found = new Map<string, string[]>();
   for (const [name, value] of pieces) found.set(name, [...(found.get(name) ?? []), value]);
   const given = new Map<string, string | string[]>();
@@ -71,7 +71,7 @@ export function parseQueryString<Query extends z.ZodObject>(schema: Query, query
     const [only = ""] = values;
     if (takesList(schema, name)) given.set(name, values);
     else if (values.length === 1 || takesFirst(schema)) given.set(name, only);
-    else return reject(`${formatShortName(name)} is given ${values.length} times; give it once`);
+    else return reject(`parameter ${formatShortName(name)} is set ${values.length} times. Set it only once`);
   }
   const parsed = schema.safeParse(Object.fromEntries(given));
   return parsed.success ? { ok: true, values: parsed.data } : reject(formatIssues(parsed.error, Object.keys(schema.shape)));
@@ -97,7 +97,7 @@ function takesList(schema: z.ZodObject, name: string): boolean {
 function formatIssues({ issues }: z.ZodError, known: readonly string[]): string {
   const texts = issues.slice(0, MAX_ISSUES).map((issue) => {
     if (issue.code === "unrecognized_keys")
-      return `unknown parameter ${issue.keys.slice(0, MAX_ISSUES).map(formatShortName).join(", ")}; known are ${known.join(", ") || "none"}`;
+      return `unknown parameter ${issue.keys.slice(0, MAX_ISSUES).map(formatShortName).join(", ")} (supported: ${known.join(", ") || "none"})`;
     return `${issue.path.join(".")}: ${issue.message}`;
   });
   return texts.join("; ");

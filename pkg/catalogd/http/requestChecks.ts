@@ -18,7 +18,7 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
   server.addHook("onRequest", ({ method, originalUrl: url, raw, routeOptions: { config }, exchange }, reply, done) => {
     if (exchanges.underWay > limits.requests) throw createOverloadedError();
     if (url.length > limits.urlLength)
-      throw new ProblemError("UrlTooLong", `the URL has ${url.length} characters, at most ${limits.urlLength} are allowed`);
+      throw new ProblemError("UrlTooLong", `the URL is too long: ${url.length} characters, maximum ${limits.urlLength}`);
     if (url === "*" && method === "OPTIONS") {
       reply.header("content-length", 0).send();
       return;
@@ -33,14 +33,14 @@ export function registerRequestChecks(server: CatalogServer, { limits, exchanges
     if (url === "*" || url !== raw.url) throw new ProblemError("BadRequest", "400 Bad Request");
     exchange.route = config.url;
     if (config.operation && hasMore(query, "&", limits.queryPieces))
-      throw new ProblemError("InvalidQuery", `the query has more than ${limits.queryPieces} parameters`);
+      throw new ProblemError("InvalidQuery", `the query has too many parameters: maximum ${limits.queryPieces}`);
     done();
   });
 }
 
 /** Returns the failure of a request beyond the limit of requests in progress. */
 export function createOverloadedError(): ProblemError {
-  return new ProblemError("Overloaded", "too many requests are in progress; try again", { headers: { "retry-after": 1 } });
+  return new ProblemError("Overloaded", "too many requests are in progress. Try again later", { headers: { "retry-after": 1 } });
 }
 
 /**

@@ -65,7 +65,7 @@ describe("sizes", () => {
     const rejected = await world.get(long(SERVER_LIMITS.urlLength + 1), { accept: "application/problem+json" });
     expect(JSON.parse(rejected.body.toString())).toMatchObject({
       code: "UrlTooLong",
-      detail: "the URL has 8193 characters, at most 8192 are allowed",
+      detail: "the URL is too long: 8193 characters, maximum 8192",
     });
   });
 

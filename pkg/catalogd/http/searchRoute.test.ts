@@ -142,20 +142,20 @@ test("search response is conditional and has no body for HEAD", async () => {
 
 describe("search that fails with problem details", () => {
   test.for<[query: string, status: number, code: string, detail: RegExp]>([
-    ["color=red", 400, "InvalidQuery", /unknown parameter "color"; known are text, package,/],
+    ["color=red", 400, "InvalidQuery", /unknown parameter "color" \(supported: text, package,/],
     ["limit=501", 400, "InvalidQuery", /^limit: /],
     ["limit=0", 400, "InvalidQuery", /^limit: /],
     ["matches=101", 400, "InvalidQuery", /^matches: /],
     ["deprecated=maybe", 400, "InvalidQuery", /^deprecated: /],
-    ["text=a&text=b", 400, "InvalidQuery", /"text" is given 2 times/],
+    ["text=a&text=b", 400, "InvalidQuery", /parameter "text" is set 2 times/],
     [`text=${"a".repeat(300)}`, 400, "InvalidQuery", /^text: /],
-    [`text=${"a+".repeat(17)}`, 400, "InvalidQuery", /^text: at most 16 words, got 17$/],
+    [`text=${"a+".repeat(17)}`, 400, "InvalidQuery", /^text: too many words: 17, maximum 16$/],
     ["gvk=a/b", 400, "InvalidQuery", /^gvk: "a\/b" is not group\/version\/kind/],
     ["gvk=.x", 400, "InvalidQuery", /^gvk: /],
     [Array.from({ length: 9 }, (_, i) => `arch=a${i}`).join("&"), 400, "InvalidQuery", /^arch: /],
-    ["continue=x", 400, "InvalidQuery", /^continue: not a valid continue token$/],
+    ["continue=x", 400, "InvalidQuery", /^continue: invalid token$/],
     ["continue=%22", 400, "InvalidQuery", /^continue: /],
-    ["catalog=gamma", 404, "CatalogNotFound", /^no catalog "gamma" is served here/],
+    ["catalog=gamma", 404, "CatalogNotFound", /^catalog "gamma" is not served\./],
     ["text=%zz", 400, "InvalidQuery", /invalid escape/],
   ])("%s", async ([query, status, code, detail]) => {
     expect(await refused(query)).toMatchObject({ status, code, detail: expect.stringMatching(detail) });

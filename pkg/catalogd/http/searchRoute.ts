@@ -20,11 +20,13 @@ import { createDisconnectSignal } from "./request.ts";
 import type { CatalogServer } from "./route.ts";
 
 const word = z.string().min(1).max(256);
-const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> => z.array(word).max(8).optional().describe(`${what}; all must match`);
-const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> => z.array(word).max(64).optional().describe(`${what}; one must match`);
+const all = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
+  z.array(word).max(8).optional().describe(`${what}; repeatable, all values must match`);
+const any = (what: string): z.ZodOptional<z.ZodArray<z.ZodString>> =>
+  z.array(word).max(64).optional().describe(`${what}; repeatable, one value must match`);
 
 const Query = z.strictObject({
-  text: word.optional().describe("words that all occur in name, display name, descriptions, keywords or provider"),
+  text: word.optional().describe("words that must all occur in the name, display name, descriptions, keywords or provider"),
   package: any("name of the package"),
   gvk: all("provided API: `group/version/kind`, `kind.group` or `kind`"),
   keyword: all("whole keyword"),
@@ -36,20 +38,25 @@ const Query = z.strictObject({
   deprecated: z
     .enum(["true", "false"])
     .optional()
-    .describe("`true`: only deprecated versions, or those whose package or all channels are deprecated"),
+    .describe("`true` or `false`; a version is deprecated if it, its package or all its channels are deprecated"),
   catalog: any("name of the ClusterCatalog; default: all"),
   matches: z.coerce.number().int().min(0).max(100).default(10).describe("maximum number of versions per package"),
   limit: z.coerce.number().int().min(1).max(500).default(100).describe("maximum number of entries per page"),
-  continue: z.string().min(1).max(4_096).optional().describe("`continue` of the previous page; the rest of the query stays the same"),
+  continue: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .describe("`continue` token of the previous page; keep the other parameters, except `limit` and `matches`"),
 });
 
 const Match: z.ZodType<SearchMatch> = z
   .object({
     ...namedVersionShape,
-    channels: z.array(z.string()).describe("channels that contain it"),
+    channels: z.array(z.string()).describe("channels that contain the version"),
     deprecated: z.literal(true).optional().describe("true if the version, its package or all its channels are deprecated"),
   })
-  .meta({ id: "SearchMatch", description: "A version that matches." });
+  .meta({ id: "SearchMatch", description: "A matching version." });
 
 const Entry: z.ZodType<SearchEntry> = z
   .object({
@@ -70,9 +77,9 @@ const Entry: z.ZodType<SearchEntry> = z
 const Result = z
   .object({
     items: z.array(Entry).describe("sorted by catalog, then package"),
-    total: z.number().int().describe("number of entries on all pages"),
+    total: z.number().int().describe("total number of entries on all pages"),
     continue: z.string().optional().describe("token for the next page; absent on the last page"),
-    missing: z.array(z.string()).optional().describe("catalogs that are not loaded here yet and were not searched"),
+    missing: z.array(z.string()).optional().describe("catalogs that were not searched because their content is still loading"),
     incomplete: z.array(z.string()).optional().describe("catalogs that are too large for a complete search"),
   })
   .meta({ id: "SearchResult", description: "The result of a search." });
@@ -92,13 +99,13 @@ export function registerSearchRoute(server: CatalogServer, { source, cache }: Co
         id: "search",
         summary: "Packages with a matching version, in all catalogs",
         description:
-          "One version must match the whole query; without parameters, all match. Matching is case-insensitive, except for names of " +
+          "One version of a package must match all parameters; without parameters, all packages match. Matching is case-insensitive, except for names of " +
           "packages, channels and catalogs.",
         responses: {
-          200: { description: "The matching packages, if any.", content: { "application/json": Result } },
+          200: { description: "The matching packages; empty if there are none.", content: { "application/json": Result } },
           304: { description: "The result has not changed." },
           404: { description: "The catalog does not exist." },
-          410: { description: "A catalog has changed since the previous page: start again." },
+          410: { description: "A catalog has changed since the previous page: search again without `continue`." },
           412: { description: "The result does not match the precondition." },
         },
       },
@@ -149,11 +156,11 @@ function readSearchQuery({ deprecated, ...parameters }: Parameters): SearchQuery
 }
 
 function checkPosition(position: SearchPosition | undefined, here: { query: string; content: string }): void {
-  if (!position) throw new ProblemError("InvalidQuery", "continue: not a valid continue token");
+  if (!position) throw new ProblemError("InvalidQuery", "continue: invalid token");
   if (position.query !== here.query)
-    throw new ProblemError("InvalidQuery", "continue: the token belongs to another query; keep all parameters except limit and matches");
+    throw new ProblemError("InvalidQuery", "continue: the token belongs to another query. Change no parameters except limit and matches");
   if (position.content !== here.content)
-    throw new ProblemError("ContinueExpired", "a catalog has changed since the previous page; search again without continue");
+    throw new ProblemError("ContinueExpired", "a catalog has changed since the previous page. Search again without continue");
 }
 
 /** Returns the catalogs to search, in order of name. */

@@ -207,7 +207,7 @@ export class ArtifactWriter {
 
   readonly #emit = (piece: string): void => {
     this.#length += piece.length;
-    if (this.#length > this.#maxLength) throw new RangeError(`written out it has more than ${this.#maxLength} characters`);
+    if (this.#length > this.#maxLength) throw new RangeError(`the object is too large: more than ${this.#maxLength} characters of JSON`);
     this.#out.write(piece);
   };
 

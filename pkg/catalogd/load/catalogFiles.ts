@@ -42,7 +42,7 @@ export function findCatalogFiles(root: string, limits: FileLimits): CatalogFile[
     .filter((path) => path !== INDEX_IGNORE && !path.endsWith(`/${INDEX_IGNORE}`) && !ignores(path))
     .map((path) => fileAt(top, path, limits));
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  if (total > limits.totalBytes) throw new Error(`the catalog has ${total} bytes, at most ${limits.totalBytes} are allowed`);
+  if (total > limits.totalBytes) throw new Error(`the catalog is too large: ${total} bytes, maximum ${limits.totalBytes}`);
   return files;
 }
 
@@ -56,10 +56,10 @@ function pathsBelow(top: string, limits: FileLimits): string[] {
   const visit = (dir: string): void => {
     const found = readdirSync(join(top, dir), { withFileTypes: true });
     entries += found.length;
-    if (entries > limits.files) throw new Error(`the catalog has more than ${limits.files} files and folders`);
+    if (entries > limits.files) throw new Error(`the catalog has too many files and folders: maximum ${limits.files}`);
     for (const entry of found.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))) {
       const path = dir === "" ? entry.name : `${dir}/${entry.name}`;
-      if (path.split("/").length > MAX_LEVELS) throw new Error(`the catalog has folders within folders, more than ${MAX_LEVELS} levels`);
+      if (path.split("/").length > MAX_LEVELS) throw new Error(`the catalog has too many levels of nested folders: maximum ${MAX_LEVELS}`);
       if (entry.isDirectory()) visit(path);
       else paths.push(path);
     }
@@ -76,9 +76,10 @@ function ignoreFile(top: string, path: string): IgnoreFile {
 function fileAt(top: string, path: string, limits: FileLimits): CatalogFile {
   const location = lstatSync(join(top, path)).isSymbolicLink() ? linkTarget(top, path) : join(top, path);
   const stat = statSync(location);
-  if (stat.isDirectory()) throw new ContentError({ file: path }, "a link to a folder");
-  if (!stat.isFile()) throw new ContentError({ file: path }, "neither a file nor a folder");
-  if (stat.size > limits.fileBytes) throw new ContentError({ file: path }, `${stat.size} bytes, at most ${limits.fileBytes} are allowed`);
+  if (stat.isDirectory()) throw new ContentError({ file: path }, "links to folders are not supported");
+  if (!stat.isFile()) throw new ContentError({ file: path }, "not a regular file");
+  if (stat.size > limits.fileBytes)
+    throw new ContentError({ file: path }, `the file is too large: ${stat.size} bytes, maximum ${limits.fileBytes}`);
   return { path, location, bytes: stat.size };
 }
 
@@ -87,8 +88,8 @@ function linkTarget(top: string, path: string): string {
   try {
     target = realpathSync(join(top, path));
   } catch (err) {
-    throw new ContentError({ file: path }, "a dangling link", { cause: err });
+    throw new ContentError({ file: path }, "dangling link", { cause: err });
   }
-  if (target !== top && !target.startsWith(top + sep)) throw new ContentError({ file: path }, "a link that leaves the catalog");
+  if (target !== top && !target.startsWith(top + sep)) throw new ContentError({ file: path }, "link to a target outside the catalog");
   return target;
 }

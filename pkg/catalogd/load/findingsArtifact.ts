@@ -68,5 +68,5 @@ function line(finding: Finding): string {
 
 function refusalText(errors: number, first: readonly string[]): string {
   const list = formatList(first, { max: Math.min(FIRST_REFUSED, errors), separator: "; ", total: errors });
-  return `${formatCount(errors, "error")} in the catalog, none are allowed by --catalog-validation=Strict: ${list}`;
+  return `${formatCount(errors, "error")} in the catalog, but --catalog-validation=Strict allows none: ${list}`;
 }

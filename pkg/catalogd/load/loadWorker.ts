@@ -68,7 +68,7 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
     current.set(file.path);
     for (const meta of decodeMetas(file, buffers, decoding)) {
       const sha256 = writeMeta(catalog, meta);
-      if (catalog.lines > limits.metas) throw new Error(`the catalog has more than ${limits.metas} objects`);
+      if (catalog.lines > limits.metas) throw new Error(`the catalog has too many objects: maximum ${limits.metas}`);
       for (const { maker, emit } of derived) maker.add(meta, emit, sha256);
     }
   }

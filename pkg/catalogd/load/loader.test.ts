@@ -31,14 +31,14 @@ test("loader rejects a document that expands beyond the limit and reports its po
   const bomb = `schema: a\na0: &a0 "${"x".repeat(20_000)}"\na1: [${"*a0,".repeat(90)}]\n`;
   await expect(
     loaded({ "a.json": PACKAGE, "dir/bomb.yaml": bomb }, { limits: { ...CONTENT_LIMITS, documentBytes: 1_000_000 } }),
-  ).rejects.toThrow("dir/bomb.yaml: document 1, line 1: written out it has more than 1000000 characters");
+  ).rejects.toThrow("dir/bomb.yaml: document 1, line 1: the object is too large: more than 1000000 characters of JSON");
 });
 
 test("loader stops reading at the deadline and reports the file", async () => {
   const files = { "a.json": PACKAGE, "slow/f.yaml": "schema: a\n---\n".repeat(200_000) };
   const deadline = { baseMs: 600_000, perMibMs: 0, maxMs: 1 };
   await expect(loaded(files, { deadline })).rejects.toThrow(
-    /^reading the catalog timed out after 0 s at (a\.json|slow\/f\.yaml|its list of files); split large or deeply nested objects, or exclude the file with \.indexignore$/,
+    /^reading the catalog timed out after 0 s at (a\.json|slow\/f\.yaml|the list of files)\. Split large or deeply nested objects, or exclude the file with \.indexignore$/,
   );
 });
 
@@ -51,7 +51,7 @@ test("loader ends only the thread when memory is exceeded, and reads the next ca
   const loader = new Loader({ heapMib: 64 });
   const keys = Array.from({ length: 600_000 }, (_, i) => `k${i}: [${i}]`).join("\n");
   await expect(loaded({ "a.json": PACKAGE, "large.yaml": `schema: a\n${keys}` }, {}, loader)).rejects.toThrow(
-    "reading the catalog took more than 64 MiB of memory at large.yaml; split large or deeply nested objects, or exclude the file with .indexignore",
+    "reading the catalog needs more than 64 MiB of memory at large.yaml. Split large or deeply nested objects, or exclude the file with .indexignore",
   );
   expect(await loaded({ "a.json": PACKAGE }, {}, loader)).toBe('{"name":"foo","schema":"olm.package"}\n');
 });

@@ -68,7 +68,7 @@ const HEAP_MIB = 768;
  * collection.
  */
 const YOUNG_MIB = 16;
-const ADVICE = "split large or deeply nested objects, or exclude the file with .indexignore";
+const ADVICE = "Split large or deeply nested objects, or exclude the file with .indexignore";
 
 /**
  * Converts the files of catalogs to content files in a worker thread. Meanwhile the server responds
@@ -106,7 +106,7 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
   signal.throwIfAborted();
   const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MIB, maxOldGenerationSizeMb: heapMib };
   const current = new CurrentFile();
-  const at = (): string => truncateExcerpt(current.get()) || "its list of files";
+  const at = (): string => truncateExcerpt(current.get()) || "the list of files";
   const worker = new Worker(getWorkerFile(import.meta.dirname, "loadWorker"), {
     workerData: { ...task, at: current.shared } satisfies LoadTask,
     resourceLimits,
@@ -120,7 +120,7 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
       const endAfter = (ms: number): void => {
         clearTimeout(timer);
         timer = setTimeout(() => {
-          const text = `reading the catalog timed out after ${Math.round(ms / 1_000)} s at ${at()}; ${ADVICE}`;
+          const text = `reading the catalog timed out after ${Math.round(ms / 1_000)} s at ${at()}. ${ADVICE}`;
           reject(new DOMException(text, "TimeoutError"));
           stop();
         }, ms);
@@ -133,11 +133,11 @@ async function run(task: Omit<LoadTask, "at">, { deadline, heapMib }: Bounds, si
       worker.on("error", (err) =>
         reject(
           outOfMemory(err)
-            ? new InvalidCatalogError(`reading the catalog took more than ${heapMib} MiB of memory at ${at()}; ${ADVICE}`)
+            ? new InvalidCatalogError(`reading the catalog needs more than ${heapMib} MiB of memory at ${at()}. ${ADVICE}`)
             : err,
         ),
       );
-      worker.once("exit", () => reject(signal.reason ?? new Error(`the thread that reads the catalog ended early, at ${at()}`)));
+      worker.once("exit", () => reject(signal.reason ?? new Error(`the thread that reads the catalog ended unexpectedly at ${at()}`)));
     });
     if (message.kind === "failed") throw message.isContent ? new InvalidCatalogError(message.message) : new Error(message.message);
     return { files: message.files, artifacts: message.artifacts, findings: message.findings };

@@ -48,7 +48,7 @@ const MAX_TEXT_WORDS = 16;
 export function parseSearchQuery(parameters: SearchParameters): SearchQuery {
   const { text = "", capability, deprecated } = parameters;
   const words = small(text.split(/\s+/)).filter((word) => word !== "");
-  if (words.length > MAX_TEXT_WORDS) throw new Error(`text: at most ${MAX_TEXT_WORDS} words, got ${words.length}`);
+  if (words.length > MAX_TEXT_WORDS) throw new Error(`text: too many words: ${words.length}, maximum ${MAX_TEXT_WORDS}`);
   return {
     words: [...new Set(words)],
     packages: toSet(parameters.package),

@@ -35,7 +35,7 @@ class SegmentThread {
     const worker = (this.#worker ??= this.#newWorker());
     worker.ref();
     const response = Promise.withResolvers<SegmentMessage>();
-    const ended = (): void => response.reject(new Error("the thread that compresses content ended early"));
+    const ended = (): void => response.reject(new Error("the thread that compresses content ended unexpectedly"));
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const stop = (): void => void Atomics.store(flag, 0, 1);
     signal.addEventListener("abort", stop, { once: true });

@@ -52,7 +52,7 @@ export class CatalogContent {
   /** @throws Error if the artifacts do not include the metas. */
   constructor(origin: ContentOrigin, artifacts: ReadonlyMap<ArtifactName, StoredArtifact>, lastModified: number, findings = NO_FINDINGS) {
     const catalog = artifacts.get("catalog");
-    if (!catalog) throw new Error("content without metas");
+    if (!catalog) throw new Error("the content has no metas");
     this.origin = origin;
     this.artifacts = artifacts;
     this.lastModified = lastModified;

@@ -24,7 +24,7 @@ export function toStoredColumns(columns: Readonly<IndexColumns>): NodeJS.TypedAr
 export function readColumns(stored: readonly Uint8Array<ArrayBuffer>[]): IndexColumns {
   const [lengths, schemas, packages, names, hashes, checksums, sizes, texts] = stored;
   if (!lengths || !schemas || !packages || !names || !hashes || !checksums || !sizes || !texts)
-    throw new DamagedError("the index lacks columns");
+    throw new DamagedError("the index has missing columns");
   return {
     strings: decodeStrings(viewAsWords(sizes), Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength)),
     lengths: viewAsWords(lengths),

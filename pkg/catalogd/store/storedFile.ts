@@ -58,13 +58,13 @@ export class HeldFile {
  */
 export async function checkFile(handle: FileHandle, want: { bytes: number; crc32: number }, signal?: AbortSignal): Promise<void> {
   const { size } = await handle.stat();
-  if (size !== want.bytes) throw new DamagedError(`the file has ${size} bytes instead of ${want.bytes}`);
+  if (size !== want.bytes) throw new DamagedError(`unexpected file size: ${size} bytes instead of ${want.bytes}`);
   const buffer = Buffer.allocUnsafeSlow(CHECK_BYTES);
   let crc = 0;
   for (let position = 0; position < size; ) {
     signal?.throwIfAborted();
     const { bytesRead } = await handle.read(buffer, 0, CHECK_BYTES, position);
-    if (bytesRead === 0) throw new DamagedError("the file got shorter while it was read");
+    if (bytesRead === 0) throw new DamagedError("the file was truncated while it was read");
     crc = crc32(buffer.subarray(0, bytesRead), crc);
     position += bytesRead;
   }
@@ -122,11 +122,11 @@ async function read(handle: FileHandle): Promise<Sealed> {
   let crc = 0;
   let position = 0;
   const next = async (bytes: number): Promise<Buffer<ArrayBuffer>> => {
-    if (position + bytes > size) throw new DamagedError("the file is shorter than recorded in its head");
+    if (position + bytes > size) throw new DamagedError("the file is shorter than recorded in its header");
     const piece = Buffer.from(new ArrayBuffer(bytes));
     for (let at = 0; at < bytes; ) {
       const { bytesRead } = await handle.read(piece, at, bytes - at, position + at);
-      if (bytesRead === 0) throw new DamagedError("the file got shorter while it was read");
+      if (bytesRead === 0) throw new DamagedError("the file was truncated while it was read");
       at += bytesRead;
     }
     position += bytes;
@@ -138,7 +138,7 @@ async function read(handle: FileHandle): Promise<Sealed> {
     return piece;
   };
   const headBytes = (await checked(WORD_BYTES)).readUInt32LE();
-  if (headBytes > MAX_HEAD_BYTES) throw new DamagedError("the length of the head exceeds the limit");
+  if (headBytes > MAX_HEAD_BYTES) throw new DamagedError("the file header is too large");
   const head = parseHead((await checked(headBytes)).toString());
   const columns: Uint8Array<ArrayBuffer>[] = [];
   for (const bytes of head.columns) columns.push(new Uint8Array((await checked(bytes)).buffer));
@@ -151,6 +151,6 @@ function parseHead(text: string): z.output<typeof Head> {
   try {
     return Head.parse(JSON.parse(text));
   } catch (err) {
-    throw new DamagedError("the head of the file is invalid", { cause: err });
+    throw new DamagedError("the file header is invalid", { cause: err });
   }
 }

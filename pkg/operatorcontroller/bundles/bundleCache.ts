@@ -95,7 +95,7 @@ export class BundleThread {
       return await this.#thread.run(work);
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
-      if (err.limit === "memory") throw createBundleTooLargeError(`${getErrorMessage(err)} to load and render`, { cause: err });
+      if (err.limit === "memory") throw createBundleTooLargeError(`loading and rendering ${getErrorMessage(err)}`, { cause: err });
       throw new RetryableError(Reason.Retrying, `cannot load and render the bundle: ${getErrorMessage(err)}`, {
         cause: err,
         restMs: THREAD_REST_MS,
@@ -105,7 +105,7 @@ export class BundleThread {
 }
 
 function createResponseError(response: BundleResponse): Error {
-  if (response.kind !== "failed") return new Error(`the thread that loads bundles responded with ${response.kind}`);
+  if (response.kind !== "failed") return new Error(`unexpected response from the bundle loader thread: ${response.kind}`);
   const { terminal, reason, message, problems } = response;
   return terminal ? new TerminalError(reason, message, { problems }) : new RetryableError(reason, message, { problems });
 }
