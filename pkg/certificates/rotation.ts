@@ -71,7 +71,7 @@ export function chooseNextAction(
   state: CertificateState | undefined,
   { now, trustedSince, times }: { now: number; trustedSince: number; times: CertificateTimes },
 ): CertificateAction {
-  if (!state) return { kind: "issue", reason: "there is no certificate" };
+  if (!state) return { kind: "issue", reason: "no certificate exists" };
   const { serving, next, authorityEnds } = state;
   const fault = findFault(serving, now);
   const nextFault = next && findFault(next, now);
@@ -83,15 +83,15 @@ export function chooseNextAction(
     return now >= at ? { kind: "promote" } : { kind: "rest", at };
   }
   const renewAt = serving.endsAt - times.renewBeforeMs;
-  if (now >= renewAt) return { kind: "prepare", reason: `it expires at ${new Date(serving.endsAt).toISOString()}` };
+  if (now >= renewAt) return { kind: "prepare", reason: `the certificate expires at ${new Date(serving.endsAt).toISOString()}` };
   if (authorityEnds.some((end) => end <= now)) return { kind: "trim" };
   return { kind: "rest", at: Math.min(renewAt, ...authorityEnds) };
 }
 
 function findFault(pair: PairState, now: number): string | undefined {
   if ("fault" in pair) return pair.fault;
-  if (pair.endsAt <= now) return `it expired at ${new Date(pair.endsAt).toISOString()}`;
-  if (pair.startsAt > now) return `it is not valid before ${new Date(pair.startsAt).toISOString()}`;
+  if (pair.endsAt <= now) return `the certificate expired at ${new Date(pair.endsAt).toISOString()}`;
+  if (pair.startsAt > now) return `the certificate is not valid before ${new Date(pair.startsAt).toISOString()}`;
   return undefined;
 }
 
@@ -115,12 +115,12 @@ function pairState(
   dnsNames: readonly string[],
 ): PairState {
   const leaf = parseCertificate(certificate);
-  if (!leaf) return { fault: "its certificate cannot be read" };
-  if (!matchesKey(leaf, key)) return { fault: "its key does not match its certificate" };
+  if (!leaf) return { fault: "the certificate cannot be parsed" };
+  if (!matchesKey(leaf, key)) return { fault: "the key does not match the certificate" };
   const missing = dnsNames.find((name) => leaf.checkHost(name) === undefined);
-  if (missing !== undefined) return { fault: `its certificate is not for ${missing}` };
+  if (missing !== undefined) return { fault: `the certificate is not valid for ${missing}` };
   const isTrusted = authorities.some((authority) => authority && leaf.checkIssued(authority) && leaf.verify(authority.publicKey));
-  if (!isTrusted) return { fault: "its certificate was not signed by a stored authority" };
+  if (!isTrusted) return { fault: "the certificate was not signed by a stored authority" };
   return { startsAt: leaf.validFromDate.getTime(), endsAt: leaf.validToDate.getTime() };
 }
 

@@ -34,9 +34,9 @@ export function parseServingSecret(secret: KubeObject | undefined, { program }: 
   if (!secret) return { kind: "missing" };
   const owner = secret.metadata.labels?.[LABEL_SELF_MANAGED_CERTIFICATE];
   const label = `label ${LABEL_SELF_MANAGED_CERTIFICATE}=${program}`;
-  if (owner === undefined) return { kind: "foreign", reason: `it has no ${label}` };
-  if (owner !== program) return { kind: "foreign", reason: `its label belongs to another server, expected ${label}` };
-  if (secret["immutable"] === true) return { kind: "foreign", reason: "it is immutable" };
+  if (owner === undefined) return { kind: "foreign", reason: `the Secret has no ${label}` };
+  if (owner !== program) return { kind: "foreign", reason: `the label of the Secret belongs to another server, expected ${label}` };
+  if (secret["immutable"] === true) return { kind: "foreign", reason: "the Secret is immutable" };
   const data = (secret["data"] ?? {}) as Readonly<Record<string, string>>;
   return MEMBERS.some((member) => (data[member] ?? "") !== "")
     ? { kind: "stored", stored: readStoredCertificates(secret) }

@@ -12,10 +12,14 @@ function secret(parts: { labels?: Record<string, string>; data?: Record<string, 
 }
 
 test.for([
-  ["without an owner", secret({ data: {} }), { kind: "foreign", reason: `it has no label ${LABEL}=catalogd` }],
+  ["without an owner", secret({ data: {} }), { kind: "foreign", reason: `the Secret has no label ${LABEL}=catalogd` }],
   ["managed by cert-manager", secret({ data: { "tls.crt": base64("x") } }), { kind: "foreign" }],
   ["of operator-controller", secret({ labels: { [LABEL]: "operator-controller" } }), { kind: "foreign" }],
-  ["that is immutable", secret({ labels: { [LABEL]: "catalogd" }, immutable: true }), { kind: "foreign", reason: "it is immutable" }],
+  [
+    "that is immutable",
+    secret({ labels: { [LABEL]: "catalogd" }, immutable: true }),
+    { kind: "foreign", reason: "the Secret is immutable" },
+  ],
   ["from the manifests", secret({ labels: { [LABEL]: "catalogd" } }), { kind: "empty" }],
   ["with other content", secret({ labels: { [LABEL]: "catalogd" }, data: { note: base64("x"), "tls.crt": "" } }), { kind: "empty" }],
   ["with half of a key pair", secret({ labels: { [LABEL]: "catalogd" }, data: { "tls.key": base64("x") } }), { kind: "stored" }],

@@ -142,7 +142,7 @@ export class Controller {
       case "pending":
         if (ending.ms !== undefined) queue.addAfter(key, ending.ms);
         metrics?.finished("requeue_after", seconds, false);
-        log.debug({ seconds, requeueAfterMs: ending.ms }, "reconcile waits for pending work");
+        log.debug({ seconds, requeueAfterMs: ending.ms }, "reconcile is waiting for pending work");
         break;
       case "terminal":
         queue.forget(key);

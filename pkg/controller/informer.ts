@@ -43,7 +43,7 @@ export class Store<T extends KubeObject> {
   /** Returns the objects with `value` in an index. @throws Error if the index does not exist. */
   byIndex(name: string, value: string): T[] {
     const index = this.#indexes.get(name);
-    if (!index) throw new Error(`no index "${name}"`);
+    if (!index) throw new Error(`index "${name}" does not exist`);
     return [...(index.keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
   }
 

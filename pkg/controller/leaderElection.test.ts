@@ -327,7 +327,7 @@ describe("LeaderElection", () => {
     await scene.pass(29_000);
     expect(failure).toBeUndefined();
     await scene.pass(2_000);
-    expect(failure).toMatchObject({ message: "leader tasks are still running 30 s after its term" });
+    expect(failure).toMatchObject({ message: "leader tasks are still running 30 s after the end of leadership" });
   });
 
   test.for([

@@ -91,7 +91,7 @@ export class LeaderElection {
    * Guard for clients that only the leader may write with. @throws LeadershipLost while this process does not lead.
    */
   readonly mustLead = (): void => {
-    if (!this.leading) throw new LeadershipLost("not written: this process does not lead, or may lose leadership soon");
+    if (!this.leading) throw new LeadershipLost("write rejected: this process is not the leader, or may lose leadership soon");
   };
 
   /** Last known holder of the Lease; empty if there is none. */
@@ -198,7 +198,7 @@ export class LeaderElection {
   async #overtime(termEnded: AbortSignal): Promise<never> {
     await new Promise((resolve) => termEnded.addEventListener("abort", resolve, { once: true }));
     await new Promise<void>((resolve) => void this.#clock.after(STOP_WORK_MS, resolve));
-    throw new Error(`leader tasks are still running ${STOP_WORK_MS / 1_000} s after its term`);
+    throw new Error(`leader tasks are still running ${STOP_WORK_MS / 1_000} s after the end of leadership`);
   }
 
   /**

@@ -184,7 +184,7 @@ export class LeaseHold {
     } catch (err) {
       if (signal.aborted) return "failed";
       if (isConflict(err) || isNotFound(err) || isAlreadyExists(err)) return (await this.refresh(signal)) ? "conflict" : "failed";
-      log.warn({ reason: getErrorMessage(err) }, "lease not written");
+      log.warn({ reason: getErrorMessage(err) }, "cannot write the lease");
       return "failed";
     }
   }
@@ -197,7 +197,7 @@ export class LeaseHold {
       view.set(await client.get<Lease>({ ...LEASE, namespace, name }, { signal: deadline.signal }));
       return true;
     } catch (err) {
-      if (!signal.aborted) log.warn({ reason: getErrorMessage(err) }, "lease not read");
+      if (!signal.aborted) log.warn({ reason: getErrorMessage(err) }, "cannot read the lease");
       return false;
     }
   }
@@ -222,7 +222,7 @@ export class LeaseHold {
         log.info("released the lease");
         return;
       } catch (err) {
-        log.warn({ reason: getErrorMessage(err) }, "lease not released");
+        log.warn({ reason: getErrorMessage(err) }, "cannot release the lease");
         if (!isConflict(err) || !(await this.refresh(signal))) return;
       }
     }

@@ -204,7 +204,8 @@ export class OptionalSetting<T> implements SettingReader<T> {
   /** Runs until `signal` aborts; never throws. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const stopWaiting = this.#clock.after(ANSWER_MS, () => {
-      if (this.#object.state.kind === "unknown") this.#log.warn({ reason: this.#text }, "cluster setting unknown, continuing without it");
+      if (this.#object.state.kind === "unknown")
+        this.#log.warn({ reason: this.#text }, "cluster setting is not known yet, continuing without it");
       this.#sync.resolve();
     });
     await this.#object.run(signal);

@@ -36,7 +36,7 @@ type State = (typeof STATES)[number];
 export function createPullSecretGauge(metrics: Metrics): GaugeMetric {
   return metrics.gauge({
     name: "pull_secrets",
-    help: "Pull secrets configured for this server, by state: used, missing, unreadable, or unknown while the API server does not answer",
+    help: "Number of pull secrets configured for this server, by state: used, missing, unreadable, or unknown (no response from the API server)",
     labels: ["state"],
     initial: STATES.map((state) => ({ state })),
   });
@@ -187,7 +187,7 @@ export class PullSecrets implements CredentialSource {
     if (state !== followed.state) {
       const { log } = this.#options;
       followed.state = state;
-      if (state === "used") log.info({ secret: key }, "pull secret is used");
+      if (state === "used") log.info({ secret: key }, "using pull secret");
       else if (state === "missing") log.warn({ secret: key }, "pull secret does not exist, continuing without it");
       else
         log.warn({ secret: key }, "pull secret contains no docker configuration in .dockerconfigjson or .dockercfg, continuing without it");

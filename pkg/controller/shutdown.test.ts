@@ -40,13 +40,13 @@ test("runUntilStopped stops the other tasks and throws when one fails", async ()
 
 test("runUntilStopped throws when a task ends early", async () => {
   const tasks = { short: () => Promise.resolve(), untilAborted };
-  await expect(runUntilStopped({ tasks, signal: new AbortController().signal, log })).rejects.toThrow("short ended unexpectedly");
+  await expect(runUntilStopped({ tasks, signal: new AbortController().signal, log })).rejects.toThrow("task short ended unexpectedly");
 });
 
 test("runUntilStopped names a task that does not end in time", async () => {
   const tasks = { deaf: () => new Promise<void>(() => {}), untilAborted };
   await expect(runUntilStopped({ tasks, signal: AbortSignal.abort(), log, graceMs: 20 })).rejects.toThrow(
-    "still running 20 ms after the stop: deaf",
+    "tasks are still running 20 ms after the stop: deaf",
   );
 });
 

@@ -56,7 +56,7 @@ export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }
   const ends = Object.entries(tasks).map(async ([name, task]) => {
     try {
       await task(all);
-      if (!all.aborted) throw new Error(`${name} ended unexpectedly`);
+      if (!all.aborted) throw new Error(`task ${name} ended unexpectedly`);
     } catch (err) {
       if (!all.aborted) {
         failure = err;
@@ -78,5 +78,5 @@ export async function runUntilStopped({ tasks, signal, log, graceMs = GRACE_MS }
   await Promise.race([Promise.all(ends), late]);
   clearTimeout(timer);
   if (failure !== undefined) throw failure;
-  if (running.size > 0) throw new Error(`still running ${graceMs} ms after the stop: ${[...running].join(", ")}`);
+  if (running.size > 0) throw new Error(`tasks are still running ${graceMs} ms after the stop: ${[...running].join(", ")}`);
 }

@@ -45,7 +45,7 @@ test("Store updates indexes, and indexes existing objects", () => {
   store.put(pod("a", "2", { node: "n2" }));
   store.delete("ns/b");
   expect([names(store.byIndex("node", "n1")), names(store.byIndex("node", "n2"))]).toEqual([[], ["a"]]);
-  expect(() => store.byIndex("zone", "x")).toThrow('no index "zone"');
+  expect(() => store.byIndex("zone", "x")).toThrow('index "zone" does not exist');
 });
 
 test("getStoreKey contains the namespace if the object has one", () => {

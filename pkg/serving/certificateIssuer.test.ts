@@ -26,18 +26,18 @@ test("two authorities for one Service have different names, and missing or misma
   const serving = { certificate: one.certificate, key: one.key };
   const fault = (stored: Parameters<typeof assessCertificates>[0], names = TASK.dnsNames) => assessCertificates(stored, names)?.serving;
   expect(fault({ serving, authorities: [other.authority] })).toEqual({
-    fault: "its certificate was not signed by a stored authority",
+    fault: "the certificate was not signed by a stored authority",
   });
   expect(fault({ serving: { ...serving, key: other.key }, authorities: [one.authority] })).toEqual({
-    fault: "its key does not match its certificate",
+    fault: "the key does not match the certificate",
   });
-  expect(fault({ serving, authorities: [one.authority] }, ["b.ns.svc"])).toEqual({ fault: "its certificate is not for b.ns.svc" });
-  expect(fault({ serving: { certificate: "", key: "" }, authorities: ["-----"] })).toEqual({ fault: "its certificate cannot be read" });
+  expect(fault({ serving, authorities: [one.authority] }, ["b.ns.svc"])).toEqual({ fault: "the certificate is not valid for b.ns.svc" });
+  expect(fault({ serving: { certificate: "", key: "" }, authorities: ["-----"] })).toEqual({ fault: "the certificate cannot be parsed" });
   expect(
     assessCertificates({ serving, next: { certificate: other.certificate, key: other.key }, authorities: ["-----", one.authority] }, []),
   ).toEqual({
     serving: { startsAt: STARTS, endsAt: ENDS },
-    next: { fault: "its certificate was not signed by a stored authority" },
+    next: { fault: "the certificate was not signed by a stored authority" },
     authorityEnds: [Number.NEGATIVE_INFINITY, ENDS],
   });
 });

@@ -30,8 +30,10 @@ async function run(task: IssueTask, signal: AbortSignal): Promise<IssuedCertific
   try {
     return await new Promise<IssuedCertificate>((resolve, reject) => {
       worker.once("message", resolve);
-      worker.on("error", (err) => reject(new Error(`issue a certificate for ${task.host}: ${getErrorMessage(err)}`, { cause: err })));
-      worker.once("exit", () => reject(signal.reason ?? new Error("the thread that issues certificates ended early")));
+      worker.on("error", (err) =>
+        reject(new Error(`cannot issue a certificate for ${task.host}: ${getErrorMessage(err)}`, { cause: err })),
+      );
+      worker.once("exit", () => reject(signal.reason ?? new Error("the thread that issues certificates ended unexpectedly")));
     });
   } finally {
     signal.removeEventListener("abort", stop);

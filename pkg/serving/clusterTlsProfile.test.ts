@@ -46,7 +46,7 @@ test("no connection is accepted before the profile is known; then changes apply 
   put(kind, "Modern");
   const { tls, clock, used } = follow(kind);
   expect(tls.current).toEqual({});
-  expect(() => tls.check()).toThrow("not known yet");
+  expect(() => tls.check()).toThrow("has not been read yet");
   await flushPromises();
   expect(tls.current).toMatchObject({ cert: Buffer.from("c"), minVersion: "TLSv1.3" });
   tls.check();

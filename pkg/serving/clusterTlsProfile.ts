@@ -77,15 +77,15 @@ export function toClusterTlsProfile(state: ObjectState): ClusterTlsProfile {
   if (state.kind === "present") return readProfile(state.object);
   if (state.kind === "notServed" || state.kind === "absent") return intermediate('APIServer "cluster" does not exist');
   return intermediate(
-    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "is not known yet"}: ${state.reason ?? "no response"}`,
+    `APIServer "cluster" ${state.kind === "unreadable" ? "cannot be read" : "has not been read yet"}: ${state.reason ?? "no response"}`,
   );
 }
 
 function readProfile(object: KubeObject): ClusterTlsProfile {
   const spec = record(object["spec"]);
   const { type, custom } = record(spec["tlsSecurityProfile"]);
-  if (type === undefined || type === "") return intermediate('APIServer "cluster" has no profile');
-  const source = `APIServer "cluster": ${JSON.stringify(type).slice(0, 64)}`;
+  if (type === undefined || type === "") return intermediate('APIServer "cluster" has no TLS profile');
+  const source = `APIServer "cluster" profile ${JSON.stringify(type).slice(0, 64)}`;
   if (type === "Custom") return readCustomProfile(record(custom), source);
   return typeof type === "string" && isKnownProfile(type)
     ? { profile: getTlsProfile(type, NONE), source }

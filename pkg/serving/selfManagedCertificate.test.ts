@@ -135,7 +135,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 test("of two replicas that start at the same time, one issues the certificate and both serve it, without a leader", async () => {
   const world = new Replicas();
   const [a, b] = [world.add({ leading: false }), world.add({ leading: false })];
-  expect(() => a.check()).toThrow("no serving certificate from Secret catalogd-serving-cert: it has not been read yet");
+  expect(() => a.check()).toThrow("no serving certificate from Secret catalogd-serving-cert: the Secret has not been read yet");
   expect(a.current.cert).toBeUndefined();
   await world.rested();
   await world.later(1_000);
@@ -144,7 +144,7 @@ test("of two replicas that start at the same time, one issues the certificate an
   expect(trusts(world.authorities, served(a))).toBe(true);
   expect([world.writes, world.events]).toEqual([
     1,
-    ["CertificateIssued: serving certificate in Secret ns/catalogd-serving-cert: issued; the Secret is empty"],
+    ["CertificateIssued: serving certificate in Secret ns/catalogd-serving-cert: issued, because the Secret is empty"],
   ]);
   a.check();
   b.check();
@@ -177,13 +177,17 @@ test("over a year, clients have always known the authority of the served certifi
 }, 60_000);
 
 test.for([
-  ["a key of another certificate", async () => ({ "tls.key": base64((await other()).key) }), "its key does not match its certificate"],
-  ["text in place of a certificate", async () => ({ "tls.crt": base64("-----BEGIN CERTIFICATE-----") }), "its certificate cannot be read"],
-  ["a certificate for another name", async () => otherPair(), "its certificate is not for c.ns.svc"],
+  ["a key of another certificate", async () => ({ "tls.key": base64((await other()).key) }), "the key does not match the certificate"],
+  [
+    "text in place of a certificate",
+    async () => ({ "tls.crt": base64("-----BEGIN CERTIFICATE-----") }),
+    "the certificate cannot be parsed",
+  ],
+  ["a certificate for another name", async () => otherPair(), "the certificate is not valid for c.ns.svc"],
   [
     "authorities of another certificate",
     async () => ({ "ca.crt": base64((await other()).authority) }),
-    "its certificate was not signed by a stored authority",
+    "the certificate was not signed by a stored authority",
   ],
 ] as const)("%s is replaced with the served certificate, which stays in use", async ([, damage, because]) => {
   const world = new Replicas();
@@ -197,7 +201,7 @@ test.for([
   expect([served(a).fingerprint256, served(b).fingerprint256]).toEqual([before, before]);
   expect(world.live?.["data"]).toEqual(stored);
   expect(world.events.at(-1)).toContain(
-    `CertificateRestored: serving certificate in Secret ns/catalogd-serving-cert: restored from the served certificate; ${because}`,
+    `CertificateRestored: serving certificate in Secret ns/catalogd-serving-cert: restored from the served certificate, because ${because}`,
   );
 });
 
@@ -211,7 +215,7 @@ test("a Secret of another owner is not changed and reported once, and the served
   for (let i = 0; i < 5; i++) await world.later(31_000);
   expect([served(a).fingerprint256, world.live?.["data"], world.writes]).toEqual([before, { "tls.crt": base64("x") }, 1]);
   expect(world.events.filter((text) => text.startsWith("CertificateRefused"))).toEqual([
-    expect.stringContaining("the Secret does not belong to this server, so it is not changed: it has no label"),
+    expect.stringContaining("the Secret does not belong to this server, so it is not changed: the Secret has no label"),
   ]);
   world.put({ name: PLACE.name, namespace: "ns", labels: LABELS });
   await world.later(31_000);
@@ -225,7 +229,7 @@ test("a deleted Secret is created if allowed, and otherwise awaited", async () =
   const before = served(a).fingerprint256;
   world.delete();
   await world.later(31_000);
-  expect(world.logged.join("\n")).toContain("the Secret does not exist, and this server may not create it; apply the manifests again");
+  expect(world.logged.join("\n")).toContain("the Secret does not exist, and this server may not create it. Apply the manifests again");
   expect([world.live, served(a).fingerprint256]).toEqual([undefined, before]);
   a.check();
   world.mayCreate = true;

@@ -83,7 +83,7 @@ export class SelfManagedCertificate implements ServerTls {
   readonly #users = new Set<(certificate: ServerCertificate) => void>();
   #held: { readonly stored: StoredCertificates; readonly endsAt: number } | undefined;
   #current: ServerCertificate;
-  #problem = "it has not been read yet";
+  #problem = "the Secret has not been read yet";
   #woken = Promise.withResolvers<void>();
 
   constructor(init: SelfManagedCertificateInit) {
@@ -175,13 +175,13 @@ export class SelfManagedCertificate implements ServerTls {
     try {
       createSecureContext(certificate);
     } catch (err) {
-      const fault = `it cannot be served: ${getErrorMessage(err)}`;
+      const fault = `the certificate cannot be used: ${getErrorMessage(err)}`;
       this.#failed(fault);
       return { ...state, serving: { fault } };
     }
     const isNew = !this.#held || this.#held.stored.serving.certificate !== stored.serving.certificate;
     this.#held = { stored, endsAt: state.serving.endsAt };
-    this.#problem = `it is valid until ${new Date(state.serving.endsAt).toISOString()}`;
+    this.#problem = `the certificate was valid until ${new Date(state.serving.endsAt).toISOString()}`;
     if (!isNew) return state;
     this.#current = certificate;
     log.info({ secret: place.name, endsAt: new Date(state.serving.endsAt).toISOString() }, "using serving certificate");
@@ -214,13 +214,13 @@ export class SelfManagedCertificate implements ServerTls {
       return await client.create(secret, { signal });
     } catch (err) {
       if (!isForbidden(err)) throw err;
-      const why = "the Secret does not exist, and this server may not create it; apply the manifests again, which contain an empty Secret";
+      const why = "the Secret does not exist, and this server may not create it. Apply the manifests again: they contain an empty Secret";
       throw new RetryableError("Retrying", why, { cause: err });
     }
   }
 
   #refusal(live: KubeObject | undefined, because: string): Error {
-    const text = `the Secret does not belong to this server, so it is not changed: ${because}; delete or rename it, then apply the manifests again`;
+    const text = `the Secret does not belong to this server, so it is not changed: ${because}. Delete or rename it, then apply the manifests again`;
     const { namespace, name } = this.#init.place;
     if (live && this.#problem !== text)
       this.#init.recordEvent(live, "CertificateRefused", `serving certificate in Secret ${namespace}/${name}: ${text}`);
@@ -233,7 +233,7 @@ export class SelfManagedCertificate implements ServerTls {
     const because = "reason" in action ? action.reason : undefined;
     log.info({ secret: place.name, action: action.kind, because }, "serving certificate changed");
     if (!reason) return;
-    const cause = because === undefined ? "" : `; ${because}`;
+    const cause = because === undefined ? "" : `, because ${because}`;
     tell(secret, reason, `serving certificate in Secret ${place.namespace}/${place.name}: ${what}${cause}`);
   }
 
@@ -243,7 +243,7 @@ export class SelfManagedCertificate implements ServerTls {
     this.#problem = reason;
     log.error(
       { secret: `${place.namespace}/${place.name}`, reason },
-      "cannot maintain serving certificate, using the last one if there is one",
+      "cannot maintain serving certificate, keeping the current one if there is one",
     );
   }
 
@@ -257,7 +257,7 @@ type Action = Extract<ServingAction, { kind: "issue" | "prepare" | "promote" | "
 
 const SAID: Readonly<Record<Action["kind"], { reason?: ServingCertificateEvent; what: string }>> = {
   issue: { reason: "CertificateIssued", what: "issued" },
-  prepare: { reason: "CertificatePrepared", what: "the next certificate was issued, and its authority is trusted from now on" },
+  prepare: { reason: "CertificatePrepared", what: "the next certificate was issued and its authority is now trusted" },
   promote: { reason: "CertificateRenewed", what: "renewed: the next certificate is served, and both authorities are trusted" },
   restore: { reason: "CertificateRestored", what: "restored from the served certificate" },
   trim: { what: "expired authorities were removed" },

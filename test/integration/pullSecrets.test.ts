@@ -151,7 +151,7 @@ describeWithCluster("pull secrets", (cluster) => {
       "global: pull secret does not exist",
       "missing: pull secret does not exist",
       "other: pull secret contains no docker configuration in .dockerconfigjson or .dockercfg",
-      "right: pull secret is used",
+      "right: using pull secret",
     ]);
     expect(logged.join("")).not.toContain(PASSWORD);
   });

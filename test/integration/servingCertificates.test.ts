@@ -81,7 +81,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     });
     await eventually(async () =>
       expect(await readFile(first.logFile, "utf8")).toContain(
-        "the Secret does not exist, and this server may not create it; apply the manifests again",
+        "the Secret does not exist, and this server may not create it. Apply the manifests again",
       ),
     );
   });
@@ -155,7 +155,7 @@ describeWithPrivateCluster("generated serving certificates", (cluster) => {
     await cluster.client.patch(SECRET, { metadata: { labels: null }, data: { "tls.crt": base64("theirs") } }, { type: "merge" });
     await eventually(async () =>
       expect((await events("CertificateRefused")).join()).toContain(
-        "the Secret does not belong to this server, so it is not changed: it has no label",
+        "the Secret does not belong to this server, so it is not changed: the Secret has no label",
       ),
     );
     expect((await secret())["data"]).toMatchObject({ "tls.crt": base64("theirs") });
