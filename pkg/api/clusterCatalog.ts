@@ -17,7 +17,7 @@ const image = withRules(
       .min(1)
       .optional()
       .describe(
-        "pollIntervalMinutes is the interval of tag lookups, in minutes. Default: no lookups. Forbidden with a digest, which cannot change.",
+        "pollIntervalMinutes is how often catalogd checks the tag for a new image, in minutes. Default: never. Forbidden if ref has a digest, because a digest cannot change.",
       ),
   }),
   {
@@ -43,7 +43,8 @@ export const ClusterCatalogSpec = z
       .default(0)
       .meta({
         format: "int32",
-        description: "priority selects among catalogs with the same package: the highest wins. -2147483648 to 2147483647.",
+        description:
+          "priority determines which catalog is used if several contain a package: the one with the highest priority. From -2147483648 to 2147483647.",
       }),
     availabilityMode: z
       .enum(["Unavailable", "Available"])
@@ -71,7 +72,7 @@ const base = withRules(
     message: "scheme must be either http or https",
     holds: (text) => !isUrl(text) || /^https?:/i.test(text),
   },
-).describe("base is the base URL; append /api/v1/all or /api/v1/metas. At most 525 characters.");
+).describe("base is the base URL of the content: append /api/v1/all or /api/v1/metas. At most 525 characters.");
 
 /** Classes of failed reconciles, in status and metrics. */
 export const CATALOG_FAILURE_REASONS = [
@@ -106,10 +107,12 @@ Serving: content is served (Available), not served (Unavailable) or disabled (Us
     urls: z.object({ base }).optional().describe("urls are the URLs of the content."),
     failure: z
       .object({
-        reason: z.string().max(64).describe(`reason is the class of the failure: ${CATALOG_FAILURE_REASONS_TEXT}.`),
+        reason: z.string().max(64).describe(`reason is the type of failure: ${CATALOG_FAILURE_REASONS_TEXT}.`),
       })
       .optional()
-      .describe("failure is the failure of the last attempt; condition Progressing has the message. Absent after success."),
+      .describe(
+        "failure is the failure of the last attempt. Condition Progressing contains its message. Absent if the last attempt succeeded.",
+      ),
     problems: Problems.optional(),
     omittedProblems: OmittedProblems.optional(),
     lastUnpacked: time.optional().describe("lastUnpacked is the time when the served content was unpacked."),
@@ -119,7 +122,7 @@ Serving: content is served (Available), not served (Unavailable) or disabled (Us
         digest: z.string().max(1000).describe("digest is the digest of the image."),
       })
       .optional()
-      .describe("content describes the served content. Absent if none is served."),
+      .describe("content describes the served content. Absent if no content is served."),
   })
   .describe("status is the observed state.");
 export type ClusterCatalogStatus = z.input<typeof ClusterCatalogStatus>;

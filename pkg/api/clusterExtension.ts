@@ -14,7 +14,7 @@ const RESERVED = "^/(apiVersion|kind|status)(/|$)";
 const METADATA = "^/metadata(/|$)";
 const OPEN_METADATA = "^/metadata/(annotations|labels)(/|$)";
 const POINTER_TEXT = "paths entries must be JSON pointers such as /spec/replicas";
-const RESERVED_TEXT = "paths entries may not be below /apiVersion, /kind or /status, and of /metadata only below annotations and labels";
+const RESERVED_TEXT = "paths entries must not refer to /apiVersion, /kind or /status, and in /metadata only to annotations and labels";
 
 const isReserved = new RegExp(RESERVED);
 const isMetadata = new RegExp(METADATA);
@@ -53,12 +53,12 @@ const drift = z
       .enum(["Correct", "Warn", "Ignore"])
       .optional()
       .describe(
-        "policy is the reaction to deleted objects and to changes of fields that the bundle sets: Correct restores them, Warn reports them, Ignore does not check. Default: Correct, or Warn for an extension adopted from the Go operator-controller until its first upgrade.",
+        "policy is the reaction to drift: deleted objects, and changed fields that the bundle sets. Correct restores them, Warn reports them, Ignore does not detect drift. Default: Correct, or Warn for an extension adopted from the Go operator-controller until its first upgrade.",
       ),
     ignore: z.array(ignoreRule).max(16).optional().meta({
       "x-kubernetes-list-type": "atomic",
       description:
-        "ignore lists fields that the controller does not manage, even in upgrades. It sets them only when it creates the object. At most 16.",
+        "ignore lists fields that the controller sets only when it creates the object. It does not manage them afterwards, even in upgrades. At most 16.",
     }),
   })
   .describe("drift configures the reaction to changed or deleted objects of the bundle.");
@@ -100,7 +100,7 @@ const channels = z
   .array(withRules(z.string().max(253), matches(DNS1123_SUBDOMAIN, "channels entries must be valid DNS1123 subdomains")))
   .max(256)
   .describe(
-    "channels limits installations to bundles, and upgrades to upgrade edges, of these channels. Default: all channels of the package. At most 256.",
+    "channels limits installations to bundles in these channels, and upgrades to their upgrade edges. Default: all channels of the package. At most 256.",
   );
 
 /** Selects a bundle from catalogs. */
@@ -120,9 +120,9 @@ export const CatalogSource = z
       .enum(["Warn", "Enforce"])
       .default("Warn")
       .describe(
-        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster: Warn installs them and reports it in condition Progressing, Enforce does not select them, but keeps an installed one.
+        `clusterVersionPolicy controls bundles whose property olm.maxOpenShiftVersion is malformed or lower than the minor version of the cluster: Warn installs them and reports the mismatch in condition Progressing, Enforce does not select them, but keeps an installed bundle.
 
-It applies on OpenShift, or with --cluster-version of operator-controller. With either policy, an installed bundle that does not support the next minor version blocks the cluster upgrade.`,
+The policy applies on OpenShift, or if the operator-controller flag --cluster-version is set. With either policy, an installed bundle that does not support the next minor version blocks the cluster upgrade.`,
       ),
   })
   .describe("catalog selects a bundle from ClusterCatalogs. Required if sourceType is Catalog, else forbidden.");
@@ -159,17 +159,17 @@ const crdUpgradeSafety = z
     enforcement: z
       .enum(["None", "Strict"])
       .describe(
-        "enforcement is Strict to reject CustomResourceDefinitions that could lose data or break their users, or None to skip the check. Without spec.install: Strict.",
+        "enforcement is Strict to reject CustomResourceDefinitions that could lose data or break their users, or None to skip the check. Default if spec.install is not set: Strict.",
       ),
     ignore: z
       .array(z.enum(CRD_UPGRADE_CHECKS))
       .max(CRD_UPGRADE_CHECKS.length)
-      .refine((names) => new Set(names).size === names.length, "must not hold a name twice")
+      .refine((names) => new Set(names).size === names.length, "must not contain duplicates")
       .optional()
       .meta({
         "x-kubernetes-list-type": "set",
         description:
-          "ignore lists checks to skip: of the CRD (scope, storedVersionRemoval), of its schema (such as enum; existingFieldRemoval: removed fields; unhandled: unknown changes), and of custom resources (existingObjects: match the new schema; servedVersionRemoval: none if a served version is removed).",
+          "ignore lists checks to skip. Checks of the CRD: scope, storedVersionRemoval. Checks of its schema, such as enum; existingFieldRemoval (a field is removed); unhandled (unknown changes). Checks of custom resources: existingObjects (they do not match the new schema), servedVersionRemoval (they exist, and a served version is removed).",
       }),
   })
   .describe("crdUpgradeSafety configures the comparison of the CustomResourceDefinitions of the bundle with existing ones.");
@@ -186,7 +186,7 @@ const install = withRules(
       .enum(["Retain", "Rollback"])
       .optional()
       .describe(
-        "onFailure is the reaction to an upgrade that exceeds progressDeadlineMinutes: Retain (default) keeps it, Rollback restores the previous release except CustomResourceDefinitions. An upgrade that the API server rejects is rolled back in either case, unless a new Pod is ready.",
+        "onFailure is the reaction to an upgrade that exceeds progressDeadlineMinutes: Retain (default) keeps the upgrade, Rollback restores the previous release, except CustomResourceDefinitions. With either value, the controller rolls back an upgrade that the API server rejects, unless a new Pod is ready.",
       ),
     permissions: z
       .enum(["Enforce", "Warn"])
@@ -203,7 +203,9 @@ const install = withRules(
     userRoles: z
       .enum(["None", "Aggregate"])
       .optional()
-      .describe("userRoles is Aggregate to add the APIs of the bundle to the ClusterRoles admin, edit and view. Default: None."),
+      .describe(
+        "userRoles is Aggregate to grant access to the APIs of the bundle in the ClusterRoles admin, edit and view, or None (default).",
+      ),
   }),
   {
     rule: "has(self.preflight) || has(self.permissions) || has(self.onFailure) || has(self.userRoles) || has(self.requirements)",
@@ -228,18 +230,18 @@ const template = z
   .object({
     namespace: withRules(z.string().max(63), matches(DNS1123_LABEL, "namespace must be a valid DNS1123 label"))
       .optional()
-      .describe("namespace is spec.namespace of created extensions. Default: that of this extension."),
+      .describe("namespace is the spec.namespace of created extensions. Default: spec.namespace of this extension."),
     serviceAccount: z
       .object({
         name: withRules(z.string().min(1).max(253), matches(DNS1123_SUBDOMAIN, `name ${SUBDOMAIN_TEXT}`)).describe(
-          "name is the name of a ServiceAccount in their namespace. A DNS-1123 subdomain.",
+          "name is the name of a ServiceAccount in the namespace of created extensions. A DNS-1123 subdomain.",
         ),
       })
       .optional()
-      .describe("serviceAccount is the identity of created extensions. Default: the same name as in spec.serviceAccount."),
+      .describe("serviceAccount is the identity of created extensions. Default: the name in spec.serviceAccount."),
   })
   .describe(
-    "template overrides fields of extensions that policy Install creates. It names an identity, like spec.serviceAccount: restrict it with admission control.",
+    "template overrides fields of extensions that policy Install creates. Like spec.serviceAccount, it selects an identity, so restrict its use with admission control.",
   );
 
 const dependencies = z
@@ -248,9 +250,9 @@ const dependencies = z
       .enum(["Require", "Install", "Ignore"])
       .default("Require")
       .describe(
-        `policy controls dependencies on packages or APIs: Require waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies), Install creates a ClusterExtension for each missing package and waits for it, without changing existing ones, and Ignore does not check.
+        `policy controls dependencies on packages or APIs: Require waits until they are installed or served (condition Progressing with reason UnsatisfiedDependencies), Install creates a ClusterExtension for each missing package and waits for it, without changing existing ones, and Ignore does not check dependencies.
 
-Require and Install select no version that breaks a dependency of another installed bundle.`,
+Require and Install do not select versions that break a dependency of another installed bundle.`,
       ),
     template: template.optional(),
   })
@@ -308,7 +310,7 @@ const bundle = z
       ),
     )
       .optional()
-      .describe("release distinguishes bundles of one version. Absent if the bundle has none."),
+      .describe("release distinguishes bundles with the same version. Absent if the bundle has no release."),
   })
   .describe("bundle is the installed bundle.");
 
@@ -328,11 +330,11 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
           .max(253)
           .optional()
           .describe(
-            "catalog is the name of the ClusterCatalog of the installed bundle. Absent if unknown. While another catalog is unavailable, updates come only from this one.",
+            "catalog is the name of the ClusterCatalog of the installed bundle. Absent if unknown. While another catalog is unavailable, the controller only uses updates from this catalog.",
           ),
       })
       .optional()
-      .describe("install describes the installed bundle. Absent if none is installed."),
+      .describe("install describes the installed bundle. Absent if no bundle is installed."),
     problems: Problems.optional(),
     omittedProblems: OmittedProblems.optional(),
     inventory: Inventory.optional(),
@@ -361,7 +363,8 @@ Installed: a bundle is installed. Progressing: True if the desired state is reac
       .meta({
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["name"],
-        description: "activeRevisions are the installed or rolling out revisions. Only used by implementations with revision objects.",
+        description:
+          "activeRevisions are the revisions that are installed or rolling out. Only used by implementations with revision objects.",
       }),
   })
   .describe("status is the observed state.");

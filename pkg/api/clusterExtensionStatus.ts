@@ -5,7 +5,7 @@ const NAME_MAX = 256;
 const MESSAGE_MAX = 1_024;
 
 const target = {
-  version: z.string().max(NAME_MAX).describe("version is the version, with the release if it has one."),
+  version: z.string().max(NAME_MAX).describe("version is the version of the bundle, including its release if it has one."),
   bundle: z.string().max(NAME_MAX).describe("bundle is the name of the bundle."),
   catalog: z.string().max(NAME_MAX).describe("catalog is the name of the ClusterCatalog."),
 };
@@ -20,7 +20,7 @@ export const AvailableUpdates = z
           .enum(["replaces", "skips", "skipRange"])
           .optional()
           .describe(
-            "edge is the type of the upgrade edge from the installed bundle. Absent without an edge, with upgradeConstraintPolicy SelfCertified.",
+            "edge is the type of the upgrade edge from the installed bundle. Absent if there is no edge, which upgradeConstraintPolicy SelfCertified allows.",
           ),
         channel: z.string().max(NAME_MAX).optional().describe("channel is the channel of the edge."),
         deprecated: z.boolean().describe("deprecated is true if the catalog deprecates the version."),
@@ -41,9 +41,9 @@ export const BlockedUpdate = z
       .string()
       .max(NAME_MAX)
       .describe(
-        "reason is the first rule that excludes it: Channels, VersionRange, UpgradeEdges, ClusterVersion, Dependencies, Deprecation or CatalogPriority.",
+        "reason is the first rule that excludes the version: Channels, VersionRange, UpgradeEdges, ClusterVersion, Dependencies, Deprecation or CatalogPriority.",
       ),
-    message: z.string().max(MESSAGE_MAX).describe("message lists all rules that exclude it, each with a remedy."),
+    message: z.string().max(MESSAGE_MAX).describe("message lists all rules that exclude the version, each with a remedy."),
   })
   .describe("blockedUpdate is the newest version that the extension may not be upgraded to, if it is newer than all availableUpdates.");
 export type BlockedUpdate = z.input<typeof BlockedUpdate>;
@@ -91,13 +91,13 @@ export const KeptCrds = z
     z
       .object({
         name: z.string().describe("name is the name of the CRD."),
-        message: z.string().describe("message is the reason why the CRD is kept, as of the last check."),
+        message: z.string().describe("message explains why the CRD was kept at the last check."),
       })
       .describe("One CustomResourceDefinition."),
   )
   .max(KEPT_CRDS_MAX)
   .describe(
-    `keptCRDs are CustomResourceDefinitions of earlier bundles that still belong to this extension, at most ${KEPT_CRDS_MAX}. The controller deletes them once unused, see spec.uninstall.crdPolicy.`,
+    `keptCRDs are CustomResourceDefinitions of earlier bundles that still belong to this extension, at most ${KEPT_CRDS_MAX}. The controller deletes them once they are unused, see spec.uninstall.crdPolicy.`,
   );
 export type KeptCrds = z.input<typeof KeptCrds>;
 
@@ -121,7 +121,7 @@ export const Plan = z
     digest: z
       .string()
       .describe(
-        "digest identifies the plan by bundle, configuration, rendered objects and deployed release: the value of annotation olm.operatorframework.io/approve to approve it.",
+        "digest identifies the plan: it is computed from the bundle, configuration, rendered objects and deployed release. To approve the plan, set annotation olm.operatorframework.io/approve to this value.",
       ),
     bundle: z
       .object({
@@ -129,15 +129,15 @@ export const Plan = z
         version: z.string().describe("version is the version of the bundle."),
       })
       .describe("bundle is the bundle to install."),
-    create: count("create is the number of objects to create"),
-    update: count("update is the number of objects to update"),
-    delete: count("delete is the number of objects to delete"),
-    unchanged: count("unchanged is the number of unchanged objects; their labels for package and version may change"),
+    create: count("create is the number of objects to create."),
+    update: count("update is the number of objects to update."),
+    delete: count("delete is the number of objects to delete."),
+    unchanged: count("unchanged is the number of unchanged objects. Their labels for package and version may still change."),
     objects: z
       .array(plannedObject)
       .max(PLAN_OBJECTS_MAX)
       .optional()
       .describe(`objects are the changed objects, at most ${PLAN_OBJECTS_MAX}; \`olmv1 plan\` shows all of them with their fields.`),
   })
-  .describe("plan is the installation or upgrade that waits for approval. Absent if none waits.");
+  .describe("plan is the installation or upgrade that waits for approval. Absent if nothing waits for approval.");
 export type Plan = z.input<typeof Plan>;

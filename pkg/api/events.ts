@@ -18,7 +18,7 @@ export const EVENTS = {
   Resolved: {
     type: "Normal",
     on: EXTENSION,
-    when: "Another bundle or catalog selected; the message explains the choice.",
+    when: "Another bundle or catalog selected. The message explains the choice.",
   },
   Installed: { type: "Normal", on: EXTENSION, when: "First bundle applied." },
   Upgraded: {
@@ -44,7 +44,7 @@ export const EVENTS = {
   HandedOver: {
     type: "Normal",
     on: EXTENSION,
-    when: "Object moved to the ClusterExtension whose release contains it, because the next release of its owner does not. Recorded for both.",
+    when: "Object moved to another ClusterExtension, because only the release of that extension still contains it. Recorded for both extensions.",
   },
   TakenOver: {
     type: "Normal",
@@ -59,7 +59,7 @@ export const EVENTS = {
   ApplyFailed: {
     type: "Warning",
     on: EXTENSION,
-    when: "Object rejected by the API server while a bundle was applied; with the changes until then.",
+    when: "Object rejected by the API server while a bundle was applied. The message lists the changes until then.",
   },
   InstallRolledBack: {
     type: "Warning",
@@ -99,7 +99,7 @@ export const EVENTS = {
   BundleContentChanged: {
     type: "Warning",
     on: EXTENSION,
-    when: "Another image for the installed bundle and version in the catalog; the installed content is kept.",
+    when: "The catalog has a different image for the installed bundle and version. The controller keeps the installed content.",
   },
   CertificateIssued: {
     type: "Normal",
@@ -109,7 +109,7 @@ export const EVENTS = {
   CertificatePrepared: {
     type: "Normal",
     on: CERTIFICATE,
-    when: "Next serving certificate issued; its authority is trusted from now on.",
+    when: "Next serving certificate issued. Its authority is trusted from now on.",
   },
   CertificateRenewed: { type: "Normal", on: CERTIFICATE, when: "Serving certificate replaced before it expired." },
   CertificateRestored: {
@@ -125,26 +125,26 @@ export const EVENTS = {
   PermissionsMissing: {
     type: "Warning",
     on: EXTENSION,
-    when: "Missing permissions of the ServiceAccount; with the command that prints the roles.",
+    when: "The ServiceAccount lacks permissions. The message contains the command that prints the roles.",
   },
   PermissionsGranted: { type: "Normal", on: EXTENSION, when: "Missing permissions granted." },
   RequirementsNotMet: {
     type: "Warning",
     on: EXTENSION,
-    when: "Missing Kubernetes version, CustomResourceDefinition or API that the bundle requires. The installation waits only with `spec.install.requirements: Enforce`.",
+    when: "The cluster lacks a Kubernetes version, CustomResourceDefinition or API that the bundle requires. The installation waits only with `spec.install.requirements: Enforce`.",
   },
   AwaitingApproval: {
     type: "Warning",
     on: EXTENSION,
-    when: "Plan waits for approval; with its changes and the command that approves it.",
+    when: "Plan waits for approval. The message contains its changes and the command that approves it.",
   },
-  Approved: { type: "Normal", on: EXTENSION, when: "Approved plan applied; with its digest." },
+  Approved: { type: "Normal", on: EXTENSION, when: "Approved plan applied. The message contains its digest." },
   Suspended: { type: "Normal", on: EXTENSION, when: "Reconciliation stopped by `spec.suspend`." },
   Resumed: { type: "Normal", on: EXTENSION, when: "Reconciliation resumed." },
   Drifted: {
     type: "Warning",
     on: EXTENSION,
-    when: "Objects changed or deleted; with field and field manager. Once per change with `spec.drift.policy: Warn`.",
+    when: "Objects changed or deleted. The message contains the field and its field manager. Once per change with `spec.drift.policy: Warn`.",
   },
   DriftCorrected: { type: "Normal", on: EXTENSION, when: "Drifted objects corrected." },
   Healthy: { type: "Normal", on: EXTENSION, when: "Condition `Available` became True." },
@@ -161,7 +161,7 @@ export const EVENTS = {
   ClusterUpgradeBlocked: {
     type: "Warning",
     on: EXTENSION,
-    when: "Installed bundle blocks cluster upgrades; with its maximum version and the remedy.",
+    when: "Installed bundle blocks cluster upgrades. The message contains its maximum version and the remedy.",
   },
   ClusterUpgradeUnblocked: { type: "Normal", on: EXTENSION, when: "Extension no longer blocks cluster upgrades." },
   RequiredByOthers: {
@@ -172,7 +172,7 @@ export const EVENTS = {
   ConversionNeeded: {
     type: "Warning",
     on: EXTENSION,
-    when: "Uninstall, upgrade or rollback stopped, because kept custom resources need the conversion webhook that it would remove; with the remedy.",
+    when: "Uninstall, upgrade or rollback stopped, because kept custom resources need the conversion webhook that it would remove. The message contains the remedy.",
   },
   ConversionDropped: {
     type: "Normal",
@@ -185,7 +185,7 @@ export const EVENTS = {
     when: "Objects removed. Once per stage of the uninstall.",
   },
   Kept: { type: "Normal", on: EXTENSION, when: "CustomResourceDefinition kept after an upgrade or uninstall." },
-  Orphaned: { type: "Normal", on: EXTENSION, when: "Extension deleted with `--cascade=orphan`; objects and releases stay." },
+  Orphaned: { type: "Normal", on: EXTENSION, when: "Extension deleted with `--cascade=orphan`. Its objects and releases stay." },
   FinalizerRemoved: {
     type: "Warning",
     on: EXTENSION,
@@ -194,13 +194,13 @@ export const EVENTS = {
   UninstalledByGarbageCollector: {
     type: "Warning",
     on: EXTENSION,
-    when: "Deletion of an extension without ServiceAccount, or forced: the garbage collector deletes the objects, CustomResourceDefinitions stay.",
+    when: "Extension deleted without a ServiceAccount, or by force. The garbage collector deletes its objects, CustomResourceDefinitions stay.",
   },
   InvalidConfiguration: { type: "Warning", on: EXTENSION, when: "`spec.config` does not match the schema of the bundle." },
   UnsatisfiedDependencies: {
     type: "Warning",
     on: EXTENSION,
-    when: "No bundle can be installed: a dependency is missing, or a dependent would lose one; with bundles that provide it.",
+    when: "No bundle can be installed: a dependency is missing, or a dependent would lose a dependency. The message lists bundles that provide it.",
   },
   DependencyCreated: {
     type: "Normal",
@@ -210,12 +210,12 @@ export const EVENTS = {
   DependencyRemoved: {
     type: "Normal",
     on: EXTENSION,
-    when: "Created dependency of a deleted extension deleted too, because it has no other dependents.",
+    when: "Automatically created dependency of a deleted extension deleted too, because it has no other dependents.",
   },
   DependencyKept: {
     type: "Normal",
     on: EXTENSION,
-    when: "Created dependency of a deleted extension kept, because another extension needs it.",
+    when: "Automatically created dependency of a deleted extension kept, because another extension needs it.",
   },
   Retrying: {
     type: "Warning",
@@ -225,19 +225,19 @@ export const EVENTS = {
   ImageRejected: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
-    when: "Image rejected by the signature policy; the controller retries. Once per message, instead of `Retrying`.",
+    when: "Image rejected by the signature policy. The controller retries. Once per message, instead of `Retrying`.",
   },
   Blocked: {
     type: "Warning",
     on: ["ClusterExtension", "ClusterCatalog"],
-    when: "Change of the object required, as in condition `Progressing`.",
+    when: "The object must be changed, as condition `Progressing` explains.",
   },
   InvalidContent: {
     type: "Warning",
     on: ["ClusterCatalog"],
-    when: "New content with errors served; with their number and the first three.",
+    when: "New content with errors served. The message contains the number of errors and the first three.",
   },
-  ContentStored: { type: "Normal", on: ["ClusterCatalog"], when: "New content served; with its size and image digest." },
+  ContentStored: { type: "Normal", on: ["ClusterCatalog"], when: "New content served. The message contains its size and image digest." },
   Recovered: {
     type: "Normal",
     on: ["ClusterCatalog"],

@@ -19,8 +19,11 @@ export const ValuesSource = z
     ),
     key: withRules(z.string().min(1).max(253), matches("^[-._a-zA-Z0-9]+$", KEY_TEXT))
       .default(VALUES_KEY)
-      .describe("key is the key of the values in the object, as YAML or JSON. At most 253 characters."),
-    optional: z.boolean().optional().describe("optional is true to ignore a missing object or key. Otherwise the controller waits for it."),
+      .describe("key is the key in the object that contains the values as YAML or JSON. At most 253 characters."),
+    optional: z
+      .boolean()
+      .optional()
+      .describe("optional is true to ignore a missing object or key. Otherwise the controller waits until it exists."),
   })
   .describe("One source of values.");
 export type ValuesSource = z.input<typeof ValuesSource>;
@@ -37,7 +40,7 @@ export const extensionConfig = withRules(
         minProperties: 1,
         "x-kubernetes-preserve-unknown-fields": true,
         description:
-          "inline is the configuration, with at least one member; optional with valuesFrom. Members for registry+v1 bundles are deploymentConfig, deploymentConfigs and, depending on install modes, watchNamespace and watchNamespaces. With valuesFrom at most 256 KiB as JSON and 10,000 values.",
+          "inline is the configuration, with at least one member. Optional if valuesFrom is set. Members for registry+v1 bundles are deploymentConfig, deploymentConfigs and, depending on install modes, watchNamespace and watchNamespaces. If valuesFrom is set, at most 256 KiB as JSON and 10,000 values.",
       }),
     valuesFrom: z.array(ValuesSource).min(1).max(VALUES_FROM_MAX).optional().meta({
       "x-kubernetes-list-type": "atomic",

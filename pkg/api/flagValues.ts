@@ -12,9 +12,9 @@ export type OperatorProxyMode = (typeof OPERATOR_PROXY_MODES)[number];
 
 /** Descriptions of the flags for the proxy of installed operators. */
 export const OPERATOR_PROXY_HELP = {
-  "operator-proxy": 'source of HTTP_PROXY, HTTPS_PROXY and NO_PROXY of installed operators: Proxy "cluster" of OpenShift (auto), or none',
+  "operator-proxy": 'source of HTTP_PROXY, HTTPS_PROXY and NO_PROXY for installed operators: the OpenShift Proxy "cluster" (auto), or none',
   "operator-http-proxy":
-    "HTTP_PROXY of installed operators; any of these three flags replaces the cluster's proxy; passwords are visible in the arguments",
-  "operator-https-proxy": "HTTPS_PROXY of installed operators",
-  "operator-no-proxy": "NO_PROXY of installed operators: comma-separated hosts, domains and networks",
+    "HTTP_PROXY for installed operators. This flag, --operator-https-proxy and --operator-no-proxy override the cluster proxy. Passwords are visible in the arguments",
+  "operator-https-proxy": "HTTPS_PROXY for installed operators",
+  "operator-no-proxy": "NO_PROXY for installed operators: comma-separated hosts, domains and networks",
 } as const;

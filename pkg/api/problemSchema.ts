@@ -19,7 +19,7 @@ const object = z
     name: name("name is the name of the object, absent if the problem concerns all objects of the kind.").optional(),
     owner: text("owner is the current owner of the object.").optional(),
     fields: names("fields are the paths of the fields that the problem concerns.").optional(),
-    message: text("message is the problem of this object.").optional(),
+    message: text("message describes the problem with this object.").optional(),
   })
   .describe("One object.");
 
@@ -44,7 +44,7 @@ const details = z
         .object({
           name: name("name is the name of the CustomResourceDefinition."),
           check: name("check is the failed check, as in spec.install.preflight.crdUpgradeSafety.ignore.").optional(),
-          message: text("message is the finding."),
+          message: text("message describes the finding."),
         })
         .describe("One finding."),
       "crds are the findings in CustomResourceDefinitions.",
@@ -53,7 +53,7 @@ const details = z
       z
         .object({
           name: name("name is the name of the ClusterCatalog."),
-          message: text("message is the problem of this catalog.").optional(),
+          message: text("message describes the problem with this catalog.").optional(),
         })
         .describe("One catalog."),
       "catalogs are the ClusterCatalogs that the problem concerns.",
@@ -73,14 +73,17 @@ const details = z
         .object({
           namespace: name("namespace is the namespace of the ResourceQuota."),
           name: name("name is the name of the ResourceQuota."),
-          message: text("message names the resource that exceeds the quota, with the numbers."),
+          message: text("message contains the resource that exceeds the quota, and the quantities."),
         })
         .describe("One quota."),
       "quotas are the exceeded ResourceQuotas.",
     ).optional(),
     dependencies: list(
       z
-        .object({ bundle: name("bundle is the bundle with the dependency.").optional(), message: text("message is the dependency.") })
+        .object({
+          bundle: name("bundle is the bundle with the dependency.").optional(),
+          message: text("message describes the dependency."),
+        })
         .describe("One dependency."),
       "dependencies are the unsatisfied dependencies.",
     ).optional(),
@@ -90,7 +93,7 @@ const details = z
       z
         .object({
           path: name("path is the path in spec.config; empty for the whole configuration."),
-          message: text("message is the mistake in the field."),
+          message: text("message describes the mistake in the field."),
         })
         .describe("One mistake."),
       "configuration are the mistakes in spec.config.",
@@ -106,7 +109,7 @@ const details = z
       .optional()
       .describe("clusterUpgrade is the blocked upgrade of the cluster."),
   } satisfies Record<ProblemDetail, z.ZodType>)
-  .describe("details are data of the problem: one member, which depends on the type.");
+  .describe("details contains structured data about the problem, in one member that depends on the type.");
 /** The data of a problem; its type determines the one member. */
 export type ProblemData = z.input<typeof details>;
 
@@ -115,7 +118,9 @@ const problem = z
     type: z.string().max(64).describe("type is the stable type in CamelCase; see docs/reference/problems.md."),
     severity: z
       .enum(PROBLEM_SEVERITIES)
-      .describe("severity is Error if the problem keeps the object from its desired state, Warning if not, Info if no action is needed."),
+      .describe(
+        "severity is Error if the problem keeps the object from its desired state, Warning if it does not, Info if no action is needed.",
+      ),
     message: z.string().max(PROBLEM_MESSAGE_MAX).describe("message explains the problem in one or two sentences."),
     next: text("next is the next step, such as a command.").optional(),
     details: details.optional(),
@@ -130,7 +135,7 @@ export const Problems = z
     `problems keep the object from its desired state or need attention; errors first, at most ${PROBLEMS_MAX} and ${PROBLEMS_MAX_BYTES / 1_024} KiB. Absent if there are no problems.`,
   );
 /** Schema of `status.omittedProblems`. */
-export const OmittedProblems = z.int().min(1).describe("omittedProblems is the number of further problems. Absent if zero.");
+export const OmittedProblems = z.int().min(1).describe("omittedProblems is the number of problems that are not listed. Absent if zero.");
 
 /** A problem as the API server returns it: a newer controller may have written types that are not known here. */
 export type ReportedProblem = z.input<typeof problem>;

@@ -42,7 +42,7 @@ export const PROBLEM_TYPES = {
     on: EXTENSION,
     severity: "Error",
     details: "catalogs",
-    cause: "Several catalogs of the same priority offer the package.",
+    cause: "Several catalogs with the same priority contain the package.",
     remedy: "Select one with `spec.source.catalog.selector`, or raise the `spec.priority` of one.",
   },
   AwaitingApproval: {
@@ -54,8 +54,8 @@ export const PROBLEM_TYPES = {
   BundleContentChanged: {
     on: EXTENSION,
     severity: "Warning",
-    cause: "The catalog names another image for the installed bundle and version; the installed content stays.",
-    remedy: "Ask the catalog's author to publish a new version.",
+    cause: "The catalog has a different image for the installed bundle and version. The controller keeps the installed content.",
+    remedy: "Ask the catalog author to publish a new version.",
   },
   BundleInvalid: {
     on: EXTENSION,
@@ -68,7 +68,7 @@ export const PROBLEM_TYPES = {
     severity: "Error",
     details: "candidates",
     cause: "No bundle in the selected catalogs satisfies `spec.source.catalog`.",
-    remedy: "Run `olmv1 resolve NAME --explain`, then change version range, channels or selector.",
+    remedy: "Run `olmv1 resolve NAME --explain`, then change the version range, channels or selector.",
   },
   BundleWarning: {
     on: EXTENSION,
@@ -80,12 +80,12 @@ export const PROBLEM_TYPES = {
     on: CATALOG,
     severity: "Warning",
     cause: "The catalog image contains no package.",
-    remedy: "Check `spec.source.image.ref`, and label `operators.operatorframework.io.index.configs.v1` of the image.",
+    remedy: "Check `spec.source.image.ref`, and the image label `operators.operatorframework.io.index.configs.v1`.",
   },
   CatalogInvalid: {
     on: CATALOG,
     severity: "Error",
-    cause: "The image does not contain a valid file-based catalog; catalogd serves the last valid content, if any.",
+    cause: "The image does not contain a valid file-based catalog. catalogd serves the last valid content, if any.",
     remedy: "Authors find the mistakes with `olmv1 catalog validate`.",
   },
   CatalogUnavailable: {
@@ -124,15 +124,15 @@ export const PROBLEM_TYPES = {
   ConfigurationWarning: {
     on: EXTENSION,
     severity: "Warning",
-    cause: "A part of `spec.config` has no effect, or the controller detects its changes late.",
-    remedy: "Follow the message.",
+    cause: "A part of `spec.config` has no effect, or the controller detects changes to it late.",
+    remedy: "Follow the instructions in the message.",
   },
   ConversionNeeded: {
     on: EXTENSION,
     severity: "Error",
     details: "crds",
     cause: "Kept custom resources need the conversion webhook that the uninstall or upgrade would remove.",
-    remedy: "Delete them, or set annotation `olm.operatorframework.io/drop-conversion`.",
+    remedy: "Delete the custom resources, or set annotation `olm.operatorframework.io/drop-conversion`.",
   },
   CRDUpgradeUnsafe: {
     on: EXTENSION,
@@ -158,7 +158,7 @@ export const PROBLEM_TYPES = {
   DriftUnwatched: {
     on: EXTENSION,
     severity: "Warning",
-    cause: "The ServiceAccount may not watch some objects; the controller compares them at intervals.",
+    cause: "The ServiceAccount may not watch some objects, so the controller compares them periodically.",
     remedy: "Grant `watch`; `olmv1 rbac` prints the roles.",
   },
   FinalizersBlockDeletion: {
@@ -166,13 +166,13 @@ export const PROBLEM_TYPES = {
     severity: "Info",
     details: "finalizers",
     cause: "The extension is uninstalled, but other finalizers remain.",
-    remedy: "Wait for their controllers, or remove them.",
+    remedy: "Wait until their controllers remove them, or remove them yourself.",
   },
   ImagePullFailed: {
     on: BOTH,
     severity: "Error",
     cause: "The image cannot be pulled or unpacked.",
-    remedy: "Check reference, pull secrets and registry.",
+    remedy: "Check the image reference, pull secrets and registry.",
   },
   ImageRejected: {
     on: BOTH,
@@ -197,8 +197,8 @@ export const PROBLEM_TYPES = {
     on: EXTENSION,
     severity: "Error",
     details: "objects",
-    cause: "Another CustomResourceDefinition already defines a kind of the bundle.",
-    remedy: "Remove it, or do not install the bundle.",
+    cause: "Another CustomResourceDefinition already defines a kind that the bundle defines.",
+    remedy: "Remove the other CustomResourceDefinition, or do not install the bundle.",
   },
   KindNotServed: {
     on: EXTENSION,
@@ -233,7 +233,7 @@ export const PROBLEM_TYPES = {
     severity: "Error",
     details: "objects",
     cause: "The API server, an admission policy or a webhook rejects an object.",
-    remedy: "Follow its message.",
+    remedy: "Follow the instructions in the message.",
   },
   ProgressDeadlineExceeded: {
     on: EXTENSION,
@@ -245,7 +245,7 @@ export const PROBLEM_TYPES = {
     on: EXTENSION,
     severity: "Warning",
     cause: "Deployments lack the proxy settings of the cluster.",
-    remedy: "Follow the message.",
+    remedy: "Follow the instructions in the message.",
   },
   QuotaExceeded: {
     on: EXTENSION,
@@ -264,7 +264,7 @@ export const PROBLEM_TYPES = {
     on: BOTH,
     severity: "Error",
     cause: "The registry cannot be reached or denies the request.",
-    remedy: "Check registry, proxy, pull secrets and certificate authorities.",
+    remedy: "Check the registry, proxy, pull secrets and certificate authorities.",
   },
   ReleaseUnreadable: {
     on: EXTENSION,
@@ -290,7 +290,7 @@ export const PROBLEM_TYPES = {
     on: EXTENSION,
     severity: "Info",
     cause: "Annotation `olm.operatorframework.io/rollback-to` pins an earlier release.",
-    remedy: "Follow the catalogs again with `olmv1 rollback NAME --cancel`.",
+    remedy: "To resume upgrades, run `olmv1 rollback NAME --cancel`.",
   },
   RolledBack: {
     on: EXTENSION,
@@ -314,7 +314,7 @@ export const PROBLEM_TYPES = {
     on: CATALOG,
     severity: "Error",
     cause: "catalogd cannot write the content, for example to a full disk.",
-    remedy: "Check the volume of catalogd.",
+    remedy: "Check the catalogd volume.",
   },
   Suspended: {
     on: EXTENSION,
@@ -345,7 +345,7 @@ export const PROBLEM_TYPES = {
   UpgradeWarning: {
     on: EXTENSION,
     severity: "Warning",
-    cause: "No upgrade edge leads to the selected version, or a newer bundle skips it.",
+    cause: "The selected version has no upgrade edge from the installed version, or a newer bundle skips it.",
     remedy: "Choose a version that the channel recommends.",
   },
 } as const satisfies Record<string, ProblemDescription>;
