@@ -67,7 +67,7 @@ export class CatalogOffers {
         unread.push(`${metadata.name}: ${getErrorMessage(err)}`);
       }
     }
-    const idle = all.filter((catalog) => !isServed(catalog)).map(({ metadata }) => `${metadata.name}: it is not served`);
+    const idle = all.filter((catalog) => !isServed(catalog)).map(({ metadata }) => `${metadata.name}: not served`);
     return new CatalogOffers(catalogs, contents, [...unread, ...idle]);
   }
 

@@ -33,7 +33,7 @@ export interface SourceFault {
 
 const IMAGE_TEMPLATE = "olm.catalogImageTemplate";
 const MINUTE_MS = 60_000;
-const FBC = "build an image with its content as a file-based catalog (olmv1 catalog migrate, olmv1 catalog build, olmv1 catalog push)";
+const FBC = "build an image with the content as a file-based catalog (olmv1 catalog migrate, olmv1 catalog build, olmv1 catalog push)";
 
 /** Parses a CatalogSource. Never throws: invalid fields count as missing. */
 export function parseCatalogSource(object: KubeObject): OlmV0CatalogSource {
@@ -61,18 +61,18 @@ export function findSourceFault({ type, image, address, configMap }: OlmV0Catalo
   if (type === "internal" || type === "configmap")
     return {
       code: "FromConfigMap",
-      text: `its content is in ConfigMap "${configMap ?? "?"}" (sourceType ${type})`,
-      next: `${FBC}, and add it with olmv1 catalog add`,
+      text: `the content is in ConfigMap "${configMap ?? "?"}" (sourceType ${type}), not in an image`,
+      next: `${FBC}, and add the image with olmv1 catalog add`,
     };
   if (type !== "grpc")
-    return { code: "Unreadable", text: `its sourceType "${type}" is unknown to OLM v0`, next: "correct it, or delete it" };
+    return { code: "Unreadable", text: `unknown sourceType "${type}"`, next: "correct spec.sourceType, or delete the CatalogSource" };
   if (image !== undefined) return undefined;
   return address === undefined
-    ? { code: "Unreadable", text: "it has neither an image nor an address", next: "correct it, or delete it" }
+    ? { code: "Unreadable", text: "no image or address is set", next: "set spec.image, or delete the CatalogSource" }
     : {
         code: "NoImage",
-        text: `it is a server at ${address} without an image`,
-        next: `find the image that this server runs and add it with olmv1 catalog add; if there is none, ${FBC}`,
+        text: `no image is set, only the address ${address} of a server`,
+        next: `find the catalog image that this server serves and add it with olmv1 catalog add; if there is none, ${FBC}`,
       };
 }
 
@@ -95,22 +95,22 @@ export function toClusterCatalog(
     ...(pollInterval !== undefined && minutes === undefined
       ? [
           isFixed
-            ? `its image is a digest, which cannot change: polling every ${pollInterval} is dropped`
-            : `its poll interval "${pollInterval}" is invalid: it is not polled`,
+            ? `the image is referenced by digest, which cannot change: the poll interval ${pollInterval} is dropped`
+            : `invalid poll interval "${pollInterval}": the ClusterCatalog does not poll its image`,
         ]
       : []),
     ...(minutes !== undefined && intervalMs !== minutes * MINUTE_MS
-      ? [`it is polled every ${minutes} min, because a ClusterCatalog only accepts whole minutes`]
+      ? [`the poll interval is rounded up to ${minutes} min, because a ClusterCatalog accepts only whole minutes`]
       : []),
     ...(secrets.length > 0
       ? [
-          `its pull secrets are not migrated: ${secrets.map((secret) => `${namespace}/${secret}`).join(", ")}; catalogd pulls with its own credentials, so add them to the Secret of --global-pull-secret`,
+          `pull secrets are not migrated: ${secrets.map((secret) => `${namespace}/${secret}`).join(", ")}. Add the credentials to the Secret of the catalogd flag --global-pull-secret`,
         ]
       : []),
     ...(template === undefined
       ? []
-      : [`OLM v0 chooses its image by the Kubernetes version (${template}); the ClusterCatalog keeps ${image} until you change it`]),
-    ...(people.length > 0 ? [`a ClusterCatalog has no field for its ${people.join(" and ")}`] : []),
+      : [`OLM v0 selects the image by Kubernetes version (${template}), but the ClusterCatalog keeps ${image} until you change it`]),
+    ...(people.length > 0 ? [`a ClusterCatalog has no field for the ${people.join(" and ")}`] : []),
   ];
   const catalog: ClusterCatalog = {
     apiVersion: API_VERSION,

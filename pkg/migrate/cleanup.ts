@@ -110,5 +110,5 @@ async function requireUnneeded(client: Client, group: KubeObject, signal: AbortS
   const others = [...subscriptions, ...csvs].filter(({ metadata }) => metadata.namespace === group.metadata.namespace);
   if (others.length === 0) return [live];
   const named = others.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
-  throw new Error(`OperatorGroup "${group.metadata.namespace ?? ""}/${group.metadata.name}" is still needed: ${named}`);
+  throw new Error(`OperatorGroup "${group.metadata.namespace ?? ""}/${group.metadata.name}" is still needed by ${named}`);
 }

@@ -52,12 +52,12 @@ export function checkMigrated(extension: KnownExtension, subscriptions: readonly
   if (migratedFrom === undefined || subscriptions.some((one) => getSubscriptionKey(one) === migratedFrom)) return undefined;
   const isDone = step === undefined || step === "Installed";
   const text = isDone
-    ? `it is now ClusterExtension "${name}"`
-    : `ClusterExtension "${name}" replaces it, and the conversion stopped after step ${step}`;
+    ? `the Subscription was converted to ClusterExtension "${name}"`
+    : `the conversion to ClusterExtension "${name}" stopped after step ${step}`;
   const next = isDone
     ? step === undefined
       ? "nothing to do"
-      : `remove leftovers of OLM v0 when you no longer need a rollback: olmv1 migrate cleanup ${name}`
+      : `when you no longer need a rollback, remove the OLM v0 leftovers: olmv1 migrate cleanup ${name}`
     : `continue: olmv1 migrate convert ${name} --yes; or roll back: olmv1 migrate rollback ${name}`;
   return {
     state: isDone ? "AlreadyMigrated" : "Conflict",
@@ -68,7 +68,7 @@ export function checkMigrated(extension: KnownExtension, subscriptions: readonly
 
 /** Returns the verdict on an invalid Subscription. @param text why it is invalid */
 export function rejectUnreadable(text: string): EligibilityVerdict {
-  const reason = { code: "Unreadable", text, next: "correct its spec, or delete it" } as const;
+  const reason = { code: "Unreadable", text, next: "correct the spec of the Subscription, or delete the Subscription" } as const;
   return { state: "Ineligible", reasons: [reason], remarks: [] };
 }
 

@@ -35,11 +35,15 @@ export const CATALOG_BLOCKS = {
       source === undefined
         ? ""
         : ` with the image of CatalogSource "${sourceNamespace ?? "?"}/${source}"${sourceImage === undefined ? "" : `, ${sourceImage}`}`;
-    const made = sourceImage === undefined ? "" : `: olmv1 migrate catalogs ${source ?? ""} -n ${sourceNamespace ?? ""} --yes creates one`;
-    const next = `add a ClusterCatalog that contains it${from}`;
-    if (offers.catalogs.length === 0) return { text: `no ClusterCatalog has package "${packageName}"${unread}`, next: `${next}${made}` };
+    const made =
+      sourceImage === undefined
+        ? ""
+        : `: olmv1 migrate catalogs ${source ?? ""} -n ${sourceNamespace ?? ""} --yes creates this ClusterCatalog`;
+    const next = `add a ClusterCatalog that contains the bundle${from}`;
+    if (offers.catalogs.length === 0)
+      return { text: `no ClusterCatalog contains package "${packageName}"${unread}`, next: `${next}${made}` };
     return {
-      text: `package "${packageName}" is in ClusterCatalog ${offers.catalogs.join(", ")}, but bundle "${installedCsv ?? ""}" with version ${csv.version} is not${unread}`,
+      text: `ClusterCatalog ${offers.catalogs.join(", ")} contains package "${packageName}", but not bundle "${installedCsv ?? ""}" with version ${csv.version}${unread}`,
       next: `${next}, or let OLM v0 upgrade to an available version`,
     };
   },
@@ -47,7 +51,7 @@ export const CATALOG_BLOCKS = {
     !csv || offers.bundles.length === 0 || findSameBundles(offers, csv).length > 0
       ? undefined
       : {
-          text: `bundle "${csv.name}" has version ${csv.version} on the cluster, and ${offers.bundles.map(({ version, catalog }) => `${version} in ClusterCatalog ${catalog}`).join(", ")}`,
+          text: `bundle "${csv.name}" has version ${csv.version} on the cluster, but ${offers.bundles.map(({ version, catalog }) => `${version} in ClusterCatalog ${catalog}`).join(", ")}`,
           next: "add a ClusterCatalog with the installed version, or let OLM v0 upgrade to an available version",
         },
   NotInChannel: ({ channel }, { csv, offers }) => {
@@ -55,8 +59,8 @@ export const CATALOG_BLOCKS = {
     return channel === undefined || bundles.length === 0 || bundles.some(({ channels }) => channels.includes(channel))
       ? undefined
       : {
-          text: `channel "${channel}" no longer contains the installed bundle in ClusterCatalog ${bundles.map(({ catalog }) => catalog).join(", ")}`,
-          next: `change spec.channel of the Subscription to one that contains it: ${[...new Set(bundles.flatMap(({ channels }) => channels))].join(", ")}`,
+          text: `channel "${channel}" in ClusterCatalog ${bundles.map(({ catalog }) => catalog).join(", ")} does not contain the installed bundle`,
+          next: `change spec.channel of the Subscription to a channel that contains the bundle: ${[...new Set(bundles.flatMap(({ channels }) => channels))].join(", ")}`,
         };
   },
 } as const satisfies Record<string, EligibilityCheck>;
@@ -70,14 +74,14 @@ export const OPERATOR_BLOCKS = {
       ? undefined
       : {
           text: "the operator does not support install mode AllNamespaces",
-          next: "install a version that does, or keep it with OLM v0",
+          next: "install a version that supports AllNamespaces, or keep the operator with OLM v0",
         },
   HasDependencies: (_, { csv }) =>
     !csv || csv.dependencies.length === 0
       ? undefined
       : {
           text: `the operator depends on ${csv.dependencies.join(", ")}`,
-          next: "OLM v0 keeps its dependencies installed: install them as ClusterExtensions and reinstall this operator, or keep it with OLM v0",
+          next: "install the dependencies as ClusterExtensions and reinstall this operator, or keep the operator with OLM v0, which keeps its dependencies installed",
         },
   RequiredByOthers: ({ packageName }, { csv, csvs }) => {
     if (!csv) return undefined;
@@ -87,8 +91,8 @@ export const OPERATOR_BLOCKS = {
     );
     return others.length > 0
       ? {
-          text: `other operators of its namespace depend on it: ${others.map(({ name }) => name).join(", ")}`,
-          next: "OLM v0 would reinstall it for them: convert or remove them first",
+          text: `other operators in the namespace depend on this operator: ${others.map(({ name }) => name).join(", ")}`,
+          next: "convert or remove these operators first, because OLM v0 would reinstall the dependency for them",
         }
       : undefined;
   },
@@ -97,13 +101,13 @@ export const OPERATOR_BLOCKS = {
       ? undefined
       : {
           text: `the operator serves aggregated APIs: APIService ${csv.apiServices.join(", ")}`,
-          next: "OLM v0 deletes them with the ClusterServiceVersion, which interrupts the APIs: reinstall it as a ClusterExtension",
+          next: "reinstall the operator as a ClusterExtension. A conversion would interrupt the APIs, because OLM v0 deletes the APIServices with the ClusterServiceVersion",
         },
   DeletesOperands: (_, { csv }) =>
     csv?.deletesOperands
       ? {
-          text: "deleting its ClusterServiceVersion deletes custom resources (spec.cleanup.enabled)",
-          next: `disable that: kubectl patch csv ${csv.name} -n ${csv.namespace} --type merge -p '{"spec":{"cleanup":{"enabled":false}}}'`,
+          text: "deleting the ClusterServiceVersion would also delete custom resources (spec.cleanup.enabled)",
+          next: `disable the cleanup: kubectl patch csv ${csv.name} -n ${csv.namespace} --type merge -p '{"spec":{"cleanup":{"enabled":false}}}'`,
         }
       : undefined,
 } as const satisfies Record<string, EligibilityCheck>;
@@ -115,7 +119,7 @@ const SETTLED: ReadonlySet<string> = new Set(["AtLatestKnown", "UpgradePending"]
 const IDLE_PLANS: ReadonlySet<string> = new Set(["RequiresApproval", "Failed"]);
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const WAIT =
-  "wait until the operator is installed and healthy; to see the reason, run kubectl get csv,subscription,installplan in its namespace";
+  "wait until the operator is installed and healthy; to find the cause, run kubectl get csv,subscription,installplan in the namespace of the Subscription";
 
 /** The Subscription or its state in OLM v0 prevents a conversion; all findings are reported. */
 export const SUBSCRIPTION_BLOCKS = {
@@ -124,19 +128,19 @@ export const SUBSCRIPTION_BLOCKS = {
       ? undefined
       : {
           text: `OLM v0 created this Subscription as a dependency of another operator (annotation olm.generated-by: ${generatedBy})`,
-          next: "only operators that you subscribed to can be converted: remove the operator that depends on it first, or subscribe to the package yourself",
+          next: "remove the dependent operator first, or create your own Subscription to the package: only Subscriptions that users created can be converted",
         },
   NotInstalled: ({ installedCsv, state, namespace }, { csv }) => {
     if (installedCsv === undefined)
       return {
-        text: `it has not installed anything (state ${state ?? "unknown"})`,
-        next: "wait for the installation or approve its InstallPlan; if the Subscription never installed anything, delete it",
+        text: `the Subscription has not installed anything (state ${state ?? "unknown"})`,
+        next: "wait for the installation or approve the InstallPlan; if the installation never succeeds, delete the Subscription",
       };
     return csv
       ? undefined
       : {
-          text: `its installed ClusterServiceVersion "${installedCsv}" does not exist in namespace "${namespace}"`,
-          next: "let OLM v0 repair the Subscription, or delete it",
+          text: `the installed ClusterServiceVersion "${installedCsv}" does not exist in namespace "${namespace}"`,
+          next: "let OLM v0 repair the Subscription, or delete the Subscription",
         };
   },
   NotSettled: (subscription, around) => {
@@ -153,28 +157,28 @@ export const SUBSCRIPTION_BLOCKS = {
       };
     if (!group.isSettled)
       return {
-        text: `OperatorGroup "${group.name}" selects namespaces by their labels, and its status lists none`,
-        next: "let OLM v0 update its status, or list the namespaces in spec.targetNamespaces",
+        text: `OperatorGroup "${group.name}" selects namespaces by label, but its status lists no namespaces`,
+        next: "wait until OLM v0 updates the status, or list the namespaces in spec.targetNamespaces",
       };
     return csv.targets === undefined || csv.targets.join() === group.targets.join()
       ? undefined
       : {
           text: `the operator watches ${watched(csv.targets)} (annotation olm.targetNamespaces), but OperatorGroup "${group.name}" targets ${watched(group.targets)}`,
-          next: "let OLM v0 update the ClusterServiceVersion first",
+          next: "wait until OLM v0 updates the ClusterServiceVersion",
         };
   },
   ConfigInvalid: (_, { configFault }) =>
     configFault === undefined
       ? undefined
       : {
-          text: `spec.config of the Subscription cannot become the configuration of an extension: ${configFault}`,
+          text: `spec.config of the Subscription cannot be converted to a ClusterExtension configuration: ${configFault}`,
           next: "correct spec.config of the Subscription",
         },
   InvalidName: (_, { extensionName }) =>
     extensionName.length <= EXTENSION_NAME_MAX && NAME.test(extensionName)
       ? undefined
       : {
-          text: `"${extensionName}" is not a valid ClusterExtension name: use at most ${EXTENSION_NAME_MAX} lower case letters, digits, - and .`,
+          text: `invalid ClusterExtension name "${extensionName}": must consist of at most ${EXTENSION_NAME_MAX} lowercase letters, digits, '-' and '.'`,
           next: "choose another name with --name",
         },
 } as const satisfies Record<string, EligibilityCheck>;
@@ -212,7 +216,7 @@ export const CONFLICTS = {
     const found = extensions.find(({ migratedFrom }) => migratedFrom === getSubscriptionKey(subscription));
     if (!found) return undefined;
     return {
-      text: `ClusterExtension "${found.name}" was created for it and the Subscription still exists: a conversion stopped after step ${found.step ?? "(unknown)"}`,
+      text: `the conversion to ClusterExtension "${found.name}" stopped after step ${found.step ?? "(unknown)"}, and the Subscription still exists`,
       next: `continue: olmv1 migrate convert ${subscription.name} -n ${subscription.namespace} --yes; or roll back: olmv1 migrate rollback ${found.name}`,
     };
   },
@@ -220,7 +224,7 @@ export const CONFLICTS = {
     extensions.some(({ name }) => name === extensionName)
       ? {
           text: `ClusterExtension "${extensionName}" already exists and is not related to this Subscription`,
-          next: "choose another name for the extension with --name",
+          next: "choose another name with --name",
         }
       : undefined,
   PackageInstalled: (subscription, { extensions }) => {
@@ -228,7 +232,7 @@ export const CONFLICTS = {
     return found
       ? {
           text: `ClusterExtension "${found.name}" already installs package "${found.packageName}"`,
-          next: `a package can be installed only once in a cluster: delete the ClusterExtension, or the Subscription and its ClusterServiceVersion`,
+          next: `delete the ClusterExtension, or the Subscription and its ClusterServiceVersion: a package can be installed only once in a cluster`,
         }
       : undefined;
   },
@@ -242,7 +246,7 @@ export const CONFLICTS = {
     return others.length > 0
       ? {
           text: `other Subscriptions also install package "${subscription.packageName}": ${others.map(getSubscriptionKey).join(", ")}`,
-          next: "an extension applies to the whole cluster: remove all but one of these Subscriptions with their ClusterServiceVersions",
+          next: "remove all but one of these Subscriptions and their ClusterServiceVersions: a package can be installed only once in a cluster",
         }
       : undefined;
   },
@@ -256,8 +260,8 @@ export const CONFLICTS = {
     );
     return others.length > 0
       ? {
-          text: `other ClusterServiceVersions also own its CustomResourceDefinitions: ${others.map(({ namespace, name }) => `${namespace}/${name}`).join(", ")}`,
-          next: `only one can own a definition: remove the others, then convert ${subscription.name}`,
+          text: `other ClusterServiceVersions own the same CustomResourceDefinitions: ${others.map(({ namespace, name }) => `${namespace}/${name}`).join(", ")}`,
+          next: `remove the other ClusterServiceVersions, then convert ${subscription.name}: only one ClusterServiceVersion can own a CustomResourceDefinition`,
         }
       : undefined;
   },
@@ -277,7 +281,7 @@ export const REMARKS = {
     return targets.length === 0
       ? undefined
       : {
-          text: `the operator only watches ${targets.join(", ")}, and the configuration of the extension keeps this`,
+          text: `the operator watches only ${targets.join(", ")}, also as a ClusterExtension`,
           next: "to watch all namespaces, remove watchNamespace from spec.config.inline",
         };
   },
@@ -285,59 +289,59 @@ export const REMARKS = {
     Object.keys(config).length === 0
       ? undefined
       : {
-          text: `spec.config of the Subscription becomes spec.config.inline.deploymentConfig${config["selector"] === undefined ? "" : "; its selector, which OLM v0 ignores, is omitted"}`,
-          next: "change it in the extension from now on",
+          text: `spec.config of the Subscription becomes spec.config.inline.deploymentConfig${config["selector"] === undefined ? "" : " without selector, which OLM v0 ignores"}`,
+          next: "change the configuration in the ClusterExtension from now on",
         },
   ScopedServiceAccount: (_, { groups }) => {
     const [name] = groups.flatMap(({ serviceAccount }) => serviceAccount ?? []);
     return name === undefined
       ? undefined
       : {
-          text: `OLM v0 installs as ServiceAccount "${name}" of the OperatorGroup`,
-          next: `use it with --service-account ${name}, or create one with exactly the permissions of the bundle with --create-service-account`,
+          text: `OLM v0 installs the operator as ServiceAccount "${name}" of the OperatorGroup`,
+          next: `use this ServiceAccount with --service-account ${name}, or create a ServiceAccount with exactly the permissions that the bundle needs with --create-service-account`,
         };
   },
   ReportsConditions: (_, { reportsConditions }) =>
     reportsConditions
       ? {
-          text: "the operator reports conditions in its OperatorCondition, which is not read after the conversion",
-          next: "consider spec.approval of the extension if upgrades must wait for the operator",
+          text: "the operator reports conditions in an OperatorCondition, which operator-controller does not read",
+          next: "if upgrades must wait for the operator, consider spec.approval of the ClusterExtension",
         }
       : undefined,
   UsesClassicApis: (_, { csv }) =>
     csv?.usesClassicApis
       ? {
-          text: "the operator may read or write Subscriptions or other objects of OLM v0",
-          next: "check its documentation whether it works without them",
+          text: "the operator may read or write Subscriptions or other OLM v0 objects",
+          next: "check in the operator documentation whether the operator works without OLM v0 objects",
         }
       : undefined,
   HasWebhooks: (_, { csv }) =>
     csv && csv.webhooks.length > 0
       ? {
-          text: `the certificates of its webhooks are replaced: ${csv.webhooks.join(", ")}`,
-          next: "expect its webhooks to reject requests for several seconds during the conversion",
+          text: `the conversion replaces the certificates of the webhooks: ${csv.webhooks.join(", ")}`,
+          next: "expect the webhooks to reject requests for several seconds during the conversion",
         }
       : undefined,
   ConvertsVersions: (_, { csv }) =>
     csv && csv.converts.length > 0
       ? {
-          text: `OLM v0 disables the conversion webhook of its CRDs when the ClusterServiceVersion is deleted, and convert enables it again at once: ${csv.converts.join(", ")}`,
-          next: "convert it while no client writes such custom resources in a version other than the stored one",
+          text: `OLM v0 disables the conversion webhook of these CRDs when the ClusterServiceVersion is deleted, and olmv1 migrate convert immediately enables it again: ${csv.converts.join(", ")}`,
+          next: "run the conversion while no client writes custom resources of these CRDs in a version other than the storage version",
         }
       : undefined,
   ReportedByClassic: ({ troubles }) =>
     troubles.length === 0
       ? undefined
       : {
-          text: `OLM v0 reports problems of the Subscription: ${troubles.join("; ")}`,
-          next: "the installed version runs and can be converted; the problems only concern OLM v0",
+          text: `OLM v0 reports problems with the Subscription: ${troubles.join("; ")}`,
+          next: "no action needed: the problems only affect OLM v0. The installed version runs and can be converted",
         },
   UpgradeWaiting: ({ currentCsv, installedCsv }, { planPhase }) =>
     currentCsv === undefined || installedCsv === undefined || currentCsv === installedCsv
       ? undefined
       : {
           text: `an upgrade to "${currentCsv}" ${planPhase === "Failed" ? "has failed" : "waits for approval"}`,
-          next: "the installed version is converted; choose the other one afterwards",
+          next: "upgrade after the conversion, which keeps the installed version",
         },
 } as const satisfies Record<string, EligibilityCheck>;
 

@@ -52,7 +52,7 @@ export async function findMigrated(
     extension = migrated.find(({ metadata, spec }) => metadata.name === name && (namespace ?? spec.namespace) === spec.namespace),
     ...others
   ] = found;
-  if (others.length > 0) throw new Error(`Subscriptions "${name}" of several namespaces were converted: choose one with --namespace`);
+  if (others.length > 0) throw new Error(`Subscriptions "${name}" in several namespaces were converted: select one with --namespace`);
   return extension && migratedFrom(client, extension);
 }
 
@@ -85,9 +85,7 @@ export async function requireMigrated(
 ): Promise<MigratedExtension> {
   const found = await findMigrated(client, name, namespace, signal);
   if (found) return found;
-  throw new Error(
-    `no ClusterExtension "${name}" came from a Subscription, and no Subscription "${name}" was converted: to list all, run olmv1 migrate check -A`,
-  );
+  throw new Error(`no converted Subscription or ClusterExtension "${name}" found: to list all, run olmv1 migrate check -A`);
 }
 
 /** @throws Error if the backups are invalid or belong to another Subscription */
@@ -113,6 +111,6 @@ async function migratedFrom(client: Client, extension: ClusterExtension): Promis
       backup: digest === undefined ? undefined : await readBackup(client, getBackupRef(name, namespace), digest, { namespace, name: csv }),
     };
   } catch (err) {
-    throw wrapError(`the backups of ClusterExtension "${name}": `, err);
+    throw wrapError(`backups of ClusterExtension "${name}": `, err);
   }
 }

@@ -42,7 +42,7 @@ test.for<[string, unknown]>([
   ["no object", null],
   ["a list", [LIVE]],
 ])("parseBackup rejects %s", ([, value]) => {
-  expect(() => parseBackup(JSON.stringify(value), EXPECTED)).toThrow('it does not contain Subscription "ns/hello"');
+  expect(() => parseBackup(JSON.stringify(value), EXPECTED)).toThrow('backup does not contain Subscription "ns/hello"');
 });
 
 test("parseBackup returns nothing without an annotation, and formatBackup rejects a large object", () => {

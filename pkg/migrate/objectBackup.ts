@@ -60,6 +60,6 @@ export function validateBackup(value: unknown, { kind, namespace, name }: Expect
     metadata?.namespace === namespace &&
     (name === undefined ? typeof metadata.name === "string" : metadata.name === name);
   if (!isIt)
-    throw new Error(`it does not contain ${kind} ${name === undefined ? `of namespace "${namespace}"` : `"${namespace}/${name}"`}`);
+    throw new Error(`backup does not contain ${kind} ${name === undefined ? `in namespace "${namespace}"` : `"${namespace}/${name}"`}`);
   return createBackup(object as KubeObject);
 }

@@ -43,7 +43,7 @@ export function findPackageManifests(files: BundleFiles): Map<string, PackageMan
 function packageManifestIn(files: BundleFiles): PackageManifest {
   const [first, second] = findPackageManifests(files);
   if (first === undefined) throw new Error("no package manifest found (a file such as etcd.package.yaml with packageName and channels)");
-  if (second !== undefined) throw new Error(`found two package manifests, ${goQuote(first[0])} and ${goQuote(second[0])}`);
+  if (second !== undefined) throw new Error(`found more than one package manifest: ${goQuote(first[0])} and ${goQuote(second[0])}`);
   return first[1];
 }
 
@@ -102,7 +102,7 @@ function packageVersions(
       if (same === undefined) versions.set(found.entry.name, found);
       else
         faults.push(
-          `folders ${goQuote(same.folder)} and ${goQuote(folder)} contain the same version ${goQuote(found.version)} or name: each version must have its own ClusterServiceVersion`,
+          `folders ${goQuote(same.folder)} and ${goQuote(folder)} contain ClusterServiceVersions with the same name or version ${goQuote(found.version)}: both must be unique`,
         );
     } catch (err) {
       faults.push(`folder ${goQuote(folder)}: ${getErrorMessage(err)}`);
@@ -120,12 +120,12 @@ function versionIn(
   const csvs = [...files].filter(([, content]) => isCsv(content)).map(([name]) => name);
   if (csvs.length !== 1)
     throw new Error(
-      `it contains ${csvs.length} ClusterServiceVersions${csvs.length > 1 ? ` (${csvs.sort().join(", ")})` : ""} instead of one`,
+      `contains ${csvs.length} ClusterServiceVersions${csvs.length > 1 ? ` (${csvs.sort().join(", ")})` : ""} instead of one`,
     );
   const bundle = bundleFiles(manifest, files);
   const rendered = renderCatalogBundle(bundle, imageOf);
   const { csv, meta } = rendered;
-  if (meta.name === "") throw new Error("its ClusterServiceVersion has no name");
+  if (meta.name === "") throw new Error("ClusterServiceVersion has no name");
   const spec = getObjectAt(csv, "spec");
   return { folder, rendered, entry: readEntry(meta.name, csv), version: getTextMember(spec, "version"), files: bundle };
 }
@@ -211,7 +211,7 @@ export function migratePackage(folder: PackageFolder, { imageOf, level }: Packag
   const all = [...findManifestErrors(manifest, versions), ...faults, ...findReplacedErrors(versions)];
   const left = [...versions.values()].filter(({ entry }) => !used.has(entry.name));
   const warnings = [
-    ...left.map(({ folder: from, entry }) => `folder ${goQuote(from)}: ${entry.name} is in no channel, so it is omitted`),
+    ...left.map(({ folder: from, entry }) => `folder ${goQuote(from)}: omitted ${entry.name}, because no channel contains it`),
     ...[...versions.values()].flatMap(({ folder: from, rendered }) =>
       rendered.warnings.map((warning) => `folder ${goQuote(from)}: ${warning}`),
     ),
@@ -239,7 +239,7 @@ function findManifestErrors({ packageName, channels, defaultChannel }: PackageMa
   for (const { name, currentCSV } of channels) {
     const channel = `channel ${goQuote(name)}`;
     if (name === "") faults.push(`a channel of package ${goQuote(packageName)} has no name`);
-    else if (names.has(name)) faults.push(`${channel} is defined twice`);
+    else if (names.has(name)) faults.push(`${channel} is defined more than once`);
     names.add(name);
     if (currentCSV === "") faults.push(`${channel} has no currentCSV`);
     else if (!versions.has(currentCSV)) faults.push(`${channel} refers to ${goQuote(currentCSV)}, which no folder of the package contains`);

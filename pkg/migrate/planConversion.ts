@@ -124,7 +124,7 @@ function keeping(source: ConversionSource, kept: readonly KeptFields[]): Convers
 }
 
 function formatKept({ paths, target: { kind, name } }: KeptFields): string {
-  return `spec.drift.ignore keeps annotations of the Pods of ${kind} ${name} that differ in the bundle, so that no Pod restarts; remove it after the first upgrade: ${paths.join(", ")}`;
+  return `to avoid Pod restarts, spec.drift.ignore keeps Pod template annotations of ${kind} ${name} that differ from the bundle: ${paths.join(", ")}. Remove these paths after the first upgrade`;
 }
 
 async function installPlan(
@@ -194,6 +194,6 @@ async function checkAccount(
     .filter(({ metadata }) => metadata.labels?.[LABEL_MIGRATION] !== extension.metadata.name);
   return foreign.map((object) => ({
     kind: "permissions",
-    text: `${describeObject(object)} already exists: choose another name with --create-service-account NAME, or use the existing one with --service-account`,
+    text: `${describeObject(object)} already exists: choose another name with --create-service-account NAME, or use the existing object with --service-account`,
   }));
 }

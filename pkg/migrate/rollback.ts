@@ -28,24 +28,27 @@ export function listRollbackSteps({ extension, from, step, subscription, group, 
   const { name } = extension.metadata;
   if (!subscription)
     throw new Error(
-      `${CLUSTER_EXTENSION} "${name}" no longer has a backup of Subscription "${from}": after a cleanup, the conversion cannot be rolled back`,
+      `${CLUSTER_EXTENSION} "${name}" cannot be rolled back: it has no backup of Subscription "${from}", for example because of a cleanup`,
     );
   const [pinned, installed] = [extension.spec.source.catalog?.version, extension.status?.install?.bundle.version];
   const version = backup && readCsvVersion(backup.csv);
   if (installed !== undefined && version !== undefined && installed !== version)
     throw new Error(
-      `${CLUSTER_EXTENSION} "${name}" was upgraded from ${version} to ${installed}, which OLM v0 cannot take over. Go back to ${version} first: olmv1 rollback`,
+      `${CLUSTER_EXTENSION} "${name}" cannot be rolled back to OLM v0: it was upgraded from ${version} to ${installed}. First roll back to ${version} with olmv1 rollback`,
     );
   const adopted = backup?.marks.filter((marks) => marks.adopted).length ?? 0;
   return [
     `suspend ${CLUSTER_EXTENSION} ${name}${step === undefined ? "" : ` (converted up to step ${step}${pinned === undefined ? "" : `, version ${pinned}`})`}`,
     ...(group ? [`restore ${describeObject(group)} if it does not exist`] : []),
     ...(backup
-      ? [`restore ${describeObject(backup.csv)} with its status, if it does not exist`, `return ${adopted} objects to it unchanged`]
+      ? [
+          `restore ${describeObject(backup.csv)} with its status, if it does not exist`,
+          `return ${adopted} objects to this ClusterServiceVersion unchanged`,
+        ]
       : []),
     `restore ${describeObject(subscription)} with its status, if it does not exist`,
-    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that only it created`,
-    "delete the ServiceAccount and roles that were created for it, and the backup",
+    `delete ${CLUSTER_EXTENSION} ${name}, its releases, and the objects that it created itself`,
+    "delete the ServiceAccount and roles that the conversion created, and the backup",
   ];
 }
 
@@ -103,7 +106,7 @@ async function suspend(
     if (!found || found.metadata.deletionTimestamp !== undefined) return { done: true };
     const { reason, observedGeneration, message } = findCondition(found.status?.conditions, ConditionType.Progressing) ?? {};
     if (reason === Reason.Suspended && observedGeneration === found.metadata.generation) return { done: true };
-    return { reason: message ?? "operator-controller has not reconciled it" };
+    return { reason: message ?? "operator-controller has not reconciled the ClusterExtension" };
   });
 }
 

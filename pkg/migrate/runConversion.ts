@@ -93,8 +93,8 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
     return {
       reason:
         finalizers.length > 0
-          ? `finalizers ${finalizers.join(", ")} remain, which OLM v0 or the garbage collector removes`
-          : "it still exists",
+          ? `waiting for OLM v0 or the garbage collector to remove finalizers ${finalizers.join(", ")}`
+          : "the object still exists",
     };
   });
 }
@@ -127,7 +127,8 @@ async function takeOver(client: Client, extension: ClusterExtension, ref: Object
       throw new WaitTimeoutError(`${CLUSTER_EXTENSION} "${ref.name}": ${progressing.message}`);
     if (isCurrent && ready?.status === "True" && status?.install?.bundle.version === desired) return { done: true };
     const reason =
-      (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ?? "operator-controller has not reconciled it";
+      (progressing?.reason === Reason.Succeeded ? ready?.message : progressing?.message) ??
+      "operator-controller has not reconciled the ClusterExtension";
     report(`waiting for operator-controller: ${reason.split("\n")[0] ?? ""}`);
     return { reason };
   });
@@ -176,7 +177,7 @@ export async function runConversion(conversion: Conversion, options: ConversionO
     return await run.carryOut();
   } catch (err) {
     if (options.signal.aborted || !(err instanceof Error)) throw err;
-    err.message += `; to continue, run convert again; to roll back: olmv1 migrate rollback ${name} --yes`;
+    err.message += `. To continue, run olmv1 migrate convert again. To roll back, run olmv1 migrate rollback ${name} --yes`;
     throw err;
   }
 }
@@ -202,7 +203,7 @@ class ConversionRun {
       Unsubscribed: { what: "deleting the Subscription", run: () => this.#unsubscribe() },
       Marked: { what: "marking the objects", run: () => this.#mark() },
       Detached: { what: "deleting the ClusterServiceVersion", run: () => this.#detach() },
-      Installed: { what: "waiting for operator-controller to take it over", run: () => this.#install() },
+      Installed: { what: "waiting for operator-controller to adopt the objects", run: () => this.#install() },
     };
     const existing = await this.#read();
     if (existing) this.#extension = existing;

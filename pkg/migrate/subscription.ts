@@ -50,9 +50,9 @@ export function parseSubscription(object: KubeObject): Subscription {
   const [packageName, other] = [getNonEmptyText(spec, "name") ?? getNonEmptyText(spec, "package"), getNonEmptyText(spec, "package")];
   const conditions = getObjectsAt(status, "conditions").filter((condition) => condition["status"] === "True");
   const label = `Subscription "${namespace}/${name}"`;
-  if (packageName === undefined) throw new Error(`${label} names no package: spec.name is empty`);
+  if (packageName === undefined) throw new Error(`${label} has no package: spec.name is empty`);
   if (other !== undefined && other !== packageName)
-    throw new Error(`${label} names two packages: spec.name is "${packageName}", spec.package is "${other}"`);
+    throw new Error(`${label} has two packages: spec.name is "${packageName}", spec.package is "${other}"`);
   return {
     namespace,
     name,

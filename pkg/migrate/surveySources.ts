@@ -62,7 +62,7 @@ export async function surveySources(request: SourcesRequest): Promise<SurveyedSo
   if (missing.length > 0)
     throw new Error(`no CatalogSource ${missing.map((name) => `"${name}"`).join(", ")} found: to list all, run olmv1 migrate catalogs`);
   if (request.catalogName !== undefined && sources.length > 1)
-    throw new Error("--name requires exactly one CatalogSource: name it, and its namespace with -n");
+    throw new Error("--name requires exactly one CatalogSource: set its name, and its namespace with -n");
   const found: SurveyedSource[] = [];
   const sorted = sources.toSorted((a, b) => compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`));
   for (const source of sorted) {
@@ -85,13 +85,14 @@ async function surveyedSource(request: SourcesRequest, { source, catalogs, clust
   const fault = findSourceFault(source);
   if (fault || image === undefined) return { source, state: "Refused", text: fault?.text ?? "", next: fault?.next ?? "", notes: [] };
   const same = catalogs.find(({ spec }) => spec.source.image?.ref === image);
-  if (same) return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" has its image`, next: "", notes: [] };
+  if (same)
+    return { source, state: "Present", text: `ClusterCatalog "${same.metadata.name}" already has the same image`, next: "", notes: [] };
   const problems = validateSubdomain(name);
   if (problems.length > 0)
     return {
       source,
       state: "Conflict",
-      text: `"${name}" is not a valid ClusterCatalog name: ${problems.join("; ")}`,
+      text: `invalid ClusterCatalog name "${name}": ${problems.join("; ")}`,
       next: "choose another name with --name",
       notes: [],
     };
@@ -127,13 +128,13 @@ async function findMissingBundles(
   const from = cluster.subscriptions
     .flatMap(readable)
     .filter((one) => one.source === source.name && one.sourceNamespace === source.namespace);
-  if (from.length === 0) return ["no Subscription uses it"];
+  if (from.length === 0) return ["no Subscription uses this CatalogSource"];
   const packages = new Set(from.map(({ packageName }) => packageName));
   const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, report });
   const versions = new Map(
     cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, parseInstalledCsv(csv).version]),
   );
-  const unread = offers.of("", undefined).unread.map((text) => `cannot check whether it contains the installed bundles: ${text}`);
+  const unread = offers.of("", undefined).unread.map((text) => `cannot check whether the image contains the installed bundles: ${text}`);
   if (unread.length > 0) return unread;
   return from.flatMap(({ namespace, name, packageName, installedCsv }) => {
     if (installedCsv === undefined) return [];
@@ -142,7 +143,9 @@ async function findMissingBundles(
     const version = versions.get(`${namespace}/${installedCsv}`);
     const what =
       catalogs.length === 0 ? `package "${packageName}"` : `"${installedCsv}"${version === undefined ? "" : `, version ${version}`}`;
-    return [`its image does not contain ${what}, which Subscription ${namespace}/${name} installed: that cannot be converted with it`];
+    return [
+      `the image does not contain ${what}, which Subscription ${namespace}/${name} installed: the Subscription cannot be converted with this catalog`,
+    ];
   });
 }
 

@@ -213,7 +213,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect(out).toMatch(
       /^operators +hello +Eligible +becomes ClusterExtension hello: 7 objects adopted, 3 created, 4 left, no Pod restarts$/m,
     );
-    expect(out).toMatch(/^operators +lonely +Ineligible +NotInstalled: it has not installed anything/m);
+    expect(out).toMatch(/^operators +lonely +Ineligible +NotInstalled: the Subscription has not installed anything/m);
     expect(out).toContain("1 Eligible, 1 Ineligible\n");
     expect((await migrate(["convert", "--all", "-n", "default"])).out).toBe("no Subscriptions found\n");
     await cluster.client.delete(toObjectRef(lonely));
@@ -247,21 +247,21 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     expect([dry.code, dry.err]).toEqual([1, ""]);
     expect(dry.out).toMatch(/^olm +c +Conflict$/m); // the world has a ClusterCatalog of that name
     expect(dry.out).toMatch(/^olm +remote +Refused$/m);
-    expect(dry.out).toContain("it is a server at catalog.example:50051 without an image\n");
+    expect(dry.out).toContain("no image is set, only the address catalog.example:50051 of a server\n");
     const named = await migrate(["catalogs", "c", "-n", "olm", "--name", "from-classic"]);
     expect([named.code, named.err]).toEqual([0, ""]);
-    expect(named.out).toContain("note: its pull secrets are not migrated: olm/pull;");
+    expect(named.out).toContain("note: pull secrets are not migrated: olm/pull.");
     expect(named.out).toContain(`ref: ${image}:full\n      pollIntervalMinutes: 10\n  priority: -5\n`);
-    expect(named.out).not.toContain("its image does not contain");
+    expect(named.out).not.toContain("the image does not contain");
     await cluster.client.patch(toObjectRef(source("c", {})), { spec: { image: `${image}:older` } }, { type: "merge" });
     const lacking = await migrate(["catalogs", "c", "--name", "from-classic"]);
-    expect(lacking.out).toContain('its image does not contain "p.v1.0.0", version 1.0.0, which Subscription operators/hello installed');
+    expect(lacking.out).toContain('the image does not contain "p.v1.0.0", version 1.0.0, which Subscription operators/hello installed');
     const ref = { apiVersion: API_VERSION, kind: "ClusterCatalog", name: "from-classic" };
     expect(await there(ref)).toEqual([false]);
     const created = await migrate(["catalogs", "c", "--name", "from-classic", "--yes", "--timeout", "1s"]);
     expect([created.code, created.out]).toEqual([1, expect.stringContaining("created but not served")]); // no catalogd runs here
     expect((await cluster.client.get(ref))?.["spec"]).toMatchObject({ priority: -5, source: { image: { pollIntervalMinutes: 10 } } });
-    expect((await migrate(["catalogs", "c"])).out).toContain('ClusterCatalog "from-classic" has its image');
+    expect((await migrate(["catalogs", "c"])).out).toContain('ClusterCatalog "from-classic" already has the same image');
     await cluster.client.delete(ref);
   });
 
@@ -364,7 +364,7 @@ describeWithPrivateCluster("a Subscription of OLM v0", (cluster) => {
     ]);
     expect((await migrate(["cleanup", "--all", "--yes"])).out).toContain("1 NothingLeft\n");
     const refused = await migrate(["rollback", "hello", "--yes"]);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("after a cleanup, the conversion cannot be rolled back")]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("cannot be rolled back: it has no backup of Subscription")]);
   });
 
   test("the first upgrade removes the additions of OLM v0 from the Pods", async () => {
