@@ -57,11 +57,11 @@ ${info.description} catalogd serves this reference as an OpenAPI document at \`/
 
 Every GET endpoint accepts HEAD. The status is 405 for other methods and 404 for other paths; paths with empty or dot segments are redirected to the clean path. Every response has \`Vary: Accept-Encoding\`.
 
-Parts of paths in braces are the name of a ClusterCatalog (at most 253 characters) or package. Values without a type are strings.
+Path parameters in braces are names of ClusterCatalogs (at most 253 characters) or packages. Values without a type are strings.
 
 ## Common responses
 
-Endpoints list their statuses. Those with 304 support conditional requests, and those with 206 also ranges, like static files.
+Each endpoint lists its statuses. Endpoints with 304 support conditional requests, and endpoints with 206 also support ranges.
 
 ${COMMON_RESPONSES.map(({ status, text }) => `- ${status}: ${text}`).join("\n")}
 
