@@ -48,7 +48,7 @@ function firstFailure(module) {
 }
 
 function onOneLine([error]) {
-  const lines = stripVTControlCharacters(error?.message ?? "no error is known")
+  const lines = stripVTControlCharacters(error?.message ?? "no error was reported")
     .trim()
     .split(/\s*\n\s*/);
   const text = lines.join(" | ");

@@ -32,7 +32,7 @@ function isInstalled() {
 
 function install() {
   const started = Date.now();
-  process.stderr.write("installing the packages of package-lock.json (npm ci)\n");
+  process.stderr.write("installing the packages in package-lock.json (npm ci)\n");
   const [command, first] = process.env.npm_execpath ? [process.execPath, [process.env.npm_execpath]] : ["npm", []];
   const args = [...first, "ci", "--include=dev", "--include=optional", "--no-fund", "--no-audit", "--loglevel=error"];
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });

@@ -95,7 +95,7 @@ async function runVitest(name, projects) {
   const again = filesToRunAgain(name);
   if (again.length > 0) {
     const list = again.map(({ file, why }) => `\n  ${file}: ${why}`).join("");
-    console.log(`Running these files again, once and without others, to detect unstable tests:${list}`);
+    console.log(`Running these files again, once and on their own, to detect unstable tests:${list}`);
     const alone = ["--no-file-parallelism", ...again.map(({ file }) => file)];
     if ((await vitest(`${name}-again`, alone)).code === 0) {
       for (const { file, why, crashed } of again) {
@@ -146,7 +146,7 @@ function summarize() {
   if (accidents.length > 0)
     loudly([
       ...unstable(),
-      "These files failed and then passed without others: probably a race, not a defect of this change. Fix the race.",
+      "These files failed, then passed when run on their own: probably a race, not a bug in this change. Fix the race.",
     ]);
   if (notRun !== undefined) loudly([notRun]);
   process.exitCode = failures.length > 0 ? 1 : 0;

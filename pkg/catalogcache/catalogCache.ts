@@ -86,7 +86,7 @@ export class CachedCatalog {
     const { bytes } = Head.parse(JSON.parse(head));
     const metas = await open(join(folder, METAS), "r");
     try {
-      if (lines.at(-1) !== "" || (await metas.stat()).size !== bytes) throw new Error("the cached catalog is not complete");
+      if (lines.at(-1) !== "" || (await metas.stat()).size !== bytes) throw new Error("the cached catalog is incomplete");
       return new CachedCatalog(lines.slice(0, -1), metas);
     } catch (err) {
       await metas.close();

@@ -25,7 +25,7 @@ export function checkApiServer({ serverVersion }: ClusterSnapshot): DoctorFindin
   const isRecent = Number(major) > 1 || Number(minor) >= LEAST_MINOR;
   const check = API_SERVER;
   if (isRecent) return [{ check, status: "ok", message: `Kubernetes ${serverVersion}` }];
-  const message = `Kubernetes ${serverVersion} is older than 1.${LEAST_MINOR}: it has no ValidatingAdmissionPolicies`;
+  const message = `Kubernetes ${serverVersion} is older than 1.${LEAST_MINOR} and does not support ValidatingAdmissionPolicy`;
   return [{ check, status: "problem", message, next: "upgrade the cluster" }];
 }
 
@@ -47,7 +47,7 @@ export function checkDefinitions({ definitions }: ClusterSnapshot, desired: Read
       const known = new Set(listFields(getSchema(live)));
       const missing = listFields(getSchema(desired.get(name))).filter((field) => !known.has(field));
       if (missing.length === 0) return [{ check, status: "ok", message: `served, with all ${known.size} fields` }];
-      const message = `it is of another version, without ${formatList(missing, { max: NAMED_MAX })}`;
+      const message = `it belongs to another version, without fields ${formatList(missing, { max: NAMED_MAX })}`;
       return [{ check, status: "problem", message, next: APPLY }];
     });
   });

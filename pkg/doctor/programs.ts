@@ -38,7 +38,7 @@ function checkDeployment(check: string, deployment: Deployment | undefined, name
       check,
       status: "problem",
       message,
-      next: "set its namespace with --system-namespace, or install it: kubectl apply -k config",
+      next: "set its namespace with --system-namespace, or install the servers: kubectl apply -k config",
     };
   }
   const { spec: { replicas = 1 } = {}, status: { readyReplicas = 0, updatedReplicas = 0, conditions } = {} } = deployment;
@@ -71,7 +71,7 @@ function checkVersions(programs: readonly ProgramSnapshot[], version: string): D
     return [{ check, status: "ok", message: `both servers run ${first}, whose tag is not a version; this olmv1 is ${version}` }];
   if (tag === version) return [{ check, status: "ok", message: `the servers and this olmv1 are ${version}` }];
   const message = `the servers are ${tag}, but this olmv1 is ${version}: their fields and rules may differ`;
-  return [{ check, status: "warning", message, next: `use the olmv1 of ${first}, or upgrade the servers` }];
+  return [{ check, status: "warning", message, next: `use olmv1 ${tag}, or upgrade the servers` }];
 }
 
 /** Checks whether each server has a leader that renews its Lease. */
@@ -144,8 +144,8 @@ function checkCertificate(check: string, secret: KubeObject | undefined, place: 
       status: "problem",
       message,
       next: isOwn
-        ? "apply the manifests again: they contain it without data"
-        : `its provider must create it: cert-manager, the service CA or you`,
+        ? "apply the manifests again: they contain this Secret, without data"
+        : `the certificate provider must create it: cert-manager, the service CA or you`,
     };
   }
   const fault = isOwn ? findServingSecretProblem(secret, program, namespace) : undefined;
@@ -172,8 +172,8 @@ function checkCertificate(check: string, secret: KubeObject | undefined, place: 
 /** Returns why a server cannot use its own certificate. */
 function findServingSecretProblem(secret: KubeObject, program: CertificateRef["program"], namespace: string): string | undefined {
   const found = parseServingSecret(secret, getServingSecretName(program, namespace));
-  if (found.kind === "foreign") return `it has another owner, so ${program} does not write into it: ${found.reason}`;
-  if (found.kind !== "stored") return `${program} has not written a certificate into it yet`;
+  if (found.kind === "foreign") return `it has another owner, so ${program} does not write to it: ${found.reason}`;
+  if (found.kind !== "stored") return `${program} has not written a certificate to it yet`;
   const state = assessCertificates(found.stored, listCertificateHostNames(`${program}-service.${namespace}.svc`));
   return state && "fault" in state.serving ? state.serving.fault : undefined;
 }

@@ -50,7 +50,7 @@ export async function applyObjects(
 }
 
 function refusal(object: KubeObject, err: unknown): string {
-  const advice = isConflict(err) ? "; another manager owns these fields: none are taken over" : "";
+  const advice = isConflict(err) ? "; another field manager owns these fields, and olmv1 does not overwrite them" : "";
   return `apply ${describeObject(object)}: ${getErrorMessage(err)}${advice}`;
 }
 
@@ -65,5 +65,5 @@ export function formatApplied({ object, verb }: AppliedObject, dryRun?: "client"
 /** Formats a partial failure. @param goOn how to continue or roll back; omitted if nothing was applied */
 export function formatUnfinished({ message, done }: ApplyFailed, goOn: string): string {
   const made = done.filter(({ verb }) => verb !== "unchanged").map((one) => formatApplied(one));
-  return made.length === 0 ? `${message}; nothing was changed` : `${message}; applied before: ${made.join(", ")}; ${goOn}`;
+  return made.length === 0 ? `${message}; nothing was changed` : `${message}; already applied: ${made.join(", ")}; ${goOn}`;
 }

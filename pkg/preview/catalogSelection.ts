@@ -75,6 +75,6 @@ async function folderContent({ name, path }: NamedFolder, packageName: string, r
       content: await readPackage((await findLayoutPlace(path)) ? await reader.catalogFolder(path) : path, packageName),
     };
   } catch (err) {
-    throw wrapError(`read the catalog in ${path}: `, err);
+    throw wrapError(`read catalog ${path}: `, err);
   }
 }

@@ -54,7 +54,7 @@ async function readReleases(store: ReleaseStore, extension: ClusterExtension, sy
     history = await store.history({ name, uid });
   } catch (err) {
     if (isAboutContent(err)) return { extension: name, releases: [], unreadable: [getErrorMessage(err)] };
-    throw wrapError(`read the releases of ClusterExtension ${goQuote(name)}: `, err);
+    throw wrapError(`cannot read the releases of ClusterExtension ${goQuote(name)}: `, err);
   }
   const { current, older, foreign, unreadable } = history;
   const reason = unreadable.map(formatUnreadable);

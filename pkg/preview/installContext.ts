@@ -66,7 +66,7 @@ class InstalledLookup {
   async stated(given: string): Promise<LookedUpBundle> {
     const at = given.indexOf("=");
     const [packageName, version] = [given.slice(0, at), given.slice(at + 1)];
-    if (at < 1 || version === "") throw new Error(`--installed-package ${goQuote(given)} is not written as NAME=VERSION`);
+    if (at < 1 || version === "") throw new Error(`--installed-package ${goQuote(given)} must be in the form NAME=VERSION`);
     for (const catalog of await this.#catalogs()) {
       const [found] = findCandidates(listCandidates(catalog.packageContent(packageName), new Set()), version);
       if (found) return { bundle: { ...toProvider(found.bundle), name: found.bundle.name, extension: packageName }, isOffered: true };
@@ -163,13 +163,13 @@ async function onCluster(sources: InstallContextSources, client: Client): Promis
   try {
     extensions = (await client.list<ClusterExtension>({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { signal })).items;
   } catch (err) {
-    return unread(sources, `the installed bundles of other extensions, and therefore no dependencies: ${getErrorMessage(err)}`);
+    return unread(sources, `dependencies, because the installed bundles of other extensions cannot be read: ${getErrorMessage(err)}`);
   }
   let served: readonly ClusterApi[];
   try {
     served = await readServedApis(client, extensions);
   } catch (err) {
-    return unread(sources, `the APIs of the cluster, and therefore no dependencies: ${getErrorMessage(err)}`);
+    return unread(sources, `dependencies, because the APIs of the cluster cannot be read: ${getErrorMessage(err)}`);
   }
   const lookup = new InstalledLookup(sources);
   const others = extensions.filter(({ metadata }) => metadata.name !== extension.metadata.name);
@@ -197,8 +197,7 @@ async function known(sources: InstallContextSources, there: ClusterContents): Pr
   const named = missing.map(({ extension, name }) => `${goQuote(extension)} (bundle ${goQuote(name)})`);
   return {
     installContext: made(sources, there, await new InstalledLookup(sources).own()),
-    gaps:
-      named.length > 0 ? [`dependencies of ClusterExtensions whose bundle is in none of the catalogs: ${formatEnumeration(named)}`] : [],
+    gaps: named.length > 0 ? [`dependencies of ClusterExtensions whose bundle no catalog contains: ${formatEnumeration(named)}`] : [],
   };
 }
 

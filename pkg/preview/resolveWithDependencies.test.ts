@@ -114,13 +114,13 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     {
       bundle: "p.v2.0.0",
       notes: [],
-      unjudged: ['dependencies of ClusterExtensions whose bundle is in none of the catalogs: "y" (bundle "z.v1.0.0")'],
+      unjudged: ['dependencies of ClusterExtensions whose bundle no catalog contains: "y" (bundle "z.v1.0.0")'],
     },
   ],
   [
     "rejects bundles that would remove APIs of dependents",
     { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] },
-    { bundle: "p.v1.0.0", notes: [`bundle "p.v2.0.0" is not chosen: ${BREAKS}`], unjudged: [] },
+    { bundle: "p.v1.0.0", notes: [`bundle "p.v2.0.0" is not selected: ${BREAKS}`], unjudged: [] },
   ],
   [
     "checks nothing when listing extensions is forbidden",
@@ -128,7 +128,7 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     {
       bundle: "p.v2.0.0",
       unjudged: [
-        expect.stringMatching(/^the installed bundles of other extensions, and therefore no dependencies: .*forbidden/) as string,
+        expect.stringMatching(/^dependencies, because the installed bundles of other extensions cannot be read: .*forbidden/) as string,
         expect.stringMatching(
           /^dependencies of bundle "p.v2.0.0" \(API example.com\/v1 Board\): the installed bundles and served APIs cannot be read; /,
         ) as string,
@@ -141,7 +141,7 @@ test.for<[why: string, world: World, want: Partial<Awaited<ReturnType<typeof jud
     {
       bundle: "p.v2.0.0",
       unjudged: [
-        expect.stringMatching(/^the APIs of the cluster, and therefore no dependencies: .*forbidden/) as string,
+        expect.stringMatching(/^dependencies, because the APIs of the cluster cannot be read: .*forbidden/) as string,
         expect.any(String) as string,
       ],
     },

@@ -154,7 +154,7 @@ class DependencyChecker {
 
   #unjudged({ bundle }: Candidate, reason: string, { text, remedy }: InstallProblem): string {
     const desired = formatEnumeration(this.#constraints.read(bundle).constraints.map(describeConstraint));
-    const alone = remedy ?? `with nothing else installed: ${text}`;
+    const alone = remedy ?? `if nothing else is installed: ${text}`;
     return `dependencies of bundle ${goQuote(bundle.name)} (${desired}): ${reason}; ${alone}`;
   }
 }
@@ -191,10 +191,10 @@ function formatNotes({ resolution, pending, rejected }: DependencyResolution): s
     const needs = pending.needs.map(
       ({ bundle, version }) => `${goQuote(bundle.packageName)}${version === "" ? "" : ` ${version}`} (bundle ${goQuote(bundle.name)})`,
     );
-    notes.push(`its dependencies are installed first, by ClusterExtensions of packages ${formatEnumeration(needs)}`);
+    notes.push(`its dependencies are installed first, with ClusterExtensions for packages ${formatEnumeration(needs)}`);
   }
   if (rejected) {
-    const cannot = resolution.kind === "resolved" ? "is not chosen" : "cannot be installed";
+    const cannot = resolution.kind === "resolved" ? "is not selected" : "cannot be installed";
     notes.push(`bundle ${goQuote(rejected.bundle)} ${cannot}: ${rejected.clauses.join("; ")}`);
   }
   return notes;

@@ -24,7 +24,7 @@ test.for<[type: ProblemType, want: string]>([
   ["NamespaceNotFound", "once you create it"],
   ["ServiceAccountNotFound", "ServiceAccount hello-system/hello-installer does not exist"],
   ["ServiceAccountNotSet", "has no ServiceAccount"],
-  ["AmbiguousCatalogs", "of the same priority"],
+  ["AmbiguousCatalogs", "with the same priority"],
   ["BundleNotFound", "olmv1 resolve hello --explain"],
   ["CRDUpgradeUnsafe", "docs/how-to/crd-upgrades.md"],
   ["ImageRejected", "signature policy"],

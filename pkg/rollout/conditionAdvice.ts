@@ -34,7 +34,7 @@ export const REASON_WORDS = {
     "The rollout is in progress: the image is being pulled, or some objects are not ready yet.",
     "olmv1 tree {name}",
   ),
-  [Reason.Healthy]: nothingToDo("All objects with a health are healthy."),
+  [Reason.Healthy]: nothingToDo("All objects with a health check are healthy."),
   [Reason.Unhealthy]: byName(
     "The installed bundle does not work: one of its objects is not ready.",
     "olmv1 tree {name}",
@@ -47,27 +47,27 @@ export const REASON_WORDS = {
     "kubectl edit clusterextension {name}",
   ),
   [Reason.Uninstalling]: byName(
-    "It is being uninstalled.",
+    "The extension is being uninstalled.",
     "olmv1 uninstall {name}   # waits, and removes objects that olmv1 install created",
   ),
   [Reason.Suspended]: byName(
-    "spec.suspend is true: the controller does not reconcile it.",
+    "spec.suspend is true: the controller does not reconcile the extension.",
     `kubectl patch clusterextension {name} --type merge -p '{"spec":{"suspend":false}}'`,
   ),
   [Reason.AwaitingApproval]: byName("A change awaits your approval. The controller keeps the installed bundle.", "olmv1 approve {name}"),
   [Reason.RequirementsNotMet]: byName("The cluster does not meet the requirements of the bundle.", "olmv1 resolve {name} --explain"),
   [Reason.RequiredByOthers]: byName(
-    "Other extensions depend on it. Uninstall them first.",
+    "Other extensions depend on this extension. Uninstall them first.",
     "kubectl annotate clusterextension {name} olm.operatorframework.io/force-uninstall=true   # uninstall anyway",
   ),
   [Reason.ConversionNeeded]: byName(
-    "Custom resources that are kept need the conversion webhook of this extension. The message names them.",
+    "Custom resources to be kept need the conversion webhook of this extension. The message lists them.",
     "olmv1 uninstall {name} --crd-policy Delete   # delete the custom resources too",
     "kubectl annotate clusterextension {name} olm.operatorframework.io/drop-conversion=true   # keep them without conversion",
   ),
   [Reason.InvalidConfiguration]: byName("spec.config is invalid for the bundle.", "kubectl edit clusterextension {name}"),
   [Reason.UnsatisfiedDependencies]: byName(
-    "The dependencies of the bundle are neither installed nor served by the cluster.",
+    "Dependencies of the bundle are missing: no extension provides them, and the cluster does not serve them.",
     "olmv1 resolve {name} --explain",
   ),
   [Reason.ProgressDeadlineExceeded]: byName(
@@ -75,8 +75,8 @@ export const REASON_WORDS = {
     "olmv1 tree {name}",
     "olmv1 rollback {name}   # if it worked before an upgrade",
   ),
-  [Reason.Deprecated]: byName("The catalog deprecates it.", "olmv1 upgrade {name}"),
-  [Reason.NotDeprecated]: nothingToDo("The catalog does not deprecate it."),
+  [Reason.Deprecated]: byName("The catalog deprecates the package, channel or bundle of this extension.", "olmv1 upgrade {name}"),
+  [Reason.NotDeprecated]: nothingToDo("The catalog does not deprecate the package, channel or bundle of this extension."),
   [Reason.DeprecationStatusUnknown]: byName("The deprecation is unknown because no catalog is available.", "kubectl get clustercatalogs"),
   [Reason.Available]: nothingToDo("The catalog is served."),
   [Reason.Unavailable]: byName("The catalog is not served, so its bundles cannot be installed.", "kubectl describe clustercatalog {name}"),
@@ -116,7 +116,7 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
   NamespaceNotFound: nothingToDo("A namespace does not exist. The controller resumes once you create it."),
   ServiceAccountNotFound: byName(
     "ServiceAccount {namespace}/{account} does not exist. The controller resumes once you create it with its permissions.",
-    "olmv1 rbac --help   # prints it with exactly the permissions that a bundle needs",
+    "olmv1 rbac --help   # prints the ServiceAccount with exactly the permissions that a bundle needs",
   ),
   ServiceAccountNotSet: byName(
     "The extension has no ServiceAccount, which this controller requires.",
@@ -124,9 +124,9 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
     `kubectl patch clusterextension {name} --type merge -p '{"spec":{"serviceAccount":{"name":"NAME"}}}'`,
   ),
   AmbiguousCatalogs: byName(
-    "Several catalogs of the same priority offer the package.",
+    "Several catalogs with the same priority contain the package.",
     "olmv1 resolve {name} --explain",
-    "select one with spec.source.catalog.selector, or give one a higher spec.priority",
+    "select one with spec.source.catalog.selector, or increase spec.priority of one",
   ),
   BundleNotFound: byName(
     "No bundle in the selected catalogs satisfies spec.source.",
@@ -134,7 +134,7 @@ const PROBLEM_WORDS: Readonly<Partial<Record<string, Explainer>>> = {
     "kubectl get clustercatalogs",
   ),
   CRDUpgradeUnsafe: byName(
-    "The bundle's CustomResourceDefinition could lose data of custom resources or break their users.",
+    "Upgrading the CustomResourceDefinition could lose data in custom resources or break their clients.",
     "olmv1 upgrade {name} --version RANGE   # a version with a compatible CRD",
     "configure spec.install.preflight.crdUpgradeSafety: docs/how-to/crd-upgrades.md",
   ),

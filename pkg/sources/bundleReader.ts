@@ -173,6 +173,6 @@ export async function findCatalogFolder(source: string, reader: Pick<BundleReade
   if (await isDirectory(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
   if (!IMAGE.test(source))
-    throw new Error(`${goQuote(source)} is neither a directory nor an image with its registry, such as quay.io/example/catalog:latest`);
+    throw new Error(`${goQuote(source)} is not a directory or an image reference with a registry, such as quay.io/example/catalog:latest`);
   return reader.catalogFolder(source);
 }

@@ -29,7 +29,7 @@ export async function resolveSources(
 ): Promise<string[]> {
   const hasCatalog = options.catalog !== undefined || options.catalogUrl !== undefined;
   if (!hasCatalog && (options.version !== undefined || options.channel !== undefined))
-    throw new Error("--version and --channel require packages: name their catalog with --catalog or --catalog-url");
+    throw new Error("--version and --channel require packages: set their catalog with --catalog or --catalog-url");
   if (!hasCatalog) return [...args];
   const contents = new PackageContents(options, reader);
   const sources: string[] = [];
@@ -41,7 +41,7 @@ export async function resolveSources(
       continue;
     }
     if (packages !== undefined && packageName === undefined)
-      throw new Error(`"${arg}" is not a folder or image, and a version needs a package`);
+      throw new Error(`"${arg}" is not a folder or image, and a version requires a package`);
     const choice =
       packageName === undefined
         ? { packageName: arg, version: options.version, channels: options.channel ?? [] }

@@ -61,9 +61,7 @@ export function selectBundles(content: PackageContent, choice: VersionChoice): F
     .sort(compareNewestFirst)
     .map(({ bundle }) => bundle);
   if (found.length > MAX_VERSIONS)
-    throw new Error(
-      `${found.length} versions of package "${packageName}" are in range "${version}", more than the ${MAX_VERSIONS} that can be merged`,
-    );
+    throw new Error(`too many versions of package "${packageName}" in range "${version}": ${found.length}, maximum ${MAX_VERSIONS}`);
   if (found.length === 0) throw new Error(createNotFoundError(content, choice));
   return found;
 }
@@ -80,7 +78,7 @@ function createNotFoundError(content: PackageContent, { packageName, version, ch
   const where = channels.length > 0 ? ` in channels [${channels.join(" ")}]` : "";
   const candidates = listCandidates(content, new Set()).sort(compareNewestFirst);
   const highest = candidates[0]?.version
-    ? `; the highest version there is ${formatVersionRelease(parseBundleVersion(candidates[0].bundle))}`
+    ? `; the highest version in the package is ${formatVersionRelease(parseBundleVersion(candidates[0].bundle))}`
     : "";
   const there = content.bundles.length === 0 ? "; the catalog does not contain the package" : highest;
   return `no bundles found for package "${packageName}" matching version "${version}"${where}${there}`;

@@ -26,7 +26,7 @@ test.for<[why: string, packageName: string, choice: Partial<VersionChoice>, mess
     "no such version",
     "hello-operator",
     { version: ">=7" },
-    /^no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1\.2\.0$/,
+    /^no bundles found for package "hello-operator" matching version ">=7"; the highest version in the package is 1\.2\.0$/,
   ],
   [
     "no such channel",

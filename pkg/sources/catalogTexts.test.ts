@@ -53,7 +53,7 @@ test("CatalogTexts writes nothing when one file cannot be written", async () => 
 test("CatalogTexts rejects an unreadable catalog", async () => {
   using folder = new TempFolder();
   await expect(CatalogTexts.read(folder.write("catalog", { "a.yaml": "[" }))).rejects.toThrow(
-    /^cannot read the catalog, nothing was changed: a.yaml: document 1, line/,
+    /^cannot read the catalog \(no changes were made\): a.yaml: document 1, line/,
   );
   await expect(CatalogTexts.read(join(folder.path, "gone"))).rejects.toThrow(/is not a directory$/);
   expect(existsSync(join(folder.path, "gone"))).toBe(false);

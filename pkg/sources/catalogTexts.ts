@@ -21,7 +21,7 @@ export class CatalogTexts {
     if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`${goQuote(root)} is not a directory`);
     const { faults } = await checkCatalogFolder(root);
     const [fault] = faults;
-    if (fault) throw new Error(`cannot read the catalog, nothing was changed: ${fault.message}`);
+    if (fault) throw new Error(`cannot read the catalog (no changes were made): ${fault.message}`);
     const texts = new CatalogTexts(root);
     for (const { path, location } of findCatalogFiles(root, CONTENT_LIMITS)) {
       texts.files.set(path, readFileSync(location, "utf8"));

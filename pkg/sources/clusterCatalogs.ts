@@ -13,7 +13,7 @@ export async function listClusterCatalogs(client: Client, signal: AbortSignal): 
   try {
     return (await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal })).items;
   } catch (err) {
-    throw wrapError("list ClusterCatalogs, which is not necessary with --catalog: ", err);
+    throw wrapError("list ClusterCatalogs (not needed with --catalog): ", err);
   }
 }
 
@@ -51,7 +51,7 @@ export async function listServedCatalogs(client: Client, signal: AbortSignal): P
   try {
     catalogs = (await client.list<ClusterCatalog>({ apiVersion: API_VERSION, kind: CLUSTER_CATALOG }, { signal })).items;
   } catch (err) {
-    throw wrapError("list ClusterCatalogs, which is not necessary with --catalog-dir or --catalog-image: ", err);
+    throw wrapError("list ClusterCatalogs (not needed with --catalog-dir or --catalog-image): ", err);
   }
   const ordered = catalogs.toSorted((a, b) => compareText(a.metadata.name, b.metadata.name));
   return ordered.map((catalog) => {

@@ -154,7 +154,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     const back = await olmv1("rollback", "story", "1");
     expect(back).toMatchObject({ code: 0 });
     // The permissions that only 1.0.0 needs were revoked when 1.2.0 was ready.
-    expect(back.err).toContain("ServiceAccount story/story-installer gets these permissions in addition");
+    expect(back.err).toContain("ServiceAccount story/story-installer gets these additional permissions");
     expect(back.out).toMatch(/^clusterrole\.rbac\.authorization\.k8s\.io\/story-\S+ configured$/m);
     expect(back.err).toContain("story: hello-operator.v1.0.0 (version 1.0.0) is installed and ready after");
     await sample.world.installed("story", "1.0.0");
@@ -175,7 +175,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     await greeting("story");
     const prompted = await olmv1("uninstall", "story");
     expect(prompted).toMatchObject({ code: 2, out: "" });
-    expect(prompted.err).toContain("These CustomResourceDefinitions stay, with their custom resources");
+    expect(prompted.err).toContain("These CustomResourceDefinitions are kept, with their custom resources");
     expect(prompted.err).toContain("greetings.hello.example.com (1): story/world");
     const gone = await olmv1("uninstall", "story", ...WAITING);
     expect(gone).toMatchObject({ code: 0 });
@@ -280,7 +280,7 @@ describeWithPrivateCluster("olmv1", (cluster) => {
     expect(half).toMatchObject({ code: 2 });
     expect(half.err).toContain(`apply ClusterRole ${namespace}-half-installer: `);
     expect(half.err).toContain(
-      `; applied before: serviceaccount/half-installer created in namespace ${namespace}; fix the problem and run the command again, or undo it`,
+      `; already applied: serviceaccount/half-installer created in namespace ${namespace}; fix the problem and run the command again, or undo it`,
     );
     expect(await olmv1("uninstall", "half", "--yes")).toMatchObject({
       code: 0,

@@ -99,7 +99,7 @@ describeWithPrivateCluster("olmv1 cluster-upgrade-check", (cluster) => {
       const { code, stdout, stderr } = await check();
       expect([code, stdout]).toEqual([2, ""]);
       expect(stderr).toBe(
-        "olmv1: cannot determine the version of the cluster: this cluster has no ClusterVersion; set it with --cluster-version, or the version to upgrade to with --to\n",
+        "olmv1: cannot determine the version of the cluster: this cluster has no ClusterVersion; set --cluster-version, or set the version to upgrade to with --to\n",
       );
       expect(await check("--to", "4.18")).toMatchObject({
         code: 0,
@@ -282,7 +282,9 @@ What to do:
       expect(stdout).toContain(
         '  error(s) with cluster extension odd: error in bundle odd.v1.0.0: error converting to semver for version "\\u{9b}2J": invalid version format\n',
       );
-      expect(stdout).toContain("  odd: upgrade the extension to a bundle with a valid or no maximum, such as 4.18, or uninstall it\n");
+      expect(stdout).toContain(
+        "  odd: upgrade the extension to a bundle with a valid maximum such as 4.18, or without a maximum, or uninstall it\n",
+      );
     });
 
     test("cluster-upgrade-check treats an unreadable release as a block, regardless of the reason", async () => {
@@ -385,7 +387,7 @@ What to do:
             const { code, stdout, stderr } = await asChecker();
             expect([code, stdout]).toEqual([2, ""]);
             expect(stderr).toMatch(message);
-            expect(stderr).toMatch(/; grant this permission as config\/openshift\/upgrade-checker\.yaml does\n$/);
+            expect(stderr).toMatch(/; config\/openshift\/upgrade-checker\.yaml grants this permission\n$/);
           });
         } finally {
           await apply(role);

@@ -193,7 +193,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect(out).toMatch(/^ClusterExtension new does not exist yet\nPlan: p\.v1\.1\.0 \(version 1\.1\.0, from catalog .*\)\nWhy: /);
     expect(out).toContain("\n6 to create, 0 to change, 0 to delete, 0 unchanged\n");
     expect(out).toContain("  + Role new-system/helper  (more permissions)\n");
-    expect(out).toContain('\nWarnings of the API server:\n  Deployment new-system/tiny: would violate PodSecurity "restricted:latest": ');
+    expect(out).toContain('\nWarnings from the API server:\n  Deployment new-system/tiny: would violate PodSecurity "restricted:latest": ');
     expect(out).not.toContain("digest");
     const ref = { apiVersion: "v1", kind: "ConfigMap", namespace: "new-system", name: "new" };
     expect(await cluster.client.get(ref)).toBeUndefined();
@@ -247,7 +247,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     ]);
     expect(upgrade.approval).toEqual({ needed: true, given: false });
     const relabelled =
-      "unchanged objects that only get new values of labels olm.operatorframework.io/package-name and olm.operatorframework.io/bundle-version: 1";
+      "objects that change only in labels olm.operatorframework.io/package-name and olm.operatorframework.io/bundle-version: 1";
     expect([upgrade.counts.unchanged, same.notes.includes(relabelled), upgrade.notes.includes(relabelled)]).toEqual([1, false, true]);
     await cluster.client.patch(
       { ...extension, name: "first" },
@@ -283,7 +283,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     expect((await json(extension, "--operator-proxy", "none")).counts.update).toBe(0);
     const refused = await plan(extension, ["--operator-http-proxy", "user:s3cr3t@proxy"]);
     expect([refused.code, refused.out]).toEqual([2, ""]);
-    expect(refused.err).toMatch(/^olmv1: --operator-http-proxy: want the URL of a proxy, such as "http:[^"]+"\n$/);
+    expect(refused.err).toMatch(/^olmv1: --operator-http-proxy: expected a proxy URL, such as "http:[^"]+"\n$/);
     await openShift.removeProxy();
   });
 
@@ -293,7 +293,7 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     const without = await plan(extension, ["--as-service-account", "--catalog", join(dir, "catalog.json")]);
     expect(without).toMatchObject({ code: 2, out: "" });
     expect(without.err).toMatch(
-      /^olmv1: --as-service-account: create a token of ServiceAccount "weak-system\/weak-installer": .*not found/,
+      /^olmv1: --as-service-account: create a token for ServiceAccount "weak-system\/weak-installer": .*not found/,
     );
     const account = await serviceAccount(cluster.client, "weak-system", "weak-installer", []);
     const refused = await json(extension, "--as-service-account");
@@ -364,7 +364,9 @@ describeWithPrivateCluster("olmv1 plan", (cluster) => {
     ]);
     expect(notes.join("\n")).toContain("its minKubeVersion is 9.1.0, but the API server has version v1.");
     expect(notes.join("\n")).toContain("dry run: removed v1alpha1 from status.storedVersions");
-    expect(notes).toContain('it depends on package "q" >=1.0.0; the plan does not check this, and spec.dependencies.policy is Require');
+    expect(notes).toContain(
+      'the bundle depends on package "q" >=1.0.0; the plan does not check dependencies (spec.dependencies.policy is Require)',
+    );
     expect(counts.create).toBe(4);
     const odd = createExtension("odd", { packageName: "p", channels: ["odd"] });
     const enforced = await json({ ...odd, spec: { ...odd.spec, install: { requirements: "Enforce" } } });

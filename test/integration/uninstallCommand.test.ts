@@ -25,7 +25,7 @@ describeWithPrivateCluster("olmv1 uninstall of an installation by olmv1 install"
     await eventually(async () => {
       const again = await uninstall(name, "--timeout", "1s");
       expect([again.code, again.out]).toEqual([1, expect.stringMatching(/^Namespace .*: deletion requested\n(.*\n)*.*example\.com\/hold/)]);
-      expect(again.err).toContain(`Namespace ${name} is not gone after 1 s`);
+      expect(again.err).toContain(`Namespace ${name} still exists after 1 s`);
     });
     const waiting = uninstall(name, "--timeout", "5m");
     await cluster.client.patch(

@@ -75,8 +75,8 @@ describe("search", () => {
   });
 
   test.for([
-    ["search --kind a/b", '--kind "a/b" is not Kind'],
-    ["search x --installable", "--installable needs a cluster"],
+    ["search --kind a/b", '--kind "a/b" must be in the form Kind'],
+    ["search x --installable", "--installable requires a cluster"],
     ["search x --catalog other", '--catalog: catalog "other" not found; available: community, harbour'],
     ["search x --limit many", "Use a whole number, 0 or greater"],
   ] as const)("%s is rejected", async ([args, message]) => {
@@ -132,7 +132,7 @@ describe("show", () => {
   });
 
   test.for([
-    ["show @1", "is not PACKAGE or PACKAGE@VERSION"],
+    ["show @1", "must be in the form PACKAGE or PACKAGE@VERSION"],
     ["show lighthouse-operator@9.9.9", 'has no version "9.9.9" in catalog harbour; the newest are 2.1.0-rc.1, 2.0.0, 1.1.1, 1.1.0, 1.0.0'],
     ["show lighthouse-operator --channel beta", 'has no channel "beta"; available: candidate, stable, v1'],
     ["versions lighthouse-operator --channel beta", 'has no channel "beta"; available: alpha, candidate, stable, v1'],

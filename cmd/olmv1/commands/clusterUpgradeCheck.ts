@@ -79,7 +79,7 @@ function whatToDo({ target }: UpgradeCheck, blocking: readonly UpgradeCheckRow[]
 function advice({ verdict, bundle }: UpgradeCheckRow, target: string): string {
   if (verdict === "blocked") return `upgrade the extension to a bundle that supports ${target}, or uninstall it`;
   if (bundle === "") return "fix the cause of the error";
-  return "upgrade the extension to a bundle with a valid or no maximum, such as 4.18, or uninstall it";
+  return "upgrade the extension to a bundle with a valid maximum such as 4.18, or without a maximum, or uninstall it";
 }
 
 function indented(text: string): string {
@@ -87,7 +87,7 @@ function indented(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= MAX_REASON ? text : `${truncateExcerpt(text, { length: MAX_REASON })} (--output json has the whole text)`;
+  return text.length <= MAX_REASON ? text : `${truncateExcerpt(text, { length: MAX_REASON })} (--output json prints the whole text)`;
 }
 
 /** Options of `olmv1 cluster-upgrade-check`. */
@@ -114,7 +114,7 @@ async function answer(options: ClusterUpgradeCheckOptions): Promise<UpgradeCheck
       return checkUpgrade(await readExtensions(client, { systemNamespace, cluster, target }), cluster, target);
     } catch (err) {
       if (!isRefusal(err)) throw err;
-      throw new Error(`${getErrorMessage(err)}; grant this permission as config/openshift/upgrade-checker.yaml does`, { cause: err });
+      throw new Error(`${getErrorMessage(err)}; config/openshift/upgrade-checker.yaml grants this permission`, { cause: err });
     }
   });
 }
@@ -131,7 +131,7 @@ function parseTarget(to: string | undefined, cluster: ClusterVersion): ClusterUp
   if (to === undefined && cluster.kind !== "known") {
     const why = cluster.kind === "none" ? "this cluster has no ClusterVersion" : cluster.reason;
     throw new Error(
-      `cannot determine the version of the cluster: ${why}; set it with --cluster-version, or the version to upgrade to with --to`,
+      `cannot determine the version of the cluster: ${why}; set --cluster-version, or set the version to upgrade to with --to`,
     );
   }
   try {

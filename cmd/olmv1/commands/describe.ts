@@ -124,7 +124,7 @@ function printableOrStyled(text: string): string {
 
 function installerText({ extension: { spec, status }, account }: ExtensionDescription): string {
   const name = spec.serviceAccount?.name;
-  if (name === undefined) return "no ServiceAccount is set; the configuration of operator-controller decides";
+  if (name === undefined) return "no ServiceAccount is set; operator-controller decides by its flag --service-account-fallback";
   const who = `ServiceAccount ${spec.namespace}/${name}`;
   if (account === "missing") return `${who}, which does not exist`;
   if (typeof account === "object") return `${who} (${account.unknown})`;
@@ -178,7 +178,7 @@ function driftText({ extension: { spec }, events }: ExtensionDescription, now: n
 function conditionLines(screen: Screen, extension: ClusterExtension): string[] {
   const { conditions = [] } = extension.status ?? {};
   if (conditions.length === 0)
-    return ["  none yet: operator-controller has not reconciled the extension; olmv1 doctor checks whether it runs"];
+    return ["  none yet: operator-controller has not reconciled the extension; run olmv1 doctor to check whether it runs"];
   return conditions.filter(({ type }) => !SUMMED_UP.has(type)).flatMap((one) => conditionBlock(screen, extension, one));
 }
 

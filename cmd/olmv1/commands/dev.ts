@@ -27,7 +27,7 @@ export async function runDev(terminal: Terminal, options: DevOptions): Promise<n
   terminal.endsByItself();
   terminal.signal.addEventListener("abort", () => stop.abort(terminal.signal.reason), { once: true });
   const unwatch = watchParents(() => {
-    stop.abort(new Error("the process that started this one has ended"));
+    stop.abort(new Error("the parent process has exited"));
     setTimeout(() => process.exit(1), ORPHAN_GRACE_MS).unref();
   });
   const kubeconfig = options.kubeconfig ?? (terminal.env["KUBECONFIG"] || undefined);

@@ -245,11 +245,11 @@ describe("doctor in a broken installation", () => {
   test("doctor reports a Secret of another owner, and an empty Secret", () => {
     const { labels: _labels, ...metadata } = secrets.get("catalogd")!.metadata;
     expect(collectProblems(createWithCatalogd({ secret: { ...secrets.get("catalogd")!, metadata } }))[0]?.message).toContain(
-      "it has another owner, so catalogd does not write into it",
+      "it has another owner, so catalogd does not write to it",
     );
     const empty = { ...secrets.get("catalogd")!, data: {} };
     expect(collectProblems(createWithCatalogd({ secret: empty }))[0]?.message).toContain(
-      "catalogd has not written a certificate into it yet",
+      "catalogd has not written a certificate to it yet",
     );
   });
 
@@ -262,7 +262,7 @@ describe("doctor in a broken installation", () => {
     delete properties["suspend"];
     definitions.set(name, { value: live });
     expect(collectProblems(createSnapshot({ definitions }))).toEqual([
-      expect.objectContaining({ status: "problem", message: "it is of another version, without spec.suspend" }),
+      expect.objectContaining({ status: "problem", message: "it belongs to another version, without fields spec.suspend" }),
     ]);
   });
 

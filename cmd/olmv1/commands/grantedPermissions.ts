@@ -164,7 +164,7 @@ async function orNone(terminal: Terminal, read: () => Promise<BundlePermissions[
   try {
     return await read();
   } catch (err) {
-    terminal.err(`olmv1: cannot read the installed bundle, so all permissions count as new: ${getErrorMessage(err)}\n`);
+    terminal.err(`olmv1: cannot read the installed bundle, so all permissions are listed as new: ${getErrorMessage(err)}\n`);
     return [];
   }
 }
@@ -179,14 +179,17 @@ export function formatNewPermissions(terminal: Pick<Terminal, "width">, permissi
   const { isOurs, diff, command } = permissions;
   const parts = [isOurs ? formatGranted(terminal, permissions) : formatMissing(terminal, permissions, account)];
   if (!isEmptyRules(diff.operator.added))
-    parts.push("The roles of the bundle give its own ServiceAccounts in addition:\n", formatGrants(terminal, diff.operator.added, command));
+    parts.push(
+      "The bundle grants its own ServiceAccounts these additional permissions:\n",
+      formatGrants(terminal, diff.operator.added, command),
+    );
   return `${parts.join("")}\n`;
 }
 
 /** Formats the new permissions of a ServiceAccount that `olmv1 install` created. */
 function formatGranted(terminal: Pick<Terminal, "width">, { installer, diff, command }: NewPermissions): string {
   if (isEmptyRules(diff.installer.added)) return `${formatAccount(installer)} needs no new permissions\n`;
-  const head = `${formatAccount(installer)} gets these permissions in addition ("manage" is create, get, list, watch, patch and delete):\n`;
+  const head = `${formatAccount(installer)} gets these additional permissions ("manage" means create, get, list, watch, patch and delete):\n`;
   return `${head}${formatGrants(terminal, diff.installer.added, command)}`;
 }
 
@@ -200,7 +203,7 @@ function formatMissing(
   const howTo = `  grant them: ${command} | kubectl apply -f -\n`;
   if ("unknown" in account) {
     if (isEmptyRules(diff.installer.added)) return `${who} needs no new permissions\n`;
-    const head = `cannot check the permissions of ${who}: ${escapeControlCharacters(account.unknown)}. The upgrade needs these in addition to those of the installed bundle:\n`;
+    const head = `cannot check the permissions of ${who}: ${escapeControlCharacters(account.unknown)}. The upgrade needs these permissions in addition to those for the installed bundle:\n`;
     return `${head}${formatGrants(terminal, diff.installer.added, command)}${howTo}`;
   }
   const { lacking } = account;

@@ -213,7 +213,7 @@ async function confirmAdoption(terminal: Terminal, account: string, createdFor: 
   if (terminal.interactive && (await confirm(terminal, `${text}. Grant it the permissions that the bundle needs?`, undefined))) return;
   const [, name = ""] = account.split("/");
   throw new Error(
-    `${text}: use --service-account ${name} to install with its own permissions, or --name or --namespace to create another ServiceAccount`,
+    `${text}: use --service-account ${name} to install with its current permissions, or --name or --namespace to create another ServiceAccount`,
   );
 }
 
@@ -259,9 +259,9 @@ async function prepare(
 function formatGrant(terminal: Pick<Terminal, "width">, { installer, needed, given }: BundlePermissions, image: string): string {
   const more = `olmv1 rbac ${image} --namespace ${installer.namespace} --service-account ${installer.name}`;
   return [
-    `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" is create, get, list, watch, patch and delete):\n`,
+    `\nServiceAccount ${installer.namespace}/${installer.name} gets these permissions to install the bundle ("manage" means create, get, list, watch, patch and delete):\n`,
     formatGrants(terminal, needed, more),
-    "\nThe roles of the bundle give its own ServiceAccounts:\n",
+    "\nThe bundle grants its own ServiceAccounts these permissions:\n",
     formatGrants(terminal, given, more),
     "\n",
   ].join("");

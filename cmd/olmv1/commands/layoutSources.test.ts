@@ -98,6 +98,6 @@ describe("a bundle in a layout is read like its folder", () => {
       "stable",
       "--dry-run",
     ]);
-    expect([code, err]).toEqual([2, expect.stringContaining("unknown image of the bundle")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("cannot determine the image of the bundle")]);
   });
 });

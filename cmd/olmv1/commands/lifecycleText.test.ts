@@ -82,7 +82,7 @@ const USED: CustomResources[] = [
 const CREATED: KubeObject[] = [{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "strimzi-installer", namespace: "kafka" } }];
 
 test("formatUninstall lists deleted and kept objects for each crdPolicy", async () => {
-  const staying = ["Namespace kafka stays; --delete-namespace deletes it with all that is in it."];
+  const staying = ["Namespace kafka is kept; --delete-namespace deletes it with its content."];
   const summary = { extension: STRIMZI, customResources: USED, blocked: [], created: CREATED, staying };
   const text = formatAtWidths((screen) =>
     (["DeleteIfUnused", "Delete", "Retain"] as const)
@@ -94,7 +94,7 @@ test("formatUninstall lists deleted and kept objects for each crdPolicy", async 
 
 test("formatUninstall lists what blocks the uninstall, and alternatives", async () => {
   const blocked = [
-    "CustomResourceDefinition kafkas.kafka.strimzi.io stays because custom resources of it exist, and only the conversion webhook of this extension can convert them (stored versions: v1beta2): a/one",
+    "CustomResourceDefinition kafkas.kafka.strimzi.io is kept (custom resources exist), and only the conversion webhook of this extension can convert its custom resources (stored versions: v1beta2): a/one",
   ];
   const summary = { extension: STRIMZI, crdPolicy: "DeleteIfUnused" as const, customResources: [], blocked, created: [], staying: [] };
   await expect(formatAtWidths((screen) => formatUninstall(screen, summary))).toMatchFileSnapshot(getGoldenPath("uninstall-blocked"));

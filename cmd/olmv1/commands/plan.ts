@@ -77,7 +77,7 @@ export function formatPlan(plan: InstallPlan, screen: PlanScreen = { width: Numb
         .map(({ text }) => text),
     ),
     listTexts(
-      "Warnings of the API server:",
+      "Warnings from the API server:",
       plan.warnings.map(({ text, objects }) => `${objects.map(escapeLines).join(", ")}: ${text}`),
     ),
     listTexts("Notes:", plan.notes),
@@ -166,7 +166,7 @@ function approvalLines({ extension, digest, approval }: InstallPlan): (string | 
   if (!approval.needed) return known;
   if (approval.given) return [...known, "this plan is approved"];
   if (digest === null)
-    return ["spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest that approves this plan"];
+    return ["spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest for approving this plan"];
   const command = `kubectl annotate clusterextension ${extension} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
   return [...known, { text: `approve: ${command}`, isCommand: true }];
 }
@@ -191,9 +191,9 @@ const TIMEOUT_MS = 15 * 60_000;
 /** Runs `olmv1 plan`, for a file or for an extension of the cluster. */
 export async function showPlan(terminal: Terminal, name: string | undefined, options: PlanOptions): Promise<void> {
   if ((name === undefined) === (options.filename === undefined))
-    throw new Error("name a ClusterExtension of the cluster, or a file with --filename");
+    throw new Error("specify the name of a ClusterExtension on the cluster, or a file with --filename");
   const isChanged = options.version !== undefined || options.anyVersion === true || options.channel.length > 0;
-  if (isChanged && name === undefined) throw new Error("--version, --any-version and --channel need the name of a ClusterExtension");
+  if (isChanged && name === undefined) throw new Error("--version, --any-version and --channel require the name of a ClusterExtension");
   const given = options.filename === undefined ? undefined : await readExtensionFile(options.filename, terminal);
   await withReader(options, (reader) =>
     withCluster(options, async (client) => {
@@ -252,7 +252,7 @@ export async function createInstallerClient({ spec }: ClusterExtension, client: 
   try {
     await source();
   } catch (err) {
-    throw wrapError(`create a token of ServiceAccount ${goQuote(`${spec.namespace}/${name}`)}: `, err);
+    throw wrapError(`create a token for ServiceAccount ${goQuote(`${spec.namespace}/${name}`)}: `, err);
   }
   return client.withToken(source);
 }

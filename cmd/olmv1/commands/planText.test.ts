@@ -138,7 +138,7 @@ Errors; the controller would reject this plan:
   Service hello/web: no
     not today
 
-Warnings of the API server:
+Warnings from the API server:
   Deployment hello/a, Deployment hello/b: would violate PodSecurity
 
 Notes:
@@ -164,7 +164,7 @@ approve: kubectl annotate clusterextension hello --overwrite olm.operatorframewo
     "how to approve a plan of an extension that does not exist",
     { exists: false, installed: null, digest: null, approval: { needed: true, given: false } },
     `${HEAD.replace(/: hello.v1.0.0 .*/, " does not exist yet")}\n${NO_CHANGE}
-spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest that approves this plan
+spec.approval is Manual: after you apply the ClusterExtension, status.plan contains the digest for approving this plan
 `,
   ],
 ])("formatPlan prints %s", ([, parts, text]) => {

@@ -128,17 +128,17 @@ test.for<[why: string, args: string[], message: string]>([
     ["--values-from", "Pod/x"],
     "olmv1: option '--values-from <kind/name...>' argument 'Pod/x' is invalid. Use ConfigMap/NAME or Secret/NAME. See --help\n",
   ],
-  ["no arguments", [], "olmv1: no bundle: name at least one bundle folder or image, or use --token-only\n"],
-  ["--token-only without a ServiceAccount", ["--token-only"], "olmv1: --token-only needs --namespace and --service-account\n"],
+  ["no arguments", [], "olmv1: no bundle: specify at least one bundle folder or image, or use --token-only\n"],
+  ["--token-only without a ServiceAccount", ["--token-only"], "olmv1: --token-only requires --namespace and --service-account\n"],
   [
     "--version without a catalog",
     ["hello-operator", "--version", "1.x"],
-    "olmv1: --version and --channel require packages: name their catalog with --catalog or --catalog-url\n",
+    "olmv1: --version and --channel require packages: set their catalog with --catalog or --catalog-url\n",
   ],
   [
     "a version range without bundles",
     ["hello-operator", "--catalog", join(SAMPLE, "catalog"), "--version", ">=7"],
-    'olmv1: no bundles found for package "hello-operator" matching version ">=7"; the highest version there is 1.2.0\n',
+    'olmv1: no bundles found for package "hello-operator" matching version ">=7"; the highest version in the package is 1.2.0\n',
   ],
 ])("rbac rejects %s", async ([, args, message]) => {
   expect(await rbac(...args)).toEqual({ code: 2, out: "", err: message });

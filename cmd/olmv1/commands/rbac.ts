@@ -35,11 +35,11 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
   const controller = getControllerSubject(options.systemNamespace);
   if (options.tokenOnly) {
     const { namespace, serviceAccount: name } = options;
-    if (namespace === undefined || name === undefined) throw new Error("--token-only needs --namespace and --service-account");
+    if (namespace === undefined || name === undefined) throw new Error("--token-only requires --namespace and --service-account");
     return printObjects(terminal, buildTokenManifests({ namespace, name }, controller));
   }
   const sources = await resolveSources(bundles, options, reader);
-  if (sources.length === 0) throw new Error("no bundle: name at least one bundle folder or image, or use --token-only");
+  if (sources.length === 0) throw new Error("no bundle: specify at least one bundle folder or image, or use --token-only");
   const permissions = await computeBundlePermissions(terminal, sources, options, reader);
   if (options.userRoles) return printObjects(terminal, removeDuplicateObjects(permissions.flatMap(({ userRoles }) => userRoles)));
   if (options.diff !== undefined) {

@@ -52,7 +52,8 @@ export async function withResolutionSubject<T>(
   const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
   return withReader(options, async (reader) => {
     if (isOffline) return answer(await question(named, options, { terminal, client: undefined, reader, signal }));
-    if (options.installedPackage.length > 0) throw new Error("--installed-package needs --catalog-dir, without an extension of a cluster");
+    if (options.installedPackage.length > 0)
+      throw new Error("--installed-package requires --catalog-dir, and cannot be used with an extension on the cluster");
     return withCluster(options, async (client) => answer(await question(named, options, { terminal, client, reader, signal })));
   });
 }
@@ -60,7 +61,7 @@ export async function withResolutionSubject<T>(
 async function question(named: Named, options: ResolutionOptions, sources: RequestSources): Promise<ResolutionSubject> {
   const extension = await readExtensionFor(named, options, sources);
   const packageName = extension?.spec.source.catalog?.packageName ?? named.package ?? named.either;
-  if (packageName === undefined) throw new Error("name a package, or an extension with spec.source.catalog");
+  if (packageName === undefined) throw new Error("specify a package, or an extension with spec.source.catalog");
   if (named.package !== undefined && packageName !== named.package)
     throw new Error(`the extension installs package ${goQuote(packageName)}, not ${goQuote(named.package)}`);
   const source = sourceFrom(packageName, extension, options);

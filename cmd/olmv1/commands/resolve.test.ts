@@ -142,10 +142,10 @@ test.for<[why: string, args: () => string[], code: number, lines: string[]]>([
 });
 
 test.for<[why: string, args: () => string[], err: string]>([
-  ["resolve without a package or file", () => ["resolve", "--catalog-dir", main()], "name one ClusterExtension or package, or one file"],
+  ["resolve without a package or file", () => ["resolve", "--catalog-dir", main()], "specify one ClusterExtension or package, or one file"],
   ["an unknown name for --catalog", () => ["resolve", "p", "--catalog-dir", main(), "--catalog", "d"], '--catalog: catalog "d" not found'],
-  ["a missing folder", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read the catalog in /nowhere: "],
-  ["why-not without a version", () => ["why-not", "p", "--catalog-dir", main()], "name an extension or package, and a version"],
+  ["a missing folder", () => ["resolve", "p", "--catalog-dir", "/nowhere"], "read catalog /nowhere: "],
+  ["why-not without a version", () => ["why-not", "p", "--catalog-dir", main()], "specify an extension or package, and a version"],
   ["an invalid version", () => ["why-not", "p", "newest", "--catalog-dir", main()], '"newest" is not a version such as 1.2.3'],
   [
     "a package that differs from that of the extension",

@@ -143,6 +143,6 @@ export async function showResolution(terminal: Terminal, name: string | undefine
 
 function namedBy(name: string | undefined, { package: packageName, extension, filename }: ResolveOptions): Named {
   const given = [name, packageName, extension, filename].filter((one) => one !== undefined);
-  if (given.length !== 1) throw new Error("name one ClusterExtension or package, or one file with a ClusterExtension");
+  if (given.length !== 1) throw new Error("specify one ClusterExtension or package, or one file with a ClusterExtension");
   return { either: name, package: packageName, extension };
 }

@@ -58,7 +58,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v3.0.0 (version 3.0.0) of catalog c",
       startsWith("why: "),
-      `not checked: dependencies of bundle "needy.v3.0.0" (package "missing" >=1.0.0): ${UNKNOWN}; with nothing else installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
+      `not checked: dependencies of bundle "needy.v3.0.0" (package "missing" >=1.0.0): ${UNKNOWN}; if nothing else is installed: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has`,
     ],
   ],
   [
@@ -74,7 +74,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
       startsWith("why: "),
-      'note: bundle "needy.v3.0.0" is not chosen: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has',
+      'note: bundle "needy.v3.0.0" is not selected: needy 3.0.0 requires package "missing" >=1.0.0, which no selected catalog has',
     ],
   ],
   [
@@ -98,7 +98,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
       "bundle: needy.v1.0.0 (version 1.0.0) of catalog c",
       startsWith("next: "),
       startsWith("why: "),
-      `note: bundle "needy.v2.0.0" is not chosen: it requires package "giver" >=2.0.0; ${SUPPLY}`,
+      `note: bundle "needy.v2.0.0" is not selected: it requires package "giver" >=2.0.0; ${SUPPLY}`,
     ],
   ],
   [
@@ -118,7 +118,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: needy.v2.0.0 (version 2.0.0) of catalog c",
       startsWith("why: "),
-      'note: its dependencies are installed first, by ClusterExtensions of packages "giver" >=2.0.0 (bundle "giver.v3.0.0")',
+      'note: its dependencies are installed first, with ClusterExtensions for packages "giver" >=2.0.0 (bundle "giver.v3.0.0")',
     ],
   ],
   [
@@ -138,7 +138,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
     [
       "bundle: giver.v2.0.0 (version 2.0.0) of catalog c, already installed",
       startsWith("why: "),
-      `note: bundle "giver.v3.0.0" is not chosen: ${BREAKS}`,
+      `note: bundle "giver.v3.0.0" is not selected: ${BREAKS}`,
     ],
   ],
   [
@@ -188,7 +188,7 @@ test.for<[why: string, args: string[], code: number, lines: string[]]>([
 
 test.for<[why: string, stated: string, err: string]>([
   ["with a version that no catalog has", "giver=9.0.0", 'no catalog has version "9.0.0" of package "giver"'],
-  ["without a version", "giver", '"giver" is not written as NAME=VERSION'],
+  ["without a version", "giver", '"giver" must be in the form NAME=VERSION'],
 ])("resolve rejects --installed-package %s", async ([, stated, err]) => {
   const ended = await olmv1("resolve", "needy", ...options, "--installed-package", stated);
   expect([ended.out, ended.code]).toEqual(["", 2]);

@@ -42,7 +42,7 @@ async function grantBack(
   } catch (err) {
     terminal.signal.throwIfAborted();
     terminal.err(
-      `olmv1: cannot grant the permissions of that bundle; the rollback succeeds if the ServiceAccount has them: ${getErrorMessage(err)}\n`,
+      `olmv1: cannot grant the permissions that the rollback needs; it succeeds only if the ServiceAccount already has them: ${getErrorMessage(err)}\n`,
     );
   }
 }

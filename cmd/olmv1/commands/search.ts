@@ -39,10 +39,11 @@ const WIDE = 200;
 /** Runs `olmv1 search`: prints the packages that match words and filters, best match first. */
 export async function search(terminal: Terminal, text: readonly string[], options: SearchOptions): Promise<void> {
   const words = text.flatMap((one) => one.split(/\s+/)).filter((word) => word !== "");
-  if (words.length > MAX_WORDS) throw new Error(`a search has at most ${MAX_WORDS} words, not ${words.length}`);
+  if (words.length > MAX_WORDS) throw new Error(`too many search words: ${words.length}, maximum ${MAX_WORDS}`);
   const query = queryFrom(options);
   await withCatalogs(terminal, options, async ({ catalogs, leftOut, client, signal }) => {
-    if (options.installable && !client) throw new Error("--installable needs a cluster: use it without --catalog-dir and --catalog-image");
+    if (options.installable && !client)
+      throw new Error("--installable requires a cluster: use it without --catalog-dir and --catalog-image");
     const looked = catalogs.map((catalog) => ({ catalog, packages: catalog.book.packages() }));
     const all = looked.flatMap(({ catalog, packages }) => searchCatalog(catalog, packages, { words, query }));
     const isJudged = client !== undefined && (options.installable === true || options.output !== "text");
@@ -80,13 +81,14 @@ function queryFrom({ kind, keyword, capability, arch, os, feature, channel }: Se
     try {
       parseApiPattern(one);
     } catch {
-      throw new Error(`--kind ${JSON.stringify(one)} is not Kind, Kind.group or group/version/Kind`);
+      throw new Error(`--kind ${JSON.stringify(one)} must be in the form Kind, Kind.group or group/version/Kind`);
     }
   return parseSearchQuery({ gvk: kind, keyword, capability, arch, os, feature, channel });
 }
 
 function hint(words: readonly string[], { installable }: SearchOptions, found: number): string {
-  if (installable && found > 0) return `; ${formatCount(found, "package")} would match without --installable: -o json shows why not`;
+  if (installable && found > 0)
+    return `; ${formatCount(found, "package")} would match without --installable: use -o json to show why you cannot install them`;
   return words.length > 1 ? `; a package must contain all ${words.length} words` : "";
 }
 

@@ -207,7 +207,7 @@ export async function show(terminal: Terminal, text: string, options: ShowOption
 function packageAndVersion(text: string): { name: string; version?: string } {
   const at = text.indexOf("@");
   const [name, version] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-  if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} is not PACKAGE or PACKAGE@VERSION`);
+  if (name === "" || version === "") throw new Error(`${JSON.stringify(text)} must be in the form PACKAGE or PACKAGE@VERSION`);
   return version === undefined ? { name } : { name, version };
 }
 

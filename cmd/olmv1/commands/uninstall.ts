@@ -67,7 +67,7 @@ export function formatUninstall(screen: Pick<Terminal, "width">, summary: Uninst
     ...lost.filter((one) => !data.includes(one)).map(({ crd }) => `  with ${describeObject(crd)}, which has no custom resources`),
     ...(kept.length > 0
       ? [
-          `These CustomResourceDefinitions stay, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
+          `These CustomResourceDefinitions are kept, with their custom resources (spec.uninstall.crdPolicy ${crdPolicy}):`,
           ...kept.flatMap((one) => usedLines(screen, one)),
         ]
       : []),
@@ -86,7 +86,7 @@ function blockedLines(screen: Pick<Terminal, "width">, extension: ClusterExtensi
   return [
     ...wrapText("The uninstall will stop with reason ConversionNeeded before it deletes any object:", screen.width),
     ...blocked.flatMap((text) => wrapText(text, screen.width, "    ").map((line, i) => (i === 0 ? line.slice(2) : line))),
-    ...wrapText("It resumes when the custom resources are deleted, or after one of:", screen.width),
+    ...wrapText("It resumes when the custom resources are deleted, or after one of these commands:", screen.width),
     ...next.map((line) => `  ${line}`),
   ];
 }
@@ -144,16 +144,16 @@ async function divideObjects(
   const namespaces = created.filter(({ kind }) => kind === "Namespace");
   const others = deleteNamespace ? (await listClusterExtensions(client)).filter(({ metadata }) => metadata.name !== name) : [];
   const staying =
-    keepServiceAccount && created.length > namespaces.length ? ["The ServiceAccount and its roles stay (--keep-service-account)."] : [];
+    keepServiceAccount && created.length > namespaces.length ? ["The ServiceAccount and its roles are kept (--keep-service-account)."] : [];
   const going = keepServiceAccount ? [] : created.filter(({ kind }) => kind !== "Namespace");
   for (const namespace of namespaces) {
     const user = others.find(({ spec }) => spec.namespace === namespace.metadata.name);
-    if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} stays; --delete-namespace deletes it with its content.`);
-    else if (user) staying.push(`Namespace ${namespace.metadata.name} stays, because ClusterExtension ${user.metadata.name} uses it.`);
+    if (!deleteNamespace) staying.push(`Namespace ${namespace.metadata.name} is kept; --delete-namespace deletes it with its content.`);
+    else if (user) staying.push(`Namespace ${namespace.metadata.name} is kept, because ClusterExtension ${user.metadata.name} uses it.`);
     else going.push(namespace);
   }
   if (deleteNamespace && namespaces.length === 0)
-    staying.push("The namespace stays, because olmv1 install did not create it for this extension.");
+    staying.push("The namespace is kept, because olmv1 install did not create it for this extension.");
   return { going, staying };
 }
 
@@ -179,7 +179,7 @@ async function removeCreated(
     }
     terminal.out(`${what}: deletion requested${holdersText(left)}\n`);
     if (!wait) continue;
-    terminal.err(`${what} is not gone after ${Math.round(timeout / 1_000)} s; the cluster deletes it when no finalizer blocks it\n`);
+    terminal.err(`${what} still exists after ${Math.round(timeout / 1_000)} s; the API server deletes it when no finalizer blocks it\n`);
     terminal.exit(EXIT.no);
   }
 }
@@ -256,7 +256,7 @@ async function setPolicy(
       await applyObjects(client, buildDeletionPermissions(metadata.name, { namespace: spec.namespace, name: account }, customResources));
     else
       terminal.err(
-        `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs permission to get, list and delete the custom resources: olmv1 rbac --crd-policy Delete prints it\n`,
+        `ServiceAccount ${goQuote(`${spec.namespace}/${account}`)} needs permission to get, list and delete the custom resources; olmv1 rbac --crd-policy Delete prints it\n`,
       );
   }
   await client.patch(
@@ -297,7 +297,7 @@ async function gone(
 function stuckText(terminal: Terminal, extension: ClusterExtension, timeoutMs: number): string {
   const { name } = extension.metadata;
   const condition = findMostRelevantCondition(extension.status?.conditions);
-  const head = `ClusterExtension ${name} is not gone after ${Math.round(timeoutMs / 1_000)} s; its ServiceAccount and roles stay, because the deletion needs them\n`;
+  const head = `ClusterExtension ${name} still exists after ${Math.round(timeoutMs / 1_000)} s; its ServiceAccount and roles are kept, because the deletion needs them\n`;
   if (!condition) return head;
   const { means, next } = explainCondition(extension, condition);
   const lines = [

@@ -24,7 +24,7 @@ test.for([
   [["1.2.0"], {}],
   [["a", "1.2.0", "b"], {}],
 ] as const)("parseWords reports missing or extra words: %j", ([words, given]) => {
-  expect(() => parseWords(words, options(given))).toThrow("name an extension or package, and a version");
+  expect(() => parseWords(words, options(given))).toThrow("specify an extension or package, and a version");
 });
 
 test("parseWords rejects --extension with --filename", () => {

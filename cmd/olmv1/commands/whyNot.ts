@@ -85,7 +85,7 @@ export function parseWords(words: readonly string[], { extension, filename }: Wh
   if (extension !== undefined && filename !== undefined) throw new Error("use only one of --extension and --filename");
   const [first, second] = words;
   if (first === undefined || words.length > 2 || (second === undefined && !isNamed))
-    throw new Error("name an extension or package, and a version; the name is optional with --extension or --filename");
+    throw new Error("specify an extension or package, and a version; the name is optional with --extension or --filename");
   if (second === undefined) return { version: first, extension };
   const [name, version] = isVersion(first) && !isVersion(second) ? [second, first] : [first, second];
   return isNamed ? { version, package: name, extension } : { version, either: name };

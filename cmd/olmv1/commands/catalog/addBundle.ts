@@ -34,7 +34,7 @@ export async function runAddBundle(terminal: Terminal, root: string, source: str
   const bundle = rendered.metas.find(({ schema }) => schema === Schema.bundle);
   if (!bundle) throw new EditError(`${goQuote(source)} contains no bundle`);
   if (bundle.blob["image"] === undefined || bundle.blob["image"] === "")
-    throw new EditError(`unknown image of the bundle in ${goQuote(source)}: set it with --image`);
+    throw new EditError(`cannot determine the image of the bundle in ${goQuote(source)}: set --image`);
   const placements = options.channels.map((channel) => ({ channel, ...readEdges(options) }));
   await editFolder(terminal, root, bundle.package, options, (edit) => addBundleToChannels(edit, bundle.blob, placements));
 }

@@ -57,8 +57,8 @@ function parseGoal(text: string, { manifestsOnly, toDir }: Pick<CatalogMirrorOpt
   const place = parseLayoutPlace(text);
   if (!place) return parseTarget(text);
   if (place.kind !== "oci" || place.tag !== "")
-    throw new Error(`cannot mirror to ${text}: use oci:FOLDER, which supports resuming, and create an archive afterwards`);
+    throw new Error(`cannot mirror to ${text}: mirror to oci:FOLDER, which can be resumed, and create an archive from the folder`);
   if (manifestsOnly || toDir !== undefined)
-    throw new Error("--manifests-only and --to-dir need a registry as target: use them when you mirror the layout to it");
+    throw new Error("--manifests-only and --to-dir require a registry as target: use them when you mirror the layout to the registry");
   return { layout: place.path };
 }

@@ -133,6 +133,6 @@ test("catalog mirror reports missing content and unsupported targets", async () 
     err: expect.stringContaining("contains several catalogs: append a colon and the name of one; available:") as string,
   });
   expect((await runMirror(`${disk()}:${source.host}/team/catalog:v2`, ...to)).catalog).toContain("team-catalog:v2");
-  expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("use oci:FOLDER, which supports resuming");
-  expect((await run(catalog, disk(), "--manifests-only")).err).toContain("--manifests-only and --to-dir need a registry as target");
+  expect((await run(catalog, `oci-archive:${dir}/x.tar`)).err).toContain("mirror to oci:FOLDER, which can be resumed");
+  expect((await run(catalog, disk(), "--manifests-only")).err).toContain("--manifests-only and --to-dir require a registry as target");
 });

@@ -67,16 +67,19 @@ async function findInstalledFrom(terminal: Terminal, client: Client, name: strin
     });
   } catch (err) {
     terminal.signal.throwIfAborted();
-    return { extensions, unknown: `of ${formatCount(unnamed.length, "extension")} whose status names no catalog: ${getErrorMessage(err)}` };
+    return {
+      extensions,
+      unknown: `the status of ${formatCount(unnamed.length, "extension")} contains no catalog, and the catalog cannot be read: ${getErrorMessage(err)}`,
+    };
   }
 }
 
 function formatConsequence({ extensions, unknown }: Consequence): string {
   const lines = extensions.map((one) => `  ${one.extension}: ${one.package} ${one.version}\n`);
   const head =
-    "ClusterExtensions installed from this catalog keep running, but get upgrades only if another catalog contains their packages:\n";
+    "ClusterExtensions installed from this catalog keep running, but can only be upgraded if another catalog contains their packages:\n";
   return [
     ...(lines.length > 0 ? [head, ...lines] : []),
-    ...(unknown === undefined ? [] : [`cannot determine which extensions were installed from this catalog: ${unknown}\n`]),
+    ...(unknown === undefined ? [] : [`cannot determine all extensions that were installed from this catalog: ${unknown}\n`]),
   ].join("");
 }

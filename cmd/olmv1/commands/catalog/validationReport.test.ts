@@ -121,12 +121,12 @@ describe("olmv1 catalog validate", () => {
     expect(await validate("nowhere")).toEqual({
       code: 2,
       out: "",
-      err: 'olmv1: "nowhere" is neither a directory nor an image with its registry, such as quay.io/example/catalog:latest\n',
+      err: 'olmv1: "nowhere" is not a directory or an image reference with a registry, such as quay.io/example/catalog:latest\n',
     });
     expect(await validate("nowhere", "-o", "json")).toEqual({
       code: 2,
       out: "",
-      err: '{\n  "error": {\n    "message": "\\"nowhere\\" is neither a directory nor an image with its registry, such as quay.io/example/catalog:latest"\n  }\n}\n',
+      err: '{\n  "error": {\n    "message": "\\"nowhere\\" is not a directory or an image reference with a registry, such as quay.io/example/catalog:latest"\n  }\n}\n',
     });
   });
 });

@@ -28,7 +28,7 @@ export function formatConversion(conversion: Conversion): string {
     formatSection(`Adopted unchanged (${of("keep").length}):`, of("keep").map(formatName)),
     formatSection(`Adopted and changed (${of("change").length}):`, of("change").flatMap(changeLines)),
     formatSection(`Created with the names in the bundle (${of("create").length}):`, of("create").map(formatName)),
-    formatSection(`Left until olmv1 migrate cleanup (${of("leave").length}):`, of("leave").map(formatName)),
+    formatSection(`Kept until olmv1 migrate cleanup (${of("leave").length}):`, of("leave").map(formatName)),
     formatSection("Notes:", notes),
   ];
   const text = parts

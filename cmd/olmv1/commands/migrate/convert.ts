@@ -191,7 +191,9 @@ async function convertAll(session: Session): Promise<void> {
   const { terminal, options, client, reader, progress } = session;
   const { namespace, catalogDir, yes = false, keepGoing = false, name, createServiceAccount } = options;
   if (name !== undefined || typeof createServiceAccount === "string")
-    throw new Error("with --all, --name and a name for --create-service-account are not supported: names derive from the Subscriptions");
+    throw new Error(
+      "with --all, --name and a name for --create-service-account are not supported: names are derived from the Subscriptions",
+    );
   if (yes && !hasAccount(options)) throw new Error(NO_ACCOUNT);
   const { signal } = terminal;
   const { found, offers } = await survey({
