@@ -34,7 +34,7 @@ export const CATALOG_BLOCKS = {
     const from =
       source === undefined
         ? ""
-        : ` with the image of CatalogSource "${sourceNamespace ?? "?"}/${source}"${sourceImage === undefined ? "" : `, ${sourceImage}`}`;
+        : `, for example with the image of CatalogSource "${sourceNamespace ?? "?"}/${source}"${sourceImage === undefined ? "" : `, ${sourceImage}`}`;
     const made =
       sourceImage === undefined
         ? ""

@@ -94,7 +94,7 @@ test.for<[string, ChannelEntry[], Parameters<typeof buildUpdateGraph>[1], string
     "comparisons",
     [{ name: "a", skipRange: "<1.0.0" }, { name: "b" }],
     { nodes: 9, edges: 9, comparisons: 1, bytes: 9_999 },
-    "too many ranges",
+    "too many skip ranges",
   ],
 ])("buildUpdateGraph and renderMermaid reject too many %s", ([, entries, limits, message]) => {
   expect(() => buildUpdateGraph(channelOf(entries), limits)).toThrow(message);
@@ -127,8 +127,8 @@ test("buildUpdateGraph counts a comparison for each part of a long range", () =>
   const long = Array.from({ length: 100 }, (_, i) => `=1.0.${i}`).join(" || ");
   const source = channelOf([{ name: "p.v1.0.0", skipRange: long }, { name: "p.v0.9.0" }]);
   const limits = { nodes: 9, edges: 9, comparisons: 20, bytes: 9_999 };
-  expect(() => buildUpdateGraph(source, limits)).toThrow("too many ranges");
-  expect(() => renderMermaid([source], { limits })).toThrow("too many ranges");
+  expect(() => buildUpdateGraph(source, limits)).toThrow("too many skip ranges");
+  expect(() => renderMermaid([source], { limits })).toThrow("too many skip ranges");
 });
 
 const entry = (names: readonly string[]) =>

@@ -213,7 +213,7 @@ function rangeTo(
 /** Deducts the cost of comparing `entries` with a range from the budget. @throws GraphTooLargeError */
 export function chargeComparisons(range: string, entries: number, budget: { comparisons: number }): void {
   budget.comparisons -= entries * Math.ceil(range.length / RANGE_CHARACTERS);
-  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many ranges over too many entries");
+  if (budget.comparisons < 0) throw new GraphTooLargeError("the package has too many skip ranges for its number of entries");
 }
 
 /** Returns deprecation messages by `getReferenceKey`. The first message counts. */

@@ -99,7 +99,7 @@ function planSchema(discovered: DiscoveredSchema, typeName: string, queryField: 
     const own = plannedField(field);
     if (!field.nested || field.nested.length === 0) return own;
     const name = types.take(withLetterFirst(sanitizeTypeName(schema) + sanitizeTypeName(field.name), "Type"));
-    const description = `An element of ${JSON.stringify(field.keys[0] ?? field.name)} of the objects of schema ${quoted}.`;
+    const description = `An element of ${JSON.stringify(field.keys[0] ?? field.name)} in an object of schema ${quoted}.`;
     return { ...own, nested: { name, description, fields: field.nested.map(plannedField) } };
   });
   const remarks = [

@@ -100,7 +100,7 @@ function parsed(text: string): unknown {
 function examplesIn(text: string): JsonObject[] {
   if (text.trim() === "") return [];
   if (text.length > MAX_EXAMPLES_TEXT)
-    throw new Error(`annotation alm-examples: ${text.length} characters exceed the limit of ${MAX_EXAMPLES_TEXT}`);
+    throw new Error(`annotation alm-examples is too long: ${text.length} characters, maximum ${MAX_EXAMPLES_TEXT}`);
   const list = parsed(text);
   if (!Array.isArray(list) || !list.every(isObject)) throw new Error("annotation alm-examples: not a JSON list of objects");
   return list.slice(0, MAX_EXAMPLES);
