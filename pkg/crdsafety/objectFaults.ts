@@ -146,7 +146,7 @@ class Checker {
 
   #checkCount(schema: RawObject, of: "Length" | "Items" | "Properties", count: number, unit: string, path: string): void {
     const [least, most] = [schema[`min${of}`], schema[`max${of}`]];
-    if (typeof least === "number" && count < least) this.#add(path, `has less than ${formatCount(least, unit)}`);
+    if (typeof least === "number" && count < least) this.#add(path, `has fewer than ${formatCount(least, unit)}`);
     if (typeof most === "number" && count > most) this.#add(path, `has more than ${formatCount(most, unit)}`);
   }
 

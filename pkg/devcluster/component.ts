@@ -35,7 +35,7 @@ export class Component {
     this.#child = child;
     const { promise, resolve } = Promise.withResolvers<string>();
     child.once("error", (err) => resolve(`cannot be started: ${err.message}`));
-    child.once("exit", (code, signal) => resolve(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
+    child.once("exit", (code, signal) => resolve(signal === null ? `exited with code ${code}` : `was terminated by ${signal}`));
     this.#ended = promise.then((end) => {
       this.#end = end;
       return end;

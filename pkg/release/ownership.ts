@@ -53,15 +53,15 @@ function findOlmV0Claimant({ metadata: { labels } }: KubeObject): ReturnType<typ
 /** APIServices of the API server's own APIs; it recreates them when they are deleted. */
 function findApiServerClaimant({ metadata: { labels } }: KubeObject): ReturnType<typeof findClaimant> {
   if (labels?.["kube-aggregator.kubernetes.io/automanaged"] === undefined) return undefined;
-  const remedy = "a bundle cannot serve it instead";
-  return { who: "the API server, which serves that group and version itself or through a CustomResourceDefinition", remedy };
+  const remedy = "a bundle cannot replace it";
+  return { who: "the API server, which serves that group and version itself or with a CustomResourceDefinition", remedy };
 }
 
 function describeUnowned(live: KubeObject): Claim {
   const managedBy = live.metadata.labels?.["app.kubernetes.io/managed-by"];
   const writers = listManagers(live);
   const hints = [
-    managedBy === undefined ? "" : `label app.kubernetes.io/managed-by says "${managedBy}"`,
+    managedBy === undefined ? "" : `label app.kubernetes.io/managed-by is "${managedBy}"`,
     writers === "" ? "" : `it was written by ${writers}`,
   ];
   const hint = hints.filter((part) => part !== "").join(", ");
@@ -176,12 +176,12 @@ function getControllerClaim(controller: OwnerReference, owner: Owner): Claim {
   const { apiVersion, kind, name } = controller;
   if (!isExtension(controller))
     return {
-      text: `it belongs to ${kind} "${name}" (${apiVersion}), which controls it`,
-      remedy: "remove that first, or install into another namespace",
+      text: `it is controlled by ${kind} "${name}" (${apiVersion})`,
+      remedy: "remove that object first, or install into another namespace",
     };
   if (name !== owner.name) return getExtensionClaim(name);
   return {
-    text: `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector removes it`,
+    text: `it belongs to an earlier ${CLUSTER_EXTENSION} "${name}", and the garbage collector will delete it`,
     remedy: "the controller retries until it is gone",
   };
 }
@@ -189,6 +189,6 @@ function getControllerClaim(controller: OwnerReference, owner: Owner): Claim {
 function getExtensionClaim(name: string): Claim {
   return {
     text: `it belongs to ${CLUSTER_EXTENSION} "${name}"`,
-    remedy: "it can exist only once in a cluster, remove that extension first",
+    remedy: "it can exist only once in a cluster, so uninstall that extension first",
   };
 }

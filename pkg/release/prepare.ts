@@ -53,7 +53,7 @@ function removeDuplicates(objects: readonly KubeObject[]): KubeObject[] {
   for (const object of objects) {
     const other = byKey.get(getObjectKey(object));
     if (other && !says(other, object) && !says(object, other)) {
-      const message = `the bundle contains two different objects ${describeObject(object)}: only one of them can be applied`;
+      const message = `the bundle contains two different manifests of ${describeObject(object)}: only one of them can be applied`;
       throw new TerminalError("Blocked", message, { problems: [newProblem("BundleInvalid", { message })] });
     }
     byKey.set(getObjectKey(object), other && says(other, object) ? other : object);

@@ -182,7 +182,7 @@ const COMPLETE: readonly ReleaseStatus[] = ["deployed", "superseded"];
  */
 export function parseRevision(text: string): number {
   const revision = Number(text);
-  if (!/^[0-9]{1,9}$/.test(text) || revision < 1) throw new Error(`"${text.slice(0, 64)}" is not a revision: specify an integer from 1`);
+  if (!/^[0-9]{1,9}$/.test(text) || revision < 1) throw new Error(`"${text.slice(0, 64)}" is not a revision: specify a positive integer`);
   return revision;
 }
 

@@ -4,7 +4,7 @@ import { findPreviousRevision, parseRevision, type ReleaseStatus, type ReleaseSu
 const releases = (...statuses: ReleaseStatus[]): ReleaseSummary[] => statuses.map((status, i) => ({ version: i + 1, status }));
 
 test.for(["", "0", "-1", "1.5", "v1", "1 ", "99999999999", "1e3"])("parseRevision rejects %j", (text) => {
-  expect(() => parseRevision(text)).toThrow(`"${text}" is not a revision: specify an integer from 1`);
+  expect(() => parseRevision(text)).toThrow(`"${text}" is not a revision: specify a positive integer`);
 });
 
 test("parseRevision accepts an integer", () => {

@@ -55,7 +55,7 @@ test.for<StateCase>([
     name: "determineState returns Unchanged when the deployed objects are the same",
     history: [release(2, "deployed"), release(1, "superseded")],
     desired: same,
-    want: { kind: "Unchanged", reason: "release v2 contains exactly these objects" },
+    want: { kind: "Unchanged", reason: "release v2 contains exactly the desired objects" },
   },
   {
     name: "determineState returns Unchanged when the objects were deployed without bundle labels",
@@ -92,7 +92,7 @@ test.for<StateCase>([
       kind: "Interrupted",
       sameObjects: true,
       base: undefined,
-      reason: "release v1 was left in status pending-install: its writer stopped before it finished",
+      reason: "release v1 is still in status pending-install, because the controller stopped before it finished",
     },
   },
   {
@@ -105,7 +105,12 @@ test.for<StateCase>([
     name: "determineState returns Failed when the same objects are desired",
     history: [release(3, "failed"), release(2, "failed"), release(1, "deployed")],
     desired: same,
-    want: { kind: "Failed", sameObjects: true, base: release(1, "deployed"), reason: "release v3 failed and the same objects are desired" },
+    want: {
+      kind: "Failed",
+      sameObjects: true,
+      base: release(1, "deployed"),
+      reason: "release v3 failed and the desired objects are the same",
+    },
   },
   {
     name: "determineState returns Failed when other objects are desired",
@@ -115,14 +120,14 @@ test.for<StateCase>([
       kind: "Failed",
       sameObjects: false,
       base: undefined,
-      reason: "release v1 failed and different objects are desired now: 1 object is new",
+      reason: "release v1 failed and the desired objects differ now: 1 object is new",
     },
   },
   {
     name: "determineState returns NeedsUpgrade when a superseded release has no successor",
     history: [release(4, "superseded")],
     desired: same,
-    want: { kind: "NeedsUpgrade", reason: "release v4 is superseded and was not replaced" },
+    want: { kind: "NeedsUpgrade", reason: "release v4 is superseded, and no newer release replaced it" },
   },
 ])("$name", ({ history, desired, want }) => {
   expect(determineState(history, desired)).toMatchObject(want);

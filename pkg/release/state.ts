@@ -60,16 +60,16 @@ export function determineState(history: readonly ReleaseRecord[], desired: Desir
   const changes = describeChanges(before, after);
   const sameObjects = digestObjects(before.objects) === digestObjects(after.objects);
   if (isPending(release)) {
-    const reason = `${label} was left in status ${release.status}: its writer stopped before it finished`;
+    const reason = `${label} is still in status ${release.status}, because the controller stopped before it finished`;
     return { kind: "Interrupted", reason, release, base, sameObjects };
   }
   if (release.status === "failed") {
-    const next = sameObjects ? "the same objects are desired" : `different objects are desired now: ${changes}`;
+    const next = sameObjects ? "the desired objects are the same" : `the desired objects differ now: ${changes}`;
     return { kind: "Failed", reason: `${label} failed and ${next}`, release, base, sameObjects };
   }
   if (release.status !== "deployed")
-    return { kind: "NeedsUpgrade", reason: `${label} is ${release.status} and was not replaced`, release, base };
-  if (changes === "") return { kind: "Unchanged", reason: `${label} contains exactly these objects`, release };
+    return { kind: "NeedsUpgrade", reason: `${label} is ${release.status}, and no newer release replaced it`, release, base };
+  if (changes === "") return { kind: "Unchanged", reason: `${label} contains exactly the desired objects`, release };
   return { kind: "NeedsUpgrade", reason: `${label} differs: ${changes}`, release, base };
 }
 

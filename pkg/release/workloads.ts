@@ -62,11 +62,11 @@ function collapseList(list: readonly unknown[], members: ListKey, onDrop: (entry
   });
 }
 
-/** Formats a dropped entry, such as `container "manager": env "A" is given more than once, the last one counts`. */
+/** Formats a dropped entry, such as `container "manager": env "A" is set more than once, the last entry is used`. */
 function describeDrop({ container, list, entry }: DroppedEntry): string {
   const members = CONTAINER_LISTS[list] ?? POD_LISTS[list] ?? [["name", ""]];
   const key = members.map(([member, absent]) => toText(entry[member] ?? absent)).join("/");
-  return `${container === "" ? "" : `${container}: `}${list} "${key.slice(0, LISTED_VALUE)}" is given more than once, the last one counts`;
+  return `${container === "" ? "" : `${container}: `}${list} "${key.slice(0, LISTED_VALUE)}" is set more than once, the last entry is used`;
 }
 
 function collapseLists(from: JsonObject, lists: Readonly<Record<string, ListKey>>, container: string, dropped: DroppedEntry[]): JsonObject {
@@ -170,7 +170,7 @@ export function removeScaledReplicas(objects: readonly KubeObject[]): Adjusted {
     const spec = object["spec"];
     if (!scaled.has(getObjectKey(object)) || !isObject(spec) || !("replicas" in spec)) return object;
     const { replicas: _, ...rest } = spec;
-    notes.push(`${describeObject(object)}: replicas are left to its HorizontalPodAutoscaler`);
+    notes.push(`${describeObject(object)}: replicas are managed by its HorizontalPodAutoscaler`);
     return { ...object, spec: rest };
   });
   return { objects: released, notes };
@@ -187,7 +187,7 @@ function collapseOwnLists(object: KubeObject, notes: string[]): KubeObject {
   const { finalizers } = object.metadata;
   if (finalizers && new Set(finalizers).size < finalizers.length) {
     result = { ...result, metadata: { ...object.metadata, finalizers: [...new Set(finalizers)] } };
-    notes.push(`${describeObject(object)}: finalizers are given more than once, each counts once`);
+    notes.push(`${describeObject(object)}: finalizers contain duplicates, which are removed`);
   }
   const secrets = object["secrets"];
   if (object.kind === "ServiceAccount" && getGroup(object.apiVersion) === "" && Array.isArray(secrets)) {

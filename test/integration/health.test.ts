@@ -52,7 +52,7 @@ describeWithPrivateCluster("the health of installed bundles", (cluster) => {
     await eventually(async () => {
       const { Available } = await world.conditions("late", { Available: "False/RollingOut" });
       expect(Available).toMatch(
-        /^Deployment late-system\/tiny: 0 of 1 replicas are available; Pod tiny-\S+: container "manager" is running and not ready$/,
+        /^Deployment late-system\/tiny: 0 of 1 replicas are available; Pod tiny-\S+: container "manager" is running but not ready$/,
       );
     });
     await cluster.setPodOutcome(spec.namespace, "Ready");

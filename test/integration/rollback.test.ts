@@ -93,7 +93,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       Ready: "False/ProgressDeadlineExceeded",
     });
     expect(Progressing).toMatch(
-      /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 2\.0\.0 is rolling out\.; Deployment late-system\/tiny: .*; rolled back to bundle "p\.v1\.0\.0"; bundle "p\.v2\.0\.0" is retried after 20\S+Z, or as soon as spec, bundle or catalog change$/,
+      /^Revision has not rolled out for 10 minute\(s\)\. Last status: Revision 2\.0\.0 is rolling out\.; Deployment late-system\/tiny: .*; rolled back to bundle "p\.v1\.0\.0"; the controller retries bundle "p\.v2\.0\.0" after 20\S+Z, or as soon as the spec, bundle or catalog changes$/,
     );
     expect(await getInstalledVersion("late")).toBe("1.0.0");
     expect(await world.releases("late")).toEqual(["v1 superseded", "v2 failed", "v3 deployed"]);
@@ -131,7 +131,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
       Ready: "False/Retrying",
     });
     expect(Progressing).toMatch(
-      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was restored; bundle "p\.v2\.0\.0" is retried after 20\S+Z, or as soon as spec, bundle or catalog change$/,
+      /^error for resolved bundle "p\.v2\.0\.0" with version "2\.0\.0": Service refused-system\/refused: .*not today; bundle "p\.v1\.0\.0" was restored; the controller retries bundle "p\.v2\.0\.0" after 20\S+Z, or as soon as the spec, bundle or catalog changes$/,
     );
     await world.expectProblem("refused", "RolledBack", { message: 'bundle "p.v1.0.0" was restored' });
     expect(await getInstalledVersion("refused")).toBe("1.0.0");
@@ -171,7 +171,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     expect(await getInstalledVersion("manual")).toBe("1.0.0");
     await world.conditions("manual", READY);
     await world.expectProblem("manual", "RevisionPinned", {
-      message: 'annotation olm.operatorframework.io/rollback-to keeps bundle "p.v1.0.0" of revision 1; ',
+      message: 'annotation olm.operatorframework.io/rollback-to pins bundle "p.v1.0.0" of revision 1; ',
     });
     expect([await readValue("manual-system", "kept"), await readValue("manual-system", "new")]).toEqual(["1", undefined]);
     await serve("1.0.0", "2.0.0", "2.0.1");
@@ -185,7 +185,7 @@ describeWithPrivateCluster("rollbacks to the previous release", (cluster) => {
     );
     const blocked = await world.conditions("manual", { Progressing: "False/Blocked" });
     expect(blocked["Progressing"]).toBe(
-      'annotation olm.operatorframework.io/rollback-to: "x" is not a revision: specify an integer from 1',
+      'annotation olm.operatorframework.io/rollback-to: "x" is not a revision: specify a positive integer',
     );
     await world.expectProblem("manual", "InvalidSpec", { message: '"x" is not a revision' });
     expect(await rollback("manual", "--cancel")).toBe('ClusterExtension "manual" follows its catalogs again\n');

@@ -135,7 +135,7 @@ test("InstalledReleases blocks when the status names an installed bundle and no 
   const { releases, release, counting: listCounted } = start();
   const installed = { name: "x.v1", version: "1" };
   await flushPromises();
-  const because = 'its status names bundle "x.v1" as installed, but namespace "system" contains no release of it';
+  const because = 'status.install lists bundle "x.v1", but namespace "system" contains no release of this bundle';
   expect(releases.listActive([{ ...X, installed }])).toEqual([{ extension: "x", reason: because }]);
   expect(releases.listActive([{ ...X, installed, isDeleted: true }])).toEqual([]);
   release(3, "deployed", "uid-of-another");
@@ -188,10 +188,10 @@ test("InstalledReleases reports an unreadable release, and retries", async () =>
 
 test.for<[version: string, because: string]>([
   ["7", "its name does not match the release in its labels"],
-  ["x", 'its label version "x" is not a positive whole number'],
-  ["-1", 'its label version "-1" is not a positive whole number'],
-  ["01", 'its label version "01" is not a positive whole number'],
-  ["", 'its label version "" is not a positive whole number'],
+  ["x", 'its label version "x" is not a positive integer'],
+  ["-1", 'its label version "-1" is not a positive integer'],
+  ["01", 'its label version "01" is not a positive integer'],
+  ["", 'its label version "" is not a positive integer'],
 ])(
   "InstalledReleases reports a Secret with label version %j next to a healthy release, and reads only the healthy one",
   async ([version, because]) => {
@@ -237,7 +237,7 @@ test("InstalledReleases reports the reason for every extension when the permissi
     clock.advance(30_000);
   }
   await flushPromises();
-  expect(await listCounted()).toEqual(["list release secrets: secrets is forbidden"]);
+  expect(await listCounted()).toEqual(["cannot list release secrets: secrets is forbidden"]);
   secrets.refusal = undefined;
   expect(await listCounted(60_000)).toEqual(["x.v1"]);
   await expect(releases.synced).resolves.toBeUndefined();

@@ -60,7 +60,7 @@ export function withPodProblem(health: Health, problem: PodProblem | undefined):
 }
 
 function formatHealthy(count: number): string {
-  if (count === 0) return "all objects exist, and none of them has a kind with a health check";
+  if (count === 0) return "all objects exist; there are no health checks for their kinds";
   return count === 1 ? "the only object with a health check is healthy" : `all ${count} objects with a health check are healthy`;
 }
 

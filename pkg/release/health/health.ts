@@ -21,7 +21,7 @@ function firstShort(rows: readonly HealthRow[]): Health | undefined {
 function formatPendingTermination(have: number, want: number): Health | undefined {
   if (have <= want) return undefined;
   const extra = have - want;
-  return createHealth("progressing", "ExtraPods", `${formatCount(extra, "Pod")} ${extra === 1 ? "is" : "are"} still to be removed`);
+  return createHealth("progressing", "ExtraPods", `${formatCount(extra, "extra Pod")} ${extra === 1 ? "is" : "are"} not deleted yet`);
 }
 
 /** Deployment: all replicas are updated and available, and no old ones are left. */
@@ -32,7 +32,7 @@ function computeDeploymentHealth(object: KubeObject): Health {
   if (failure?.status === "True") return createHealth("failed", failure.reason || "ReplicaFailure", explainDeniedCreate(failure.message));
   const progressing = find("Progressing");
   if (progressing?.reason === "ProgressDeadlineExceeded") {
-    return createHealth("failed", "ProgressDeadlineExceeded", `its own progress deadline is exceeded: ${progressing.message}`);
+    return createHealth("failed", "ProgressDeadlineExceeded", `its progressDeadlineSeconds is exceeded: ${progressing.message}`);
   }
   const want = getNumberAt(object, "spec.replicas", 1);
   const [all, updated] = [getNumberAt(object, "status.replicas"), getNumberAt(object, "status.updatedReplicas")];
@@ -91,7 +91,7 @@ function computeStatefulSetHealth(object: KubeObject): Health {
   const behind = firstShort([["LessCurrent", getNumberAt(object, "status.currentReplicas"), want, "current"]]);
   if (behind) return behind;
   if (getTextAt(object, "status.currentRevision") !== getTextAt(object, "status.updateRevision"))
-    return createHealth("progressing", "RevisionMismatch", "its replicas are not all of the latest revision yet");
+    return createHealth("progressing", "RevisionMismatch", "not all of its replicas are at the latest revision yet");
   return HEALTHY;
 }
 
@@ -99,9 +99,9 @@ function computeStatefulSetHealth(object: KubeObject): Health {
 function computeDaemonSetHealth(object: KubeObject): Health {
   if (object.metadata.generation === undefined) return createHealth("progressing", "NoGeneration", "it has no generation");
   if (getNumberAt(object, "status.observedGeneration", -1) === -1)
-    return createHealth("progressing", "NoObservedGeneration", "its controller has not seen it yet");
+    return createHealth("progressing", "NoObservedGeneration", "its controller has not processed it yet");
   const want = getNumberAt(object, "status.desiredNumberScheduled", -1);
-  if (want === -1) return createHealth("progressing", "NoDesiredNumber", "its controller has not counted the nodes yet");
+  if (want === -1) return createHealth("progressing", "NoDesiredNumber", "its controller has not determined the number of nodes yet");
   const short = firstShort([
     ["LessCurrent", getNumberAt(object, "status.currentNumberScheduled"), want, "scheduled"],
     ["LessUpdated", getNumberAt(object, "status.updatedNumberScheduled"), want, "updated"],
@@ -112,7 +112,7 @@ function computeDaemonSetHealth(object: KubeObject): Health {
 }
 
 function explainDeniedCreate(message: string): string {
-  return `its Pods cannot be created: ${message || "its ReplicaSet gives no reason"}`;
+  return `its Pods cannot be created: ${message || "its ReplicaSet reports no reason"}`;
 }
 
 /** Annotations that request the injection of a CA certificate. */
@@ -159,7 +159,7 @@ function clientConfigs(object: KubeObject): { name: string; config: JsonObject }
 /** PersistentVolumeClaim: bound. */
 function computeVolumeClaimHealth(object: KubeObject): Health {
   const phase = getTextAt(object, "status.phase", "unknown");
-  return phase === "Bound" ? HEALTHY : createHealth("progressing", "NotBound", `it is not bound, its phase is ${phase}`);
+  return phase === "Bound" ? HEALTHY : createHealth("progressing", "NotBound", `it is not bound: its phase is ${phase}`);
 }
 
 /** Service: ready; one of type LoadBalancer must have an address. */

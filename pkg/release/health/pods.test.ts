@@ -53,13 +53,13 @@ test.for<[why: string, status: object, text: string | undefined, isFailing?: boo
       phase: "Running",
       containerStatuses: [{ name: "manager", restartCount: 1, state: { terminated: { exitCode: 2, reason: "Error" } } }],
     },
-    'container "manager" ended with exit code 2 (Error), restarted 1 time',
+    'container "manager" exited with code 2 (Error), restarted 1 time',
     true,
   ],
   [
     "a probe that fails",
     { phase: "Running", containerStatuses: [{ name: "manager", ready: false, restartCount: 0, state: { running: {} } }] },
-    'container "manager" is running and not ready',
+    'container "manager" is running but not ready',
     false,
   ],
   [
@@ -133,7 +133,7 @@ const at = (name: string, state: HealthState): ObjectHealth => ({
 });
 
 test.for<[states: HealthState[], rolledOut: boolean, want: [string, string, string]]>([
-  [[], false, ["True", "Healthy", "all objects exist, and none of them has a kind with a health check"]],
+  [[], false, ["True", "Healthy", "all objects exist; there are no health checks for their kinds"]],
   [["healthy"], false, ["True", "Healthy", "the only object with a health check is healthy"]],
   [["healthy", "healthy"], true, ["True", "Healthy", "all 2 objects with a health check are healthy"]],
   [["healthy", "progressing"], false, ["False", "RollingOut", "Deployment ns/b: it is progressing"]],

@@ -37,7 +37,7 @@ export function computePodHealth(object: KubeObject, now: number): Health {
     const looping = listContainerStatuses(object).filter((status) => getWaitingReason(status) === "CrashLoopBackOff");
     if (looping.length > 0)
       return createHealth("failed", "ContainerCrashLooping", findContainerProblem(looping[0] ?? {}, "container")?.text ?? "");
-    return createHealth("progressing", "PodRunningNotReady", "it is running and not ready");
+    return createHealth("progressing", "PodRunningNotReady", "it is running but not ready");
   }
   if (phase === "") return createHealth("progressing", "PodNotObserved", "no kubelet has reported its status yet");
   const unscheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
@@ -96,11 +96,11 @@ function findContainerProblem(status: JsonObject, what: string): Omit<PodProblem
   const exitCode = getNumberAt(status, "state.terminated.exitCode");
   if (exitCode !== 0) {
     const reason = getTextAt(status, "state.terminated.reason");
-    return { text: `${container} ended with exit code ${exitCode}${reason && ` (${reason})`}${restarted}`, isFailing: true, rank: 2 };
+    return { text: `${container} exited with code ${exitCode}${reason && ` (${reason})`}${restarted}`, isFailing: true, rank: 2 };
   }
   const isRunning = getMemberAt(status, "state.running") !== undefined;
   if (isRunning && status["ready"] === false && what === "container")
-    return { text: `${container} is running and not ready${restarted}`, isFailing: false, rank: 1 };
+    return { text: `${container} is running but not ready${restarted}`, isFailing: false, rank: 1 };
   return undefined;
 }
 

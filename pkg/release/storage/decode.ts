@@ -59,7 +59,7 @@ const SYSTEM_MARKS: ReadonlySet<string> = new Set([
 export function parseReleaseIndex({ name: secret, labels = {}, ownerReferences = [] }: ObjectMeta): ReleaseIndex | UnreadableRelease {
   const { name = "", version = "", status } = labels;
   if (!POSITIVE_INTEGER.test(version))
-    return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive whole number`);
+    return markUnreadable(secret, `its label version ${goQuote(version.slice(0, MAX_LABEL))} is not a positive integer`);
   const number = Number(version);
   if (getReleaseKey(name, number) !== secret) return markUnreadable(secret, "its name does not match the release in its labels");
   const owner = ownerReferences.find(
@@ -157,7 +157,7 @@ export function formatUnreadable({ secret, reason: because }: UnreadableRelease)
 
 /** Returns how the payload contradicts the labels of the Secret; a reader that only sees the labels would use another release. */
 function findContradiction(record: ReleaseRecord, { key, version, status }: ReleaseIndex): string | undefined {
-  if (getReleaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels name";
+  if (getReleaseKey(record.name, record.version) !== key) return "its payload contains a different release than its labels";
   if (record.version !== version) return `its payload has version ${record.version}, but its label has ${version}`;
   return record.status === status ? undefined : `its payload has status ${record.status}, but its label has ${status}`;
 }
