@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildRules, covers, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
+import { allowsRequest, arbitraryRule, RBAC_REQUESTS } from "../../test/support/rbacAuthorizer.ts";
+import { buildRules, covers, type Grant, intersects, type PolicyRule, removeCovered } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 import { compactRules, mergeRequiredRules } from "./ruleSets.ts";
 
@@ -136,4 +137,24 @@ test.for<[name: string, holder: PolicyRule, requested: PolicyRule, covered: bool
   ],
 ])("%s", ([, holder, requested, covered]) => {
   expect(covers(holder, requested)).toBe(covered);
+});
+
+test("intersects is true exactly if one request is allowed by both rules", () => {
+  fc.assert(
+    fc.property(arbitraryRule, arbitraryRule, (a, b) => {
+      const shared = RBAC_REQUESTS.some((request) => allowsRequest(a, request) && allowsRequest(b, request));
+      expect([intersects(a, b), intersects(b, a)]).toEqual([shared, shared]);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("covers is true only if each request that the rule allows is allowed by the holder", () => {
+  fc.assert(
+    fc.property(arbitraryRule, arbitraryRule, (holder, rule) => {
+      const isSubset = RBAC_REQUESTS.every((request) => !allowsRequest(rule, request) || allowsRequest(holder, request));
+      if (covers(holder, rule)) expect(isSubset).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
 });

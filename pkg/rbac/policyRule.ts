@@ -41,6 +41,37 @@ export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
   );
 }
 
+/** Reports whether some permission is in both rules. A rule without names includes every name. */
+export function intersects(a: PolicyRule, b: PolicyRule): boolean {
+  if (!overlap(a.verbs, b.verbs)) return false;
+  const [urls, others] = [a.nonResourceURLs ?? [], b.nonResourceURLs ?? []];
+  if (urls.length > 0 || others.length > 0) return urls.some((url) => others.some((other) => overlapUrls(url, other)));
+  const [names, otherNames] = [a.resourceNames ?? [], b.resourceNames ?? []];
+  const sharesName = names.length === 0 || otherNames.length === 0 || names.some((name) => otherNames.includes(name));
+  return sharesName && overlap(a.apiGroups ?? [], b.apiGroups ?? []) && overlapResources(a.resources ?? [], b.resources ?? []);
+}
+
+function overlap(a: readonly string[], b: readonly string[]): boolean {
+  return (a.includes("*") && b.length > 0) || (b.includes("*") && a.length > 0) || a.some((entry) => b.includes(entry));
+}
+
+// "*" includes all resources and subresources, "*/status" includes subresource status of all resources.
+function overlapResources(a: readonly string[], b: readonly string[]): boolean {
+  return overlap(a, b) || a.some((resource) => includesSubresource(b, resource)) || b.some((resource) => includesSubresource(a, resource));
+}
+
+function includesSubresource(holder: readonly string[], resource: string): boolean {
+  const slash = resource.indexOf("/");
+  return slash > 0 && holder.includes(`*${resource.slice(slash)}`);
+}
+
+function overlapUrls(a: string, b: string): boolean {
+  const [isOpen, isOtherOpen] = [a.endsWith("*"), b.endsWith("*")];
+  const [prefix, other] = [isOpen ? a.slice(0, -1) : a, isOtherOpen ? b.slice(0, -1) : b];
+  if (isOpen && isOtherOpen) return prefix.startsWith(other) || other.startsWith(prefix);
+  return isOpen ? b.startsWith(prefix) : isOtherOpen ? a.startsWith(other) : a === b;
+}
+
 /** Compares every rule with every other one, so the time is quadratic. */
 const COMPARED_MAX = 1_000;
 
@@ -63,10 +94,7 @@ function includesAll(holder: readonly string[], desired: readonly string[]): boo
 }
 
 function coversResources(holder: readonly string[], desired: readonly string[]): boolean {
-  return desired.every((resource) => {
-    const slash = resource.indexOf("/");
-    return holder.includes("*") || holder.includes(resource) || (slash > 0 && holder.includes(`*${resource.slice(slash)}`));
-  });
+  return desired.every((resource) => holder.includes("*") || holder.includes(resource) || includesSubresource(holder, resource));
 }
 
 function coversUrls(holder: readonly string[], desired: readonly string[]): boolean {

@@ -50,7 +50,8 @@ export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
-function listUrlRules({ nonResourceURLs = [], verbs }: PolicyRule): PolicyRule[] {
+/** Returns every single permission of a rule on URLs; rules on resources have none. */
+export function listUrlRules({ nonResourceURLs = [], verbs }: PolicyRule): PolicyRule[] {
   return nonResourceURLs.flatMap((url) => verbs.map((verb) => ({ nonResourceURLs: [url], verbs: [verb] })));
 }
 

@@ -27,6 +27,7 @@ export const LAYERS = [
     "pkg/render",
     "pkg/certificates",
     "pkg/rbac",
+    "pkg/permissions",
     "pkg/release",
     "pkg/bundle",
     "pkg/crdsafety",

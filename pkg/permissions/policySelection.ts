@@ -1,0 +1,44 @@
+import type { PermissionPolicySpec } from "../api/permissionPolicy.ts";
+import { Wildmatch } from "../fbc/wildmatch.ts";
+import { goQuote } from "../golang/quote.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { compileSelector } from "../resolve/labelSelector.ts";
+
+/** What an extension installs, and from where. */
+export interface PolicyTarget {
+  readonly packageName: string;
+  readonly namespace: string;
+  /** Name and labels of the ClusterCatalog; undefined to skip the check. */
+  readonly catalog?: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+}
+
+const MAX_RULES = 1_000;
+const MAX_NAMESPACES = 100;
+
+/** Returns why a policy does not cover an extension; undefined if it does. */
+export function findUncovered({ covers = {} }: Pick<PermissionPolicySpec, "covers">, target: PolicyTarget): string | undefined {
+  const { packages, namespaces, catalogs } = covers;
+  if (!matchesAny(packages, target.packageName)) return `covers.packages does not contain ${goQuote(target.packageName)}`;
+  if (!matchesAny(namespaces, target.namespace)) return `covers.namespaces does not contain ${goQuote(target.namespace)}`;
+  if (!target.catalog || catalogs === undefined) return undefined;
+  const { error, matches } = compileSelector(catalogs);
+  if (error !== undefined) return `covers.catalogs is invalid: ${error}`;
+  return matches(target.catalog.labels) ? undefined : `covers.catalogs does not select ClusterCatalog ${goQuote(target.catalog.name)}`;
+}
+
+/** Returns the limit that `rules` exceed, with the numbers; undefined if there is none. */
+export function findExceededLimit(
+  { limits = {} }: Pick<PermissionPolicySpec, "limits">,
+  { clusterRules, namespaceRules }: RequiredRules,
+): string | undefined {
+  const { rules = MAX_RULES, namespaces = MAX_NAMESPACES } = limits;
+  const count = clusterRules.length + [...namespaceRules.values()].reduce((sum, each) => sum + each.length, 0);
+  if (count > rules) return `limits.rules is ${rules}, but the bundle needs ${count} rules`;
+  if (namespaceRules.size > namespaces)
+    return `limits.namespaces is ${namespaces}, but the bundle needs permissions in ${namespaceRules.size} namespaces`;
+  return undefined;
+}
+
+function matchesAny(patterns: readonly string[] | undefined, name: string): boolean {
+  return patterns === undefined || patterns.some((pattern) => new Wildmatch(pattern).reach(name) === "itself");
+}

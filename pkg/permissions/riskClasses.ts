@@ -1,0 +1,265 @@
+import { GROUP } from "../api/constants.ts";
+import { intersects, type PolicyRule } from "../rbac/policyRule.ts";
+
+/** The risk of a permission. A holder of a root-equivalent permission can obtain every other permission on the cluster. */
+export type RiskLevel = "RootEquivalent" | "Broad";
+
+/** Where a permission applies: in all namespaces and to cluster-scoped objects, in a namespace of system components, or in another namespace. */
+export type RiskScope = "Cluster" | "ProtectedNamespace" | "Namespace";
+
+/** Permissions with the same risk. */
+export interface RiskClass {
+  readonly name: string;
+  readonly level: RiskLevel;
+  readonly scopes: readonly RiskScope[];
+  /** What a holder can do; follows "a holder". */
+  readonly reason: string;
+  /** A permission belongs to the class if it overlaps with one of these rules. */
+  readonly rules: readonly PolicyRule[];
+  /** Permissions on these names only do not belong to the class; "Own": names of the bundle's objects. */
+  readonly exempt?: "Own" | ReadonlySet<string>;
+}
+
+/** The installation whose permissions are classified. */
+export interface RiskSubject {
+  readonly installNamespace: string;
+  /** Namespace of the servers. */
+  readonly systemNamespace: string;
+  /** Names of the bundle's objects by resource, such as "validatingwebhookconfigurations". */
+  readonly ownNames: ReadonlyMap<string, ReadonlySet<string>>;
+  /** API groups of the bundle's CustomResourceDefinitions and APIServices. */
+  readonly ownGroups: ReadonlySet<string>;
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+const CERTIFICATES = "certificates.k8s.io";
+const ADMISSION_RESOURCES = [
+  "mutatingadmissionpolicies",
+  "mutatingadmissionpolicybindings",
+  "mutatingwebhookconfigurations",
+  "validatingadmissionpolicies",
+  "validatingadmissionpolicybindings",
+  "validatingwebhookconfigurations",
+];
+const MANAGED_RESOURCES = ["clustercatalogs", "clusterextensions", "extensionpermissions", "permissionpolicies"].flatMap((resource) => [
+  resource,
+  `${resource}/status`,
+]);
+const CHANGE = ["create", "update", "patch"];
+const WRITE = [...CHANGE, "delete", "deletecollection"];
+const READ = ["get", "list", "watch"];
+const WORKLOADS: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["pods", "replicationcontrollers"], verbs: CHANGE },
+  { apiGroups: ["apps"], resources: ["daemonsets", "deployments", "replicasets", "statefulsets"], verbs: CHANGE },
+  { apiGroups: ["batch"], resources: ["cronjobs", "jobs"], verbs: CHANGE },
+];
+/** Cluster roles of Kubernetes whose holders cannot obtain further permissions. */
+const HARMLESS_ROLES: ReadonlySet<string> = new Set(["system:auth-delegator", "extension-apiserver-authentication-reader", "view"]);
+/** SecurityContextConstraints of OpenShift without access to the node. */
+const HARMLESS_CONSTRAINTS: ReadonlySet<string> = new Set([
+  "anyuid",
+  "nonroot",
+  "nonroot-v2",
+  "restricted",
+  "restricted-v2",
+  "restricted-v3",
+]);
+const OUTSIDE: readonly RiskScope[] = ["Cluster", "ProtectedNamespace"];
+
+/**
+ * All classes, root-equivalent ones first. A permission belongs to the first class that matches.
+ * @see https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
+ */
+export const RISK_CLASSES: readonly RiskClass[] = [
+  {
+    name: "RoleEscalation",
+    level: "RootEquivalent",
+    scopes: OUTSIDE,
+    reason: "can grant any permission: edit a role, or bind an existing one",
+    rules: [{ apiGroups: [RBAC], resources: ["clusterroles", "roles"], verbs: ["bind", "escalate"] }],
+    exempt: HARMLESS_ROLES,
+  },
+  {
+    name: "Impersonation",
+    level: "RootEquivalent",
+    scopes: OUTSIDE,
+    reason: "can act as other users, groups or ServiceAccounts",
+    rules: [
+      { apiGroups: [""], resources: ["groups", "serviceaccounts", "users"], verbs: ["impersonate"] },
+      { apiGroups: ["authentication.k8s.io"], resources: ["uids", "userextras"], verbs: ["impersonate"] },
+    ],
+  },
+  {
+    name: "TokenRequest",
+    level: "RootEquivalent",
+    scopes: OUTSIDE,
+    reason: "can create tokens for ServiceAccounts with more permissions",
+    rules: [{ apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] }],
+  },
+  {
+    name: "CertificateApproval",
+    level: "RootEquivalent",
+    scopes: ["Cluster"],
+    reason: "can issue client certificates for any user",
+    rules: [
+      { apiGroups: [CERTIFICATES], resources: ["certificatesigningrequests/approval"], verbs: ["update", "patch"] },
+      { apiGroups: [CERTIFICATES], resources: ["signers"], verbs: ["approve", "sign"] },
+    ],
+  },
+  {
+    name: "NodeProxy",
+    level: "RootEquivalent",
+    scopes: ["Cluster"],
+    reason: "can run commands in every Pod through the kubelet",
+    rules: [{ apiGroups: [""], resources: ["nodes/proxy"], verbs: ["get", ...WRITE] }],
+  },
+  {
+    name: "PodExec",
+    level: "RootEquivalent",
+    scopes: OUTSIDE,
+    reason: "can run commands in Pods of other owners, with the permissions of their ServiceAccounts",
+    rules: [
+      { apiGroups: [""], resources: ["pods/attach", "pods/exec"], verbs: ["create", "get"] },
+      { apiGroups: [""], resources: ["pods/ephemeralcontainers"], verbs: ["update", "patch"] },
+    ],
+  },
+  {
+    name: "AdmissionControl",
+    level: "RootEquivalent",
+    scopes: ["Cluster"],
+    reason: "can read and change every object that is written, and disable admission policies",
+    rules: [{ apiGroups: ["admissionregistration.k8s.io"], resources: ADMISSION_RESOURCES, verbs: WRITE }],
+    exempt: "Own",
+  },
+  {
+    name: "ExtensionManagement",
+    level: "RootEquivalent",
+    scopes: ["Cluster"],
+    reason: "can install extensions and catalogs, and approve permissions",
+    rules: [{ apiGroups: [GROUP], resources: MANAGED_RESOURCES, verbs: [...WRITE, "approve", "use"] }],
+  },
+  {
+    name: "ApiRouting",
+    level: "RootEquivalent",
+    scopes: ["Cluster"],
+    reason: "can route the requests for any API to its own server",
+    rules: [{ apiGroups: ["apiregistration.k8s.io"], resources: ["apiservices"], verbs: CHANGE }],
+    exempt: "Own",
+  },
+  {
+    name: "PrivilegedPods",
+    level: "RootEquivalent",
+    scopes: ["Cluster", "ProtectedNamespace", "Namespace"],
+    reason: "can run privileged Pods, which control their nodes",
+    rules: [{ apiGroups: ["security.openshift.io"], resources: ["securitycontextconstraints"], verbs: [...CHANGE, "use"] }],
+    exempt: HARMLESS_CONSTRAINTS,
+  },
+  {
+    name: "HostVolumes",
+    level: "RootEquivalent",
+    scopes: ["Cluster"],
+    reason: "can create volumes that contain files of a node",
+    rules: [{ apiGroups: [""], resources: ["persistentvolumes"], verbs: CHANGE }],
+  },
+  {
+    name: "SystemWorkloads",
+    level: "RootEquivalent",
+    scopes: ["ProtectedNamespace"],
+    reason: "can run Pods with the ServiceAccounts of system components",
+    rules: WORKLOADS,
+  },
+  {
+    name: "Secrets",
+    level: "Broad",
+    scopes: OUTSIDE,
+    reason: "can read or change Secrets of other owners",
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: [...READ, ...WRITE] }],
+    exempt: "Own",
+  },
+  {
+    name: "Workloads",
+    level: "Broad",
+    scopes: ["Cluster"],
+    reason: "can run Pods in every namespace that is not protected, with any ServiceAccount there",
+    rules: WORKLOADS,
+  },
+  {
+    name: "Roles",
+    level: "Broad",
+    scopes: OUTSIDE,
+    reason: "can grant its own permissions to others, and revoke the permissions of others",
+    rules: [{ apiGroups: [RBAC], resources: ["clusterrolebindings", "clusterroles", "rolebindings", "roles"], verbs: WRITE }],
+    exempt: "Own",
+  },
+  {
+    name: "Definitions",
+    level: "Broad",
+    scopes: ["Cluster"],
+    reason: "can change or delete CustomResourceDefinitions of other owners, with all their custom resources",
+    rules: [{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: WRITE }],
+    exempt: "Own",
+  },
+  {
+    name: "Namespaces",
+    level: "Broad",
+    scopes: ["Cluster"],
+    reason: "can delete namespaces, and weaken their pod security with labels",
+    rules: [{ apiGroups: [""], resources: ["namespaces"], verbs: ["update", "patch", "delete", "deletecollection"] }],
+    exempt: "Own",
+  },
+  {
+    name: "Nodes",
+    level: "Broad",
+    scopes: ["Cluster"],
+    reason: "can drain nodes, and move Pods by labels and taints",
+    rules: [{ apiGroups: [""], resources: ["nodes", "nodes/status"], verbs: ["update", "patch", "delete", "deletecollection"] }],
+  },
+];
+
+/** The class of permissions with wildcards, except on API groups of the bundle. Rules cannot describe it. */
+export const WILDCARD_CLASS: RiskClass = {
+  name: "Wildcards",
+  level: "Broad",
+  scopes: OUTSIDE,
+  reason: "has all verbs, all resources or all API groups, including future ones",
+  rules: [],
+};
+
+/** Namespaces of Kubernetes and OpenShift components. */
+const PROTECTED = /^(kube|openshift)-/;
+
+/** Returns the scope of permissions in a namespace; "" is the cluster scope. */
+function getRiskScope(namespace: string, { installNamespace, systemNamespace }: RiskSubject): RiskScope {
+  if (namespace === "") return "Cluster";
+  if (namespace === systemNamespace || namespace.startsWith("kube-")) return "ProtectedNamespace";
+  return PROTECTED.test(namespace) && namespace !== installNamespace ? "ProtectedNamespace" : "Namespace";
+}
+
+/**
+ * Returns the class of a permission; undefined if it is neither root-equivalent nor broad.
+ * @param permission a rule with at most one group, resource, name and verb @param namespace "" for the cluster scope
+ */
+export function classifyPermission(permission: PolicyRule, namespace: string, subject: RiskSubject): RiskClass | undefined {
+  const scope = getRiskScope(namespace, subject);
+  return (
+    RISK_CLASSES.find(
+      (risk) =>
+        risk.scopes.includes(scope) && risk.rules.some((rule) => intersects(rule, permission)) && !isExempt(risk, permission, subject),
+    ) ?? (WILDCARD_CLASS.scopes.includes(scope) && hasWildcard(permission, subject) ? WILDCARD_CLASS : undefined)
+  );
+}
+
+function isExempt(
+  { exempt }: RiskClass,
+  { resources: [resource = ""] = [], resourceNames = [] }: PolicyRule,
+  { ownNames }: RiskSubject,
+): boolean {
+  if (exempt === undefined || resourceNames.length === 0) return false;
+  const names = exempt === "Own" ? ownNames.get(resource) : exempt;
+  return resourceNames.every((name) => names?.has(name) ?? false);
+}
+
+function hasWildcard({ apiGroups = [], resources = [], verbs, nonResourceURLs = [] }: PolicyRule, { ownGroups }: RiskSubject): boolean {
+  if (nonResourceURLs.length > 0) return nonResourceURLs.includes("*") && verbs.some((verb) => verb !== "get" && verb !== "head");
+  return apiGroups.some((group) => group === "*" || ((resources.includes("*") || verbs.includes("*")) && !ownGroups.has(group)));
+}
