@@ -18,6 +18,8 @@ export const CERTIFICATES_FIELD_MANAGER = `${FIELD_MANAGER}/certificates`;
 /** Default namespace of the controllers and release Secrets. */
 export const SYSTEM_NAMESPACE = "olmv1-system";
 
+/** On every object that permission-manager creates: name of the ClusterExtension that it belongs to. */
+export const LABEL_PERMISSIONS_FOR = `${GROUP}/permissions-for`;
 /** Kind of the object that owns an applied object: always "ClusterExtension". */
 export const LABEL_OWNER_KIND = `${GROUP}/owner-kind`;
 /** Name of the ClusterExtension that owns an applied object. */

@@ -3,6 +3,7 @@ import { Wildmatch } from "../fbc/wildmatch.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { compileSelector } from "../resolve/labelSelector.ts";
+import { countRules } from "./grantPlan.ts";
 
 /** What an extension installs, and from where. */
 export interface PolicyTarget {
@@ -27,15 +28,12 @@ export function findUncovered({ covers = {} }: Pick<PermissionPolicySpec, "cover
 }
 
 /** Returns the limit that `rules` exceed, with the numbers; undefined if there is none. */
-export function findExceededLimit(
-  { limits = {} }: Pick<PermissionPolicySpec, "limits">,
-  { clusterRules, namespaceRules }: RequiredRules,
-): string | undefined {
+export function findExceededLimit({ limits = {} }: Pick<PermissionPolicySpec, "limits">, required: RequiredRules): string | undefined {
   const { rules = MAX_RULES, namespaces = MAX_NAMESPACES } = limits;
-  const count = clusterRules.length + [...namespaceRules.values()].reduce((sum, each) => sum + each.length, 0);
+  const count = countRules(required);
   if (count > rules) return `limits.rules is ${rules}, but the bundle needs ${count} rules`;
-  if (namespaceRules.size > namespaces)
-    return `limits.namespaces is ${namespaces}, but the bundle needs permissions in ${namespaceRules.size} namespaces`;
+  if (required.namespaceRules.size > namespaces)
+    return `limits.namespaces is ${namespaces}, but the bundle needs permissions in ${required.namespaceRules.size} namespaces`;
   return undefined;
 }
 

@@ -50,7 +50,8 @@ export function buildTokenManifests({ namespace, name }: Installer, controller: 
   return roleAndBinding({ name: `${name}-token`, namespace }, [rule], controller);
 }
 
-function roleAndBinding(metadata: { name: string; namespace?: string }, rules: PolicyRule[], subject: Subject): KubeObject[] {
+/** Returns a role with `rules` and a binding of the same name to `subject`, in the cluster scope or in a namespace. */
+export function roleAndBinding(metadata: { name: string; namespace?: string }, rules: PolicyRule[], subject: Subject): KubeObject[] {
   const kind = metadata.namespace === undefined ? "ClusterRole" : "Role";
   const subjects = [subject.kind === "ServiceAccount" ? subject : { apiGroup: RBAC_GROUP, ...subject }];
   return [

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { encodeCanonicalJson } from "../golang/json.ts";
+import type { PolicyRule } from "../rbac/policyRule.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
+import type { JudgedRule } from "./judgePermissions.ts";
+
+/** The inputs of a decision about the rules of one extension. */
+export interface GrantRequest {
+  /** The rules in the roles of the extension now. */
+  readonly current: RequiredRules;
+  /** The decision about each rule that the requested bundle needs. */
+  readonly judged: readonly JudgedRule[];
+  /** The digest in the approval, if there is one. */
+  readonly approvedDigest?: string | undefined;
+  /** Whether the requested bundle is installed and healthy, so that nothing needs the rules of an earlier bundle. */
+  readonly isSettled: boolean;
+}
+
+/** The rules that an extension gets now. */
+export interface GrantPlan {
+  readonly state: "Granted" | "Pending" | "Denied";
+  readonly rules: RequiredRules;
+  readonly pending: readonly JudgedRule[];
+  readonly denied: readonly JudgedRule[];
+  /** Identifies the pending rules; undefined if there are none. Kept while they are approved. */
+  readonly pendingDigest: string | undefined;
+}
+
+/**
+ * Decides which rules an extension gets:
+ *
+ * | the requested rules                 | the extension gets                                         |
+ * | a rule is denied                    | what it has                                                |
+ * | a rule waits, without this approval | what it has                                                |
+ * | all are granted, bundle not healthy | what it has and the requested rules, for the upgrade       |
+ * | all are granted, bundle healthy     | exactly the requested rules                                |
+ *
+ * Either all requested rules are granted or none of them, because an installation with a part of them cannot succeed.
+ */
+export function planGrant({ current, judged, approvedDigest, isSettled }: GrantRequest): GrantPlan {
+  const denied = judged.filter(({ outcome }) => outcome === "Denied");
+  const waiting = judged.filter(({ outcome }) => outcome === "Pending");
+  const pendingDigest = waiting.length === 0 ? undefined : computeRulesDigest(toRules(waiting));
+  const isApproved = pendingDigest === undefined || approvedDigest === pendingDigest;
+  const pending = isApproved ? [] : waiting;
+  if (denied.length > 0) return { state: "Denied", rules: current, pending, denied, pendingDigest };
+  if (!isApproved) return { state: "Pending", rules: current, pending, denied, pendingDigest };
+  const requested = toRules(judged);
+  const rules = isSettled ? requested : mergeRequiredRules([current, requested]);
+  return { state: "Granted", rules, pending, denied, pendingDigest };
+}
+
+/** Returns the rules of a decision, in few rules for each scope. */
+export function toRules(judged: readonly JudgedRule[]): RequiredRules {
+  const byScope = Map.groupBy(judged, ({ namespace }) => namespace);
+  const { "": clusterRules = [], ...namespaces } = Object.fromEntries(
+    [...byScope].map(([namespace, list]): [string, PolicyRule[]] => [namespace, list.map(({ rule }) => rule)]),
+  );
+  return mergeRequiredRules([{ clusterRules, namespaceRules: new Map(Object.entries(namespaces)), unknownKinds: [] }]);
+}
+
+/** Computes a digest of rules, "sha256:…", which does not depend on their order. */
+export function computeRulesDigest(rules: RequiredRules): string {
+  const { clusterRules, namespaceRules } = mergeRequiredRules([rules]);
+  const text = encodeCanonicalJson({ cluster: clusterRules, namespaces: Object.fromEntries(namespaceRules) });
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}
+
+/** Reports whether two sets of rules grant the same permissions. */
+export function isSameRules(a: RequiredRules, b: RequiredRules): boolean {
+  return isEmptyRules(findMissingRules(a, b)) && isEmptyRules(findMissingRules(b, a));
+}
+
+/** Returns the number of rules in all scopes. */
+export function countRules({ clusterRules, namespaceRules }: RequiredRules): number {
+  return clusterRules.length + [...namespaceRules.values()].reduce((sum, rules) => sum + rules.length, 0);
+}
