@@ -11,6 +11,11 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const CLUSTER_EXTENSION = "ClusterExtension";
 export const CLUSTER_CATALOG = "ClusterCatalog";
 
+/** API version of kinds that the upstream API does not have; it may change before 1.0. */
+export const ALPHA_VERSION = "v1alpha1";
+export const EXTENSION_PERMISSIONS = { apiVersion: `${GROUP}/${ALPHA_VERSION}`, kind: "ExtensionPermissions" } as const;
+export const PERMISSION_POLICY = { apiVersion: `${GROUP}/${ALPHA_VERSION}`, kind: "PermissionPolicy" } as const;
+
 /** Field manager for server-side apply of bundle content. */
 export const FIELD_MANAGER = "olm.operatorframework.io";
 /** Field manager of self-signed certificates. They are not part of a release, so applying one does not change them. */

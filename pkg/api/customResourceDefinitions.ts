@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { ClusterCatalog } from "./clusterCatalog.ts";
 import { ClusterExtension } from "./clusterExtension.ts";
-import { ANNOTATION_GENERATOR, GROUP, VERSION } from "./constants.ts";
+import { ALPHA_VERSION, ANNOTATION_GENERATOR, EXTENSION_PERMISSIONS, GROUP, PERMISSION_POLICY, VERSION } from "./constants.ts";
+import { ExtensionPermissions } from "./extensionPermissions.ts";
 import type { JsonObject, KubeObject } from "./k8s.ts";
+import { PermissionPolicy } from "./permissionPolicy.ts";
 
 /**
  * The members of a structural schema that this project uses.
@@ -82,11 +84,11 @@ export function buildCrd(kind: KindDescription): KubeObject {
       scope: "Cluster",
       versions: [
         {
-          name: VERSION,
+          name: kind.version ?? VERSION,
           served: true,
           storage: true,
           additionalPrinterColumns: columns,
-          subresources: { status: {} },
+          ...(kind.hasStatus === false ? {} : { subresources: { status: {} } }),
           schema: { openAPIV3Schema: buildOpenApiSchema(kind) },
         },
       ],
@@ -113,6 +115,10 @@ interface PrinterColumn {
 /** A kind with its names, columns and schema. */
 export interface KindDescription {
   kind: string;
+  /** Default: v1. */
+  version?: string;
+  /** Default: true. */
+  hasStatus?: boolean;
   singular: string;
   plural: string;
   shortName: string;
@@ -122,7 +128,7 @@ export interface KindDescription {
 
 const age: PrinterColumn = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-/** All kinds, in the order of the reference. They are cluster-scoped and have a status. */
+/** All kinds, in the order of the reference. They are cluster-scoped. */
 export const KINDS: readonly KindDescription[] = [
   {
     kind: "ClusterExtension",
@@ -157,5 +163,30 @@ export const KINDS: readonly KindDescription[] = [
       { name: "Digest", type: "string", jsonPath: ".status.content.digest" },
       age,
     ],
+  },
+  {
+    kind: EXTENSION_PERMISSIONS.kind,
+    version: ALPHA_VERSION,
+    singular: "extensionpermissions",
+    plural: "extensionpermissions",
+    shortName: "eperm",
+    schema: ExtensionPermissions,
+    columns: [
+      { name: "State", type: "string", jsonPath: ".status.state" },
+      { name: "Policy", type: "string", jsonPath: ".status.policy" },
+      { name: "Rules", type: "integer", jsonPath: ".status.ruleCount" },
+      { name: "Broad", type: "integer", jsonPath: ".status.broadCount" },
+      age,
+    ],
+  },
+  {
+    kind: PERMISSION_POLICY.kind,
+    version: ALPHA_VERSION,
+    hasStatus: false,
+    singular: "permissionpolicy",
+    plural: "permissionpolicies",
+    shortName: "permpol",
+    schema: PermissionPolicy,
+    columns: [{ name: "Grant", type: "string", jsonPath: ".spec.grant" }, age],
   },
 ];

@@ -4,17 +4,30 @@ import type { KubeObject } from "./k8s.ts";
 export interface EventDescription {
   readonly type: "Normal" | "Warning";
   /** Kinds of the involved objects. */
-  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "Secret")[];
+  readonly on: readonly ("ClusterExtension" | "ClusterCatalog" | "ClusterOperator" | "ExtensionPermissions" | "Secret")[];
   /** The recorded action or fact, and special content of its message; phrases in Markdown. */
   readonly when: string;
 }
 
 const EXTENSION = ["ClusterExtension"] as const;
+const PERMISSIONS = ["ExtensionPermissions"] as const;
 /** Certificates for bundles and serving certificates of the servers. */
 const CERTIFICATE = ["ClusterExtension", "Secret"] as const;
 
 /** All Event reasons, in the order of the reference. Reasons are stable: alerts and scripts rely on them. */
 export const EVENTS = {
+  GrantChanged: {
+    type: "Normal",
+    on: PERMISSIONS,
+    when: "Permissions of an extension changed. The message contains the number of rules.",
+  },
+  GrantPending: { type: "Warning", on: PERMISSIONS, when: "Permissions wait for approval." },
+  GrantDenied: { type: "Warning", on: PERMISSIONS, when: "The PermissionPolicy denies permissions that the bundle needs." },
+  GrantUnverified: {
+    type: "Warning",
+    on: PERMISSIONS,
+    when: "permission-manager cannot verify the requested bundle, or it is not in the selected catalog.",
+  },
   Resolved: {
     type: "Normal",
     on: EXTENSION,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { labelSelector } from "./fields.ts";
 import type { KubeObject } from "./k8s.ts";
+import { withRules } from "./rules.ts";
 
 /** Maximum number of entries in `allow` and in `deny`. */
 const ENTRIES_MAX = 100;
@@ -10,8 +11,8 @@ function texts(name: string, meaning: string) {
 }
 
 /** A PolicyRule of RBAC, and where it applies. */
-const policyEntry = z
-  .object({
+const policyEntry = withRules(
+  z.object({
     scope: z
       .enum(["Cluster", "Namespace"])
       .exactOptional()
@@ -23,12 +24,16 @@ const policyEntry = z
     resourceNames: texts("resourceNames", "are names of objects. Default: all names"),
     nonResourceURLs: texts("nonResourceURLs", "are URL paths such as /metrics, or prefixes such as /healthz/*"),
     verbs: z.array(z.string().max(63)).min(1).max(64).describe("verbs are verbs, or *. At most 64."),
-  })
-  .refine(
-    ({ apiGroups = [], resources = [], nonResourceURLs = [] }) =>
-      nonResourceURLs.length > 0 ? apiGroups.length + resources.length === 0 : apiGroups.length > 0 && resources.length > 0,
-    "must set either apiGroups and resources, or nonResourceURLs",
-  );
+  }),
+  {
+    rule: "has(self.nonResourceURLs) ? !has(self.apiGroups) && !has(self.resources) && !has(self.resourceNames) : has(self.apiGroups) && has(self.resources)",
+    message: "must set either apiGroups and resources, or nonResourceURLs",
+    holds: ({ apiGroups, resources, resourceNames, nonResourceURLs }) =>
+      nonResourceURLs === undefined
+        ? apiGroups !== undefined && resources !== undefined
+        : apiGroups === undefined && resources === undefined && resourceNames === undefined,
+  },
+);
 export type PolicyEntry = z.input<typeof policyEntry>;
 
 function patterns(name: string, what: string) {

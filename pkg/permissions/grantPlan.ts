@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { encodeCanonicalJson } from "../golang/json.ts";
 import type { PolicyRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
-import { findMissingRules, isEmptyRules, mergeRequiredRules } from "../rbac/ruleSets.ts";
+import { mergeRequiredRules } from "../rbac/ruleSets.ts";
 import type { JudgedRule } from "./judgePermissions.ts";
 
 /** The inputs of a decision about the rules of one extension. */
@@ -65,11 +65,6 @@ export function computeRulesDigest(rules: RequiredRules): string {
   const { clusterRules, namespaceRules } = mergeRequiredRules([rules]);
   const text = encodeCanonicalJson({ cluster: clusterRules, namespaces: Object.fromEntries(namespaceRules) });
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
-}
-
-/** Reports whether two sets of rules grant the same permissions. */
-export function isSameRules(a: RequiredRules, b: RequiredRules): boolean {
-  return isEmptyRules(findMissingRules(a, b)) && isEmptyRules(findMissingRules(b, a));
 }
 
 /** Returns the number of rules in all scopes. */

@@ -1,0 +1,82 @@
+import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
+import { type KubeObject, toObjectRef } from "../api/k8s.ts";
+import { encodeCanonicalJson } from "../golang/json.ts";
+import type { Client } from "../kube/client.ts";
+import { buildGrantObjects, GRANT_PREFIX, readGrantedRules } from "../permissions/grantObjects.ts";
+import type { Subject } from "../rbac/installerManifests.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { getObjectKey } from "../release/identity.ts";
+
+/** Field manager of everything that permission-manager writes. */
+export const PERMISSION_FIELD_MANAGER = "permission-manager";
+
+const RBAC = "rbac.authorization.k8s.io/v1";
+/** The kinds that permission-manager creates for an extension, in the order in which it deletes them. */
+const KINDS = [
+  { apiVersion: RBAC, kind: "ClusterRoleBinding" },
+  { apiVersion: RBAC, kind: "RoleBinding" },
+  { apiVersion: RBAC, kind: "ClusterRole" },
+  { apiVersion: RBAC, kind: "Role" },
+  { apiVersion: "v1", kind: "ServiceAccount" },
+] as const;
+
+/** The objects of one extension on the cluster. */
+export interface GrantedObjects {
+  readonly objects: readonly KubeObject[];
+  readonly rules: RequiredRules;
+}
+
+/** Reads, writes and deletes the identity and the roles of extensions. Every write is idempotent, so that the next reconcile completes it. */
+export class GrantWriter {
+  readonly #client: Pick<Client, "apply" | "delete" | "list">;
+  readonly #controller: Subject;
+
+  /** @param controller identity of operator-controller, which may request tokens of the ServiceAccounts */
+  constructor(client: Pick<Client, "apply" | "delete" | "list">, controller: Subject) {
+    this.#client = client;
+    this.#controller = controller;
+  }
+
+  /** Reads the objects of an extension. */
+  async read(extension: string, signal: AbortSignal): Promise<GrantedObjects> {
+    const labelSelector = `${LABEL_PERMISSIONS_FOR}=${extension}`;
+    const lists = await Promise.all(
+      KINDS.map(async (gvk) => (await this.#client.list(gvk, { labelSelector, signal })).items.map((item) => ({ ...item, ...gvk }))),
+    );
+    // Objects with the label but another name are not ours: permission-manager neither trusts nor deletes them.
+    const objects = lists.flat().filter(({ metadata }) => metadata.name.startsWith(GRANT_PREFIX));
+    return { objects, rules: readGrantedRules(extension, objects) };
+  }
+
+  /**
+   * Gives an extension exactly `rules`: writes objects that differ, then deletes those that are not needed.
+   * @param before what `read` returned
+   */
+  async write(extension: string, namespace: string, rules: RequiredRules, before: GrantedObjects): Promise<void> {
+    const desired = buildGrantObjects(extension, namespace, rules, this.#controller);
+    const live = new Map(before.objects.map((object) => [getObjectKey(object), object]));
+    for (const object of desired) {
+      const found = live.get(getObjectKey(object));
+      live.delete(getObjectKey(object));
+      if (!found || hasChanged(found, object)) await this.#client.apply(object, { fieldManager: PERMISSION_FIELD_MANAGER, force: true });
+    }
+    await this.#delete([...live.values()]);
+  }
+
+  /** Deletes the identity and all roles of an extension. */
+  async revoke({ objects }: GrantedObjects): Promise<void> {
+    await this.#delete(objects);
+  }
+
+  async #delete(objects: readonly KubeObject[]): Promise<void> {
+    const order = (object: KubeObject): number => KINDS.findIndex(({ kind }) => kind === object.kind);
+    for (const object of objects.toSorted((a, b) => order(a) - order(b))) await this.#client.delete(toObjectRef(object));
+  }
+}
+
+/** Reports whether the permissions of a live object differ from the desired ones. */
+function hasChanged(live: KubeObject, desired: KubeObject): boolean {
+  return ["rules", "roleRef", "subjects"].some(
+    (member) => encodeCanonicalJson(live[member] ?? null) !== encodeCanonicalJson(desired[member] ?? null),
+  );
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ClusterCatalog } from "../api/clusterCatalog.ts";
+import type { ClusterExtension } from "../api/clusterExtension.ts";
+import { API_VERSION, CLUSTER_CATALOG, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, PERMISSION_POLICY } from "../api/constants.ts";
+import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
+import type { WebhookCertProvider } from "../api/flagValues.ts";
+import type { PermissionPolicy } from "../api/permissionPolicy.ts";
+import { systemClock } from "../async/clock.ts";
+import { Controller } from "../controller/controller.ts";
+import { Informer, withoutBulk } from "../controller/informer.ts";
+import { StatusWriter } from "../controller/statusWriter.ts";
+import { WorkQueue } from "../controller/workQueue.ts";
+import type { Client } from "../kube/client.ts";
+import { EventRecorder } from "../kube/events.ts";
+import type { Puller } from "../oci/pull/puller.ts";
+import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
+import { BundleCache } from "../operatorcontroller/bundles/bundleCache.ts";
+import { CatalogPackages, type PackageReader } from "../operatorcontroller/catalogs/catalogPackages.ts";
+import { getControllerSubject } from "../rbac/installerManifests.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { type Metrics, registerControllerMetrics, registerQueueMetrics } from "../telemetry/metrics.ts";
+import { GrantWriter } from "./grantWriter.ts";
+import { PermissionReconciler } from "./permissionReconciler.ts";
+import { computePermissionEvents } from "./permissionStatus.ts";
+
+const NAME = "permission-manager";
+const EXTENSION = { apiVersion: API_VERSION, kind: CLUSTER_EXTENSION } as const;
+const CATALOG = { apiVersion: API_VERSION, kind: CLUSTER_CATALOG } as const;
+/** Longest wait for pending Events when the controller stops, in milliseconds. */
+const FLUSH_MS = 1_000;
+
+/** Dependencies and options of permission-manager. */
+export interface PermissionManagerOptions {
+  /** Rejects writes while this process does not lead. */
+  readonly client: Client;
+  readonly puller: Pick<Puller, "resolve" | "pull" | "remove">;
+  readonly packages: PackageReader;
+  readonly systemNamespace: string;
+  readonly webhookCertProvider: WebhookCertProvider;
+  readonly workers: number;
+  readonly maxBackoffMs: number;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Watches ExtensionPermissions, extensions, policies and catalogs, and reconciles the permissions of every extension. */
+export class PermissionManager {
+  readonly #permissions: Informer<ExtensionPermissions>;
+  readonly #extensions: Informer<ClusterExtension>;
+  readonly #policies: Informer<PermissionPolicy>;
+  readonly #catalogs: Informer<ClusterCatalog>;
+  readonly #controller: Controller;
+  readonly #events: EventRecorder;
+
+  constructor(options: PermissionManagerOptions) {
+    const { client, log, metrics, workers, maxBackoffMs, systemNamespace, puller } = options;
+    this.#permissions = new Informer<ExtensionPermissions>(client, EXTENSION_PERMISSIONS, { transform: withoutBulk }, log);
+    this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
+    this.#policies = new Informer<PermissionPolicy>(client, PERMISSION_POLICY, { transform: withoutBulk }, log);
+    this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
+    this.#events = new EventRecorder(client, { component: NAME, log });
+    const queue = new WorkQueue({ maxDelayMs: maxBackoffMs, metrics: registerQueueMetrics(metrics, NAME) });
+    const contents = new CatalogPackages(options.packages);
+    const reconciler = new PermissionReconciler({
+      client,
+      api: client,
+      catalogs: this.#catalogs,
+      packages: contents,
+      puller,
+      bundles: new BundleCache(systemClock),
+      providers: new CertificateProviders(client, options.webhookCertProvider),
+      systemNamespace,
+      writer: new GrantWriter(client, getControllerSubject(systemNamespace)),
+      statuses: new StatusWriter({ client, events: this.#events, describe: computePermissionEvents }),
+      now: () => new Date(),
+    });
+    this.#permissions.onEvent(({ object }) => queue.add(object.metadata.name));
+    this.#extensions.onEvent(({ object, type }) => {
+      queue.add(object.metadata.name);
+      if (type === "delete") void puller.remove(object.metadata.name).catch((err: unknown) => log.warn({ err }, "images not removed"));
+    });
+    const enqueueAll = (): void => {
+      for (const { metadata } of this.#permissions.list()) queue.add(metadata.name);
+    };
+    this.#policies.onEvent(enqueueAll);
+    this.#catalogs.onEvent(({ object, type }) => {
+      if (type === "delete") contents.forget(object.metadata.name);
+      for (const { metadata, status } of this.#permissions.list()) if (status?.state === "Failed") queue.add(metadata.name);
+    });
+    this.#controller = new Controller({
+      name: NAME,
+      queue,
+      workers,
+      log,
+      metrics: registerControllerMetrics(metrics, NAME),
+      reconcile: (name, context) => reconciler.reconcile(name, context),
+    });
+  }
+
+  /** Whether all informers have read the cluster's state once. */
+  get ready(): boolean {
+    return this.#informers.every((informer) => informer.hasSynced);
+  }
+
+  /** Runs until `signal` aborts, and then until running reconciles have ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    const work = async (): Promise<void> => {
+      await Promise.all(this.#informers.map((informer) => informer.synced));
+      await this.#controller.run(signal);
+    };
+    await Promise.all([...this.#informers.map((informer) => informer.run(signal)), work()]);
+    await Promise.race([this.#events.flush(), sleep(FLUSH_MS, undefined, { ref: false })]);
+  }
+
+  get #informers() {
+    return [this.#permissions, this.#extensions, this.#policies, this.#catalogs] as const;
+  }
+}

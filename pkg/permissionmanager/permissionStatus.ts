@@ -1,0 +1,134 @@
+import { boundMessage, setCondition } from "../api/conditions.ts";
+import {
+  type ExtensionPermissions,
+  type ExtensionPermissionsStatus,
+  type JudgedRuleStatus,
+  PERMISSION_HISTORY_MAX,
+  PERMISSION_RULES_MAX,
+  type PermissionChange,
+  type RequestedBundle,
+} from "../api/extensionPermissions.ts";
+import type { StatusEvent } from "../controller/statusWriter.ts";
+import { countRules, type GrantPlan } from "../permissions/grantPlan.ts";
+import type { JudgedRule } from "../permissions/judgePermissions.ts";
+import type { PolicyRule } from "../rbac/policyRule.ts";
+import type { RequiredRules } from "../rbac/requiredRules.ts";
+import { findMissingRules } from "../rbac/ruleSets.ts";
+
+/** The type of the only condition of an ExtensionPermissions. */
+const GRANTED = "Granted";
+
+/** Where the permissions of an extension apply, and what controls them. */
+export interface GrantScope {
+  readonly policy: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
+/** The outcome of one reconcile. */
+export type GrantOutcome =
+  /** The extension has an identity, and no bundle yet. */
+  | { readonly kind: "identity"; readonly rules: RequiredRules }
+  | {
+      readonly kind: "planned";
+      readonly plan: GrantPlan;
+      readonly bundle: RequestedBundle;
+      readonly before: RequiredRules;
+      readonly risks: readonly JudgedRule[];
+    }
+  /** The request is denied as a whole, or cannot be verified. */
+  | { readonly kind: "rejected"; readonly state: "Denied" | "Failed"; readonly message: string; readonly rules: RequiredRules };
+
+/**
+ * Computes the status of an ExtensionPermissions.
+ * @param now RFC 3339 in whole seconds
+ */
+export function computePermissionsStatus(
+  permissions: Readonly<ExtensionPermissions>,
+  scope: GrantScope,
+  outcome: GrantOutcome,
+  now: string,
+): ExtensionPermissionsStatus {
+  const before = permissions.status ?? {};
+  const generation = permissions.metadata.generation ?? 0;
+  const state = outcome.kind === "planned" ? outcome.plan.state : outcome.kind === "rejected" ? outcome.state : "Granted";
+  const rules = outcome.kind === "planned" ? outcome.plan.rules : outcome.rules;
+  const condition = {
+    type: GRANTED,
+    status: state === "Granted" ? "True" : "False",
+    reason: state,
+    observedGeneration: generation,
+  } as const;
+  const conditions = setCondition(before.conditions, { ...condition, message: boundMessage(describeOutcome(outcome)) }, now);
+  const history = outcome.kind === "planned" ? addChange(before.history, outcome, now) : before.history;
+  const planned = outcome.kind === "planned" ? outcome : undefined;
+  return {
+    observedGeneration: generation,
+    state,
+    conditions,
+    ...scope,
+    ...(planned ? { bundle: planned.bundle } : before.bundle ? { bundle: before.bundle } : {}),
+    rules: listPlaced(rules).slice(0, PERMISSION_RULES_MAX),
+    ruleCount: countRules(rules),
+    broadCount: planned ? planned.risks.length : (before.broadCount ?? 0),
+    ...(planned && planned.plan.pending.length > 0 ? { pending: planned.plan.pending.map(toStatus).slice(0, PERMISSION_RULES_MAX) } : {}),
+    ...(planned && planned.plan.denied.length > 0 ? { denied: planned.plan.denied.map(toStatus).slice(0, PERMISSION_RULES_MAX) } : {}),
+    ...(planned?.plan.pendingDigest !== undefined && planned.plan.state === "Pending" ? { pendingDigest: planned.plan.pendingDigest } : {}),
+    ...(planned?.plan.pendingDigest !== undefined && planned.plan.state === "Granted"
+      ? { approvedDigest: planned.plan.pendingDigest }
+      : {}),
+    ...(history && history.length > 0 ? { history } : {}),
+  };
+}
+
+/** Returns the Events about a status that replaces that of `permissions`. */
+export function computePermissionEvents(
+  { status: before }: Readonly<ExtensionPermissions>,
+  after: ExtensionPermissionsStatus,
+): StatusEvent[] {
+  const message = after.conditions?.[0]?.message ?? "";
+  const isNew = before?.state !== after.state || before?.conditions?.[0]?.message !== message;
+  if (!isNew || !after.bundle) return [];
+  if (after.state === "Pending") return [{ reason: "GrantPending", message }];
+  if (after.state === "Denied") return [{ reason: "GrantDenied", message }];
+  if (after.state === "Failed") return [{ reason: "GrantUnverified", message }];
+  return [{ reason: "GrantChanged", message }];
+}
+
+function describeOutcome(outcome: GrantOutcome): string {
+  if (outcome.kind === "identity") return "the ServiceAccount exists; no bundle is requested yet";
+  if (outcome.kind === "rejected") return outcome.message;
+  const { plan, bundle } = outcome;
+  if (plan.state === "Denied") return `bundle ${bundle.name}: the policy denies ${countText(plan.denied.length, "permission rule")}`;
+  if (plan.state === "Pending") return `bundle ${bundle.name}: ${countText(plan.pending.length, "permission rule")} must be approved`;
+  return `bundle ${bundle.name} has its ${countText(countRules(plan.rules), "permission rule")}`;
+}
+
+function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function addChange(
+  history: readonly PermissionChange[] = [],
+  { plan, bundle, before }: Extract<GrantOutcome, { kind: "planned" }>,
+  time: string,
+): PermissionChange[] {
+  const added = countRules(findMissingRules(plan.rules, before));
+  const removed = countRules(findMissingRules(before, plan.rules));
+  if (added + removed === 0) return [...history];
+  const reason = added > 0 ? (plan.pendingDigest === undefined ? "Granted" : "Approved") : "Narrowed";
+  return [{ time, reason, bundle: bundle.name, added, removed }, ...history].slice(0, PERMISSION_HISTORY_MAX) as PermissionChange[];
+}
+
+function listPlaced({ clusterRules, namespaceRules }: RequiredRules): (PolicyRule & { namespace?: string })[] {
+  return [...clusterRules, ...[...namespaceRules].flatMap(([namespace, rules]) => rules.map((rule) => ({ namespace, ...rule })))];
+}
+
+function toStatus({ namespace, rule, risk, field }: JudgedRule): JudgedRuleStatus {
+  const reason = field.startsWith("deny")
+    ? `${field} of the policy denies it`
+    : risk
+      ? `a holder ${risk.reason}`
+      : "grant of the policy is Manual";
+  return { ...(namespace === "" ? {} : { namespace }), ...rule, ...(risk ? { risk: risk.name } : {}), reason };
+}
