@@ -53,7 +53,7 @@ const POLICIES = {
 
 type WebhookCheck = (webhook: WebhookDescription, isAdmission: boolean) => readonly string[];
 
-/** Applies a check to all webhooks of known types, in order. `member` is the field that breaches are about. */
+/** Applies a check to all webhooks of known types, in order. Breaches are located at the field `member`. */
 function inEach(content: BundleContent, member: keyof WebhookDescription, check: WebhookCheck): Breach[] {
   return (content.csv?.spec.webhookdefinitions ?? []).flatMap((webhook, i) => {
     if (!TYPES.includes(webhook.type)) return [];

@@ -4,7 +4,7 @@ import type { YamlPath } from "../../golang/yaml.ts";
 import type { LintedBundle, LintedCatalog } from "./lintedCatalog.ts";
 import { defineInfoLint, defineWarningLint, type LintBreach, LintSource, type LintTable } from "./lintRule.ts";
 
-/** Lints for dependencies that restrict installations less or more than intended. */
+/** Lints for dependencies that restrict installations more or less than intended. */
 export const DEPENDENCY_LINTS: LintTable = {
   "constraint-not": defineWarningLint(
     "A `not` constraint should be inside `all` or `any`, next to the constraints that it narrows.",

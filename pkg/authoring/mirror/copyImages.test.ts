@@ -16,7 +16,7 @@ const ATTEMPTS = 2;
 const LAYER = Buffer.from("the bytes of a layer");
 const DIGEST = computeDigest(LAYER);
 
-/** Sends the first byte of the layer, and the rest only if `rest` does. */
+/** Makes the registry send only the first byte of the layer and then call `rest`. */
 function stopWithin(registry: LoopbackRegistry, rest: (res: ServerResponse) => void = () => undefined): void {
   registry.misbehave = ({ url }, res) => {
     if (!url?.endsWith(DIGEST)) return false;
@@ -31,7 +31,7 @@ function trickle(res: ServerResponse): void {
   res.on("close", () => clearInterval(timer));
 }
 
-/** Copies `quay.io/ns/app:v1` from these mirrors to another registry. */
+/** Copies `quay.io/ns/app:v1` from the registries `sources` to the registry `target`. */
 async function mirror(sources: readonly LoopbackRegistry[], target: LoopbackRegistry): Promise<MirrorOutcome[]> {
   for (const source of sources) source.addImage("ns/app", "v1", { layers: [LAYER] });
   const places = sources.map(({ host }) => `location = "${host}"\ninsecure = true\n`);

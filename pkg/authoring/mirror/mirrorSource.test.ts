@@ -16,7 +16,7 @@ function packaged(name: string, ...properties: object[]): object[] {
   ];
 }
 
-// Requirements S2 and file-based catalogs: any bundle with the same olm.gvk satisfies olm.gvk.required.
+// Source: requirements S2, file-based catalogs; any bundle with the same olm.gvk satisfies olm.gvk.required.
 test.for<[packages: string[], notes: string[]]>([
   [["app", "db"], ["app.v1.0.0 requires API x/v1 Gone, which no mirrored bundle provides; no bundle in the catalog provides it"]],
   [

@@ -56,7 +56,7 @@ ${related}- image: 127.0.0.1:1/team/gone:v1
   expect(imagesAsked).toBe(3);
 });
 
-// Distribution specification, "Checking if content exists in the registry": the digest in an answer to HEAD is optional, and proxies refuse HEAD.
+// Distribution specification, "Checking if content exists in the registry": the digest in a HEAD response is optional, and some proxies reject HEAD.
 test.for<[name: string, answer: (res: ServerResponse) => void]>([
   ["refuses HEAD", (res) => void res.writeHead(405).end()],
   ["denies everything to HEAD", (res) => void res.writeHead(404).end()],
