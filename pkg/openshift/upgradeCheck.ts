@@ -74,9 +74,9 @@ const PARTIAL = /^\d+(\.\d+)?$/;
  */
 export function parseUpgradeTarget(to: string | undefined, cluster: ClusterVersion): ClusterUpgradeTarget {
   if (to === undefined) {
-    if (cluster.kind !== "known") throw new Error("no target version: the version of the cluster is unknown");
+    if (cluster.kind !== "known") throw new Error("cannot determine the target version: the cluster version is unknown");
     if (BigInt(cluster.minor.minor) === MAX_UINT64)
-      throw new Error(`no target version: no minor version follows ${cluster.text}, the version of the cluster`);
+      throw new Error(`cannot determine the target version: cluster version ${cluster.text} has the highest possible minor version`);
     const minor = getNextMinor(cluster.minor);
     return { text: formatMinorVersion(minor), minor, isPatch: false };
   }
@@ -88,7 +88,7 @@ export function parseUpgradeTarget(to: string | undefined, cluster: ClusterVersi
   const isPatch = formatMinorVersion(minor) === formatMinorVersion(cluster.minor);
   const mayBeCurrent = isPatch && (isPartial || PARTIAL.test(cluster.text));
   if (!mayBeCurrent && compareVersions(version, wholeVersion(cluster.text)) < 0)
-    throw new Error(`${text} is below the version of the cluster, ${cluster.text}`);
+    throw new Error(`target version ${text} is lower than cluster version ${cluster.text}`);
   return { text, minor, isPatch };
 }
 

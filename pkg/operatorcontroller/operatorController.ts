@@ -231,7 +231,7 @@ export class OperatorController {
       await this.#images.cancelOutdated(extension);
       const waiting = findWaitingError(err);
       if (waiting && !signal.aborted) {
-        log.info({ reason: waiting.reason }, "waiting for a change on the cluster");
+        log.info({ reason: waiting.reason }, "waiting for a change in the cluster");
         this.#rechecks.begin(name, waiting.isOver, waiting.everyMs);
         return { requeueAfterMs: this.#resyncMs() };
       }

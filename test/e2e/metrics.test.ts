@@ -109,7 +109,7 @@ describeWithPrivateCluster("metrics over HTTPS", (cluster) => {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "operator-controller-resolution-reader" },
       subjects: [{ kind: "ServiceAccount", name: "resolution-reader", namespace }],
     });
-    const missing = [404, 'no ClusterExtension "nobody" with spec.source.catalog exists\n'];
+    const missing = [404, 'ClusterExtension "nobody" does not exist or has no spec.source.catalog\n'];
     await eventually(async () => expect(await requestMetrics("operator-controller", reader, path)).toEqual(missing), { timeoutMs: 60_000 });
     expect((await requestMetrics("operator-controller", reader))[0]).toBe(403);
   });

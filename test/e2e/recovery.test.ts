@@ -238,7 +238,7 @@ describeWithPrivateCluster("recovery", (cluster, dev) => {
     await eventually(async () => expect(await world.extension("homeless")).toBeUndefined());
     await eventually(async () =>
       expect((await sample.events("homeless")).join("\n")).toContain(
-        "UninstalledByGarbageCollector: objects are left to the garbage collector",
+        "UninstalledByGarbageCollector: the controller leaves the objects to the garbage collector",
       ),
     );
     await eventually(async () => expect(await sample.owned("homeless")).toEqual(["CustomResourceDefinition greetings.hello.example.com"]));

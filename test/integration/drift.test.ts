@@ -191,7 +191,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     await world.apply(extension);
     await world.installed("blind", "1.0.0");
     await eventually(async () => {
-      const message = /^cannot watch .*, so the controller notices changes within 60 minutes only: .*cannot list resource/;
+      const message = /^cannot watch .*, so the controller can take up to 60 minutes to notice changes: .*cannot list resource/;
       expectProblem((await world.extension("blind"))!, "DriftUnwatched", { message });
     });
     await cluster.client.delete(toPhrasesRef(extension));

@@ -23,7 +23,7 @@ const VALUES = Array.from({ length: 60_000 }, (_, i) => `value-${i}`.padEnd(14, 
 const RBAC = "rbac.authorization.k8s.io";
 /** The end of the finding; its first number is the count of valid custom resources. */
 const FINDING =
-  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": the limit is 67108864 bytes$/;
+  /; (\d+) custom resources of CRD "things\.hostile\.example\.com" would still be valid; existingObjects: checked only (\d+) of 80 custom resources of CRD "things\.hostile\.example\.com": reached the limit of 67108864 bytes$/;
 
 /** Creates the definition of a version; `maxLength` of `size` makes the next one read the custom resources. */
 function definition(of: SmallVersion): KubeObject {

@@ -28,7 +28,7 @@ export class SampleWorld {
     this.world = world;
   }
 
-  /** @param driftInterval how often unwatched objects are compared. @param more flags of operator-controller. */
+  /** @param driftInterval how often unwatched objects are compared. @param more operator-controller flags. */
   static async start(cluster: WorldCluster, driftInterval = "1s", more: readonly string[] = []): Promise<SampleWorld> {
     const flags = ["--drift-interval", driftInterval, "--max-backoff", "2s", ...more];
     const world = await World.start(cluster, { extraArgs: { "operator-controller": flags } });

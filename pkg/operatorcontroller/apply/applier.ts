@@ -158,8 +158,8 @@ export function throwFailures(doing: string, failures: readonly ObjectFailure[])
 function getAdvice(item: KubeObject | ObjectRef, err: unknown): string | undefined {
   if (isNamespaceMissing(err)) return "create the namespace, or remove it from the extension's configuration";
   if (!isImmutableField(err)) return undefined;
-  const why = isRecreatable(item) ? "it is not marked as an object of this extension" : "data could be lost";
-  return `delete the ${item.kind} to have it recreated; the controller does not delete it because ${why}`;
+  const why = isRecreatable(item) ? "the object is not marked as owned by this extension" : "data could be lost";
+  return `delete the ${item.kind} to have it recreated; the controller does not delete it itself because ${why}`;
 }
 
 /** The part of a client that reads, applies and deletes objects. */

@@ -59,8 +59,8 @@ function toPlanStatus(plan: ChangePlan, bundle: { name: string; version: string 
 function newApprovalError({ metadata: { name } }: Readonly<ClusterExtension>, plan: Plan): TerminalError {
   const { create, update, unchanged, digest } = plan;
   const widening = (plan.objects ?? []).filter(({ widens }) => widens).length;
-  const widens = widening > 0 ? `; ${widening} objects grant more permissions than now` : "";
-  const message = `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} do not change${widens}`;
+  const widens = widening > 0 ? `; ${widening} objects would grant more permissions` : "";
+  const message = `waiting for approval to create ${create}, update ${update} and delete ${plan.delete} objects; ${unchanged} objects stay unchanged${widens}`;
   const next = `kubectl annotate clusterextension ${name} --overwrite ${ANNOTATION_APPROVE}=${digest}`;
   return new TerminalError(Reason.AwaitingApproval, message, { problems: [newProblem("AwaitingApproval", { message, next })] });
 }

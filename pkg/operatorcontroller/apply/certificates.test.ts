@@ -166,7 +166,7 @@ test("CertificateKeeper fails when another owner has the Secret, and takes over 
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
   objects.objects.set(getObjectKey(SECRET), foreign);
   await expect(newKeeper(objects).keep()).rejects.toThrow(
-    "provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
+    "cannot provide the serving certificate in Secret ns/s-cert: Secret 's-cert' already exists in namespace 'ns' and cannot be managed by operator-controller",
   );
   expect(objects.secret).toBe(foreign);
   await newKeeper(objects, { replaced: [getObjectKey(SECRET)] }).keep();

@@ -82,7 +82,7 @@ export class CertificateKeeper {
         at = Math.min(at, await this.#maintain(one));
       } catch (err) {
         this.#options.signal.throwIfAborted();
-        throw wrapError(`provide the serving certificate in ${describeObject(one.secret)}: `, err);
+        throw wrapError(`cannot provide the serving certificate in ${describeObject(one.secret)}: `, err);
       }
     }
     return at;
@@ -103,7 +103,7 @@ export class CertificateKeeper {
       if (action.kind === "promote") await maintenance.promote();
       if (action.kind === "trim") await maintenance.trim();
     }
-    throw new RetryableError("Retrying", `it is still not up to date after ${ACTIONS_MAX} actions`);
+    throw new RetryableError("Retrying", `the certificate is still outdated after ${ACTIONS_MAX} updates`);
   }
 
   /** Reads the Secret. @throws RetryableError if it has another owner. */
@@ -157,13 +157,13 @@ class CertificateMaintenance {
   async prepare(because: string): Promise<void> {
     if (!this.stored) return;
     await this.#store(storePrepared(this.stored, await this.#issuePair(), this.#options.now()));
-    this.#record("CertificatePrepared", "successor issued; clients now trust its authority", because);
+    this.#record("CertificatePrepared", "issued the next certificate; clients now trust its CA", because);
   }
 
   async promote(): Promise<void> {
     if (!this.stored?.next) return;
     await this.#store(promotePrepared(this.stored));
-    this.#record("CertificateRenewed", "renewed: the operator now serves the successor; clients trust both authorities");
+    this.#record("CertificateRenewed", "renewed: the operator now serves the next certificate; clients trust both CAs");
   }
 
   async trim(): Promise<void> {

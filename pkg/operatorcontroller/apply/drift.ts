@@ -78,7 +78,7 @@ interface Drift {
 
 /** Explains why drift of an extension that was taken over is only reported, and until when. */
 const TAKEN_OVER =
-  "the extension was taken over from another operator-controller: drift is corrected after the first upgrade, or when spec.drift.policy is Correct";
+  "drift is not corrected until the first upgrade because another operator-controller installed the extension (to correct drift now, set spec.drift.policy to Correct)";
 
 /** Reports the drift of one extension in one reconcile: new drift in Events, uncorrected drift in the condition. */
 class DriftReport {
@@ -200,7 +200,7 @@ export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyCont
   if (due.isFull && policy === "Correct") changes.live = context.applier.applied;
   report.reportProblems();
   if (unserved.length > 0) {
-    const text = `this cluster no longer serves ${formatKinds(unserved)}: objects of that kind in bundle "${releases.installed?.name ?? ""}" cannot be restored`;
+    const text = `cannot restore objects of bundle "${releases.installed?.name ?? ""}": this cluster no longer serves ${formatKinds(unserved)}`;
     throw new RetryableError("KindNotServed", text);
   }
   if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;

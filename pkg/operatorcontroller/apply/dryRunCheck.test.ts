@@ -36,15 +36,20 @@ test("findMissingNamespaces returns one finding for each missing namespace, in o
 });
 
 test.for<[where: string, inline: Record<string, unknown> | undefined, namespace: string, advice: string]>([
-  ["where the extension is installed", undefined, "ns", "create it before the ClusterExtension"],
-  ["that the operator watches", { watchNamespace: "a" }, "a", "create it, or set another one in spec.config.inline.watchNamespace"],
+  ["where the extension is installed", undefined, "ns", "create the namespace"],
+  [
+    "that the operator watches",
+    { watchNamespace: "a" },
+    "a",
+    "create the namespace, or set spec.config.inline.watchNamespace to an existing namespace",
+  ],
   [
     "in a list of watched namespaces",
     { watchNamespaces: ["b", "a"] },
     "a",
-    "create it, or remove it from spec.config.inline.watchNamespaces",
+    "create the namespace, or remove it from spec.config.inline.watchNamespaces",
   ],
-  ["in another field", { watchNamespaces: "a" }, "a", "create it, or remove it from the configuration"],
+  ["in another field", { watchNamespaces: "a" }, "a", "create the namespace, or remove it from the extension's configuration"],
 ])("findMissingNamespaces says what to do when the missing namespace is the one %s", ([, inline, namespace, advice]) => {
   const spec = { namespace: "ns", ...(inline ? { config: { configType: "Inline" as const, inline } } : {}) };
   expect(findMissingNamespaces([newFailure("1", namespace)], spec).map(formatPreflightFinding)).toEqual([

@@ -82,11 +82,13 @@ function getNamespaceAdvice(
   namespace: string,
   { namespace: installed, config }: Pick<ClusterExtensionSpec, "namespace" | "config">,
 ): string {
-  if (namespace === installed) return "create it before the ClusterExtension";
+  if (namespace === installed) return "create the namespace";
   const { watchNamespace, watchNamespaces } = config?.inline ?? {};
-  if (watchNamespace === namespace) return "create it, or set another one in spec.config.inline.watchNamespace";
+  if (watchNamespace === namespace) return "create the namespace, or set spec.config.inline.watchNamespace to an existing namespace";
   const isListed = Array.isArray(watchNamespaces) && watchNamespaces.includes(namespace);
-  return isListed ? "create it, or remove it from spec.config.inline.watchNamespaces" : "create it, or remove it from the configuration";
+  return isListed
+    ? "create the namespace, or remove it from spec.config.inline.watchNamespaces"
+    : "create the namespace, or remove it from the extension's configuration";
 }
 
 /**

@@ -182,8 +182,8 @@ const HANDOVER_LOOK_MS = 1_000;
 /** The error of a release that needs objects of other extensions whose own next releases cannot be applied yet. */
 export class HandoverPending extends WaitingError {
   constructor(needs: readonly Need[], isAgreed: () => boolean) {
-    const objects = needs.map(({ object, owner }) => `${describeObject(object)} of ${CLUSTER_EXTENSION} "${owner}"`);
-    const text = `waiting for ${formatFirst(objects)}, whose next release no longer contains it and cannot be applied yet; nothing was changed, and the controller retries automatically`;
+    const objects = needs.map(({ object, owner }) => `${describeObject(object)} from ${CLUSTER_EXTENSION} "${owner}"`);
+    const text = `waiting to take over ${formatFirst(objects)}: the next release of the owner does not contain the object, but cannot be applied yet; no objects were changed, and the controller retries automatically`;
     super(Reason.Retrying, text, { isOver: () => Promise.resolve(isAgreed()), everyMs: HANDOVER_LOOK_MS });
   }
 }

@@ -96,7 +96,7 @@ async function removeUnused(
     checked = use.crd;
     if (await applier.removeUnchanged(checked)) return use;
   }
-  const text = `it counts as in use because other writers changed it ${MAX_CRD_CHECKS} times while it was checked`;
+  const text = `treated as in use: other clients changed the CRD ${MAX_CRD_CHECKS} times during the check`;
   return { kind: "in use", crd: checked, reason: "KeepsChanging", text, retry: { cause: new Error(text) } };
 }
 
@@ -153,7 +153,7 @@ export async function recheckKept(
     const [failure] = failures;
     if (failure && (policy === "Delete" || !isForbidden(failure.err))) throwFailures("could not get object: ", failures);
     if (failure) {
-      stays(`it may not be read (${getErrorMessage(failure.err)})`);
+      stays(`reading the CRD is forbidden (${getErrorMessage(failure.err)})`);
       continue;
     }
     const [crd] = filterOwned([toKubeObject(ref)], objects, owner);
@@ -168,7 +168,7 @@ export async function recheckKept(
     } catch (err) {
       const { cause } = err as Error;
       if (policy === "Delete" || !isForbidden(cause)) throw err;
-      stays(`it is unused but may not be deleted (${getErrorMessage(cause)})`);
+      stays(`unused, but deleting the CRD is forbidden (${getErrorMessage(cause)})`);
     }
   }
   return still;

@@ -83,7 +83,7 @@ function listDefinedKinds(crd: KubeObject): string[] {
 function getAdvice(kinds: readonly UnservedKind[]): string {
   const unknown = kinds.filter(({ definedBy }) => definedBy === undefined);
   const defined = kinds.filter(({ definedBy }) => definedBy !== undefined);
-  if (defined.length === 0) return "install the operator or CustomResourceDefinition that provides it first";
-  const own = `apply the CustomResourceDefinition of ${formatKinds(defined)} from the bundle: operator-controller writes nothing until the cluster serves it`;
-  return unknown.length === 0 ? own : `install the operator that provides ${formatKinds(unknown)} first, and ${own}`;
+  if (defined.length === 0) return "first install the operator or CustomResourceDefinition that provides the missing kind";
+  const own = `apply the CustomResourceDefinition of ${formatKinds(defined)} from the bundle yourself, because operator-controller applies no objects until the cluster serves all kinds`;
+  return unknown.length === 0 ? own : `first install the operator that provides ${formatKinds(unknown)}, and ${own}`;
 }

@@ -33,13 +33,13 @@ export async function pruneLeft(deployed: ReleaseRecord, context: ApplyContext, 
     const keys = new Set(left.map(getObjectKey));
     const deleted = applier.actions.filter(({ verb, ref }) => verb === "deleted" && keys.has(getObjectKey(ref)));
     if (deleted.length > 0) {
-      const text = `deleted objects that an earlier bundle left: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
+      const text = `deleted objects that were kept from an earlier bundle: ${formatFirst(deleted.map(({ ref }) => describeObject(ref)))}`;
       deps.events.record(phase.extension, "Normal", "Pruned", text);
     }
     if (areSame(left, stays)) return;
     step.log.info(
       { left: stays.map(({ kept, ...ref }) => ({ target: describeObject(ref), kept })) },
-      "objects left by earlier releases changed",
+      "objects kept from earlier releases changed",
     );
     release = await journal.storeLeft(deployed, stays);
     phase.releases.history = replaceCurrent(phase.releases.history, release);

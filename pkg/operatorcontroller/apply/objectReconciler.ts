@@ -68,7 +68,8 @@ async function writeRelease(
   const { kept, left } = await prune(applier, scoped, context.pruneRequest(objects), step.signal);
   for (const { text } of kept) events.record("Normal", "Kept", text);
   const given = left.filter((one) => !isKept(one));
-  if (given.length > 0) events.record("Normal", "HandedOver", `left for other extensions: ${formatFirst(given.map(describeObject))}`);
+  if (given.length > 0)
+    events.record("Normal", "HandedOver", `kept objects that other extensions need: ${formatFirst(given.map(describeObject))}`);
   await certificates.keep(objects);
   events.applied(bundle.name, applier.actions, live, owner, deps.extensionExists);
   return { isDriftLeft: written.length < applied.length || written.some((object) => !applied.includes(object)), left };
@@ -268,7 +269,7 @@ export class ObjectReconciler {
   async #recordFailure(next: NextRelease, record: ReleaseRecord, err: unknown): Promise<void> {
     const { actions, applied } = this.#context.applier;
     const done = selectChanges(actions).filter(({ labelsOnly }) => !labelsOnly);
-    const text = `${describeProgress(next)} failed${done.length > 0 ? ` after ${summarizeActions(done)}` : ""}: ${getErrorMessage(err)}`;
+    const text = `${describeProgress(next)} failed${done.length > 0 ? ` (objects so far: ${summarizeActions(done)})` : ""}: ${getErrorMessage(err)}`;
     const release = await this.#journal.markFailed(record, text);
     this.#phase.changes.failed = { release, applied, actions };
     this.#events.record("Warning", "ApplyFailed", text);

@@ -51,7 +51,7 @@ ensure CRDs are installed first]`,
   const { findings = [], error } = denyUnservedKinds(missing, kinds, discovery) ?? {};
   expect(error).toMatchObject({ message: text, reason: "KindNotServed", retry: true });
   expect(findings).toMatchObject([
-    { kind: "kindNotServed", next: "install the operator or CustomResourceDefinition that provides it first" },
+    { kind: "kindNotServed", next: "first install the operator or CustomResourceDefinition that provides the missing kind" },
   ]);
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
@@ -66,7 +66,7 @@ test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it
   expect(await runCheck(unserved)).toMatchObject({
     message: "this cluster does not serve Thing (example.com/v1), Thing (example.com/v2)",
     next: expect.stringMatching(
-      /^install the operator that provides Thing \(example.com\/v2\) first, and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
+      /^first install the operator that provides Thing \(example.com\/v2\), and apply the CustomResourceDefinition of Thing \(example.com\/v1\) from the bundle/,
     ),
     problems: [
       {

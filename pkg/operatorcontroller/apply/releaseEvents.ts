@@ -34,7 +34,7 @@ export class ReleaseEvents {
     const remembered = this.#memory.of(this.#extension);
     const before = remembered.lackedPermissions ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
     remembered.lackedPermissions = lacking;
-    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} now has all permissions that were missing`);
+    if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} now has all required permissions`);
   }
 
   /** Records the notes and warnings of the preflight, once for the same input. */
@@ -76,16 +76,20 @@ export class ReleaseEvents {
     if (deleted.length > 0)
       this.record("Normal", "Pruned", `deleted objects that bundle "${bundle}" does not contain: ${formatFirst(deleted)}`);
     if (recreated.length > 0)
-      this.record("Normal", "Recreated", `recreated for bundle "${bundle}" because an immutable field changed: ${formatFirst(recreated)}`);
+      this.record(
+        "Normal",
+        "Recreated",
+        `recreated objects of bundle "${bundle}" because an immutable field changed: ${formatFirst(recreated)}`,
+      );
     const written = new Set(actions.map(({ ref }) => getObjectKey(ref)));
     const adopted = [...live].flatMap(([key, object]) => (written.has(key) ? this.#orphan(object, owner, extensionExists) : []));
-    if (adopted.length > 0) this.record("Normal", "Adopted", `adopted into bundle "${bundle}": ${formatFirst(adopted)}`);
+    if (adopted.length > 0) this.record("Normal", "Adopted", `adopted objects into bundle "${bundle}": ${formatFirst(adopted)}`);
   }
 
   #orphan(object: KubeObject, owner: Owner, extensionExists: ExtensionExists): string[] {
     const ownership = determineOwnership(object, owner, extensionExists);
     if (ownership.kind !== "orphan") return [];
-    return [`${describeObject(object)}, left by ClusterExtension "${ownership.owner}", which no longer exists`];
+    return [`${describeObject(object)} (left by deleted ClusterExtension "${ownership.owner}")`];
   }
 
   #account(): string {

@@ -66,9 +66,7 @@ class FolderReader {
     this.#bytes += (await stat(onDisk)).size;
     const { files, bytes } = BUNDLE_LIMITS;
     if (this.files.size >= files || this.#bytes > bytes)
-      throw createBundleTooLargeError(
-        `its image contains more than the ${files} files or ${bytes} bytes allowed in the folders of manifests and metadata`,
-      );
+      throw createBundleTooLargeError(`its manifest and metadata folders contain more than ${files} files or ${bytes} bytes`);
     this.files.set(path, await readFile(onDisk));
   }
 

@@ -161,7 +161,7 @@ test.for<[why: string, responses: Record<string, Answer>, message: string | RegE
   [
     "other content than that of status",
     { ...SERVED, [OF_PACKAGE]: { ...lines(CHANNEL, BUNDLE), headers: { "olm-catalog-digest": "sha256:0" } } },
-    `the response has content sha256:0, but status.resolvedSource is ${REF}`,
+    `the response contains catalog content sha256:0, but status.resolvedSource is ${REF}`,
   ],
 ])("CatalogClient fails with the reason when it receives %s", async ([, responses, message]) => {
   const { read } = await start(responses);
@@ -224,7 +224,7 @@ describe("CatalogClient with a proxy", () => {
 test("CatalogClient rejects a package when resolution would keep too much of it, from any endpoint, and does not count the rest", async () => {
   const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
   const options = { limits: { keptBytes: 4_000 } };
-  const message = "error performing request: the package contains more than the 4000 bytes allowed for resolution, reached at olm.channel ";
+  const message = "error performing request: the package is too large for resolution: more than 4000 bytes, exceeded at olm.channel ";
   await expect((await start({ ...SERVED, [OF_PACKAGE]: lines(big) }, options)).read()).rejects.toThrow(message);
   await expect((await start({ [ALL]: lines(PACKAGE, big) }, options)).read()).rejects.toThrow(message);
   const others = Array.from({ length: 50 }, () => OTHERS_BUNDLE);
@@ -236,20 +236,20 @@ test.for<[what: string, channel: object, limits: object, message: string]>([
     "too many values",
     { entries: Array.from({ length: 100 }, (_, i) => ({ name: `b${i}` })) },
     { keptValues: 200 },
-    "the package contains more than the 200 values allowed for resolution, reached at olm.channel ",
+    "the package is too large for resolution: more than 200 values, exceeded at olm.channel ",
   ],
-  ["an object that is too large", { description: "x".repeat(5_000) }, { objectBytes: 4_000 }, "a document of more than 4000 bytes"],
+  ["an object that is too large", { description: "x".repeat(5_000) }, { objectBytes: 4_000 }, "document too large: more than 4000 bytes"],
   [
     "an object with too many values",
     { list: Array.from({ length: 1_000 }, () => []) },
     { objectValues: 1_000 },
-    "document 1, line 1: more than 1000 values in one object",
+    "document 1, line 1: object too large: more than 1000 values",
   ],
   [
     "too many bytes in total",
     { description: "x".repeat(5_000) },
     { answerBytes: 4_000 },
-    "the package is larger than the 4000 bytes allowed",
+    "the response is too large: more than 4000 bytes",
   ],
 ])("CatalogClient rejects a package when it has %s", async ([, channel, limits, message]) => {
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: lines({ ...CHANNEL, ...channel }) }, { limits });
@@ -313,7 +313,7 @@ test("CatalogClient trusts certificates that an authority in the folder signed",
     [{ caDir }, "p"],
     [
       {},
-      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; add its authority to the folder of authorities, see the flags ending in -cas-dir`,
+      `error performing request: Get "${api.url}${BASE}/api/v1/metas": tls: failed to verify certificate: x509: certificate signed by unknown authority; add its CA certificate to the CA folder, see the flags that end in -cas-dir`,
     ],
   ] as const) {
     const client = new CatalogClient(options);
@@ -401,7 +401,7 @@ describe("CatalogClient reads the bundle index", () => {
   });
 
   test.for<[string, Answer, string]>([
-    ["other content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "the response has content sha256:2"],
+    ["other content", { ...lines(LINE), headers: { "olm-catalog-digest": "sha256:2" } }, "the response contains catalog content sha256:2"],
     ["an error", { status: 503, text: "later" }, "error: received unexpected response status code 503"],
     ["half a line", { text: '{"package":"p","bun' }, "error performing request: "],
   ])("and fails when the response is %s", async ([, answer, error]) => {

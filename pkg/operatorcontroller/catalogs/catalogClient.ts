@@ -290,7 +290,7 @@ async function* limitBytes(maxBytes: number, chunks: AsyncIterable<Uint8Array>):
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error(`the package is larger than the ${maxBytes} bytes allowed`);
+    if (bytes > maxBytes) throw new Error(`the response is too large: more than ${maxBytes} bytes`);
     yield chunk;
   }
 }

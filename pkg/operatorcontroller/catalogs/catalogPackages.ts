@@ -121,7 +121,7 @@ export class UnexpectedContent extends Error {
   override readonly name = "UnexpectedContent";
 
   constructor(got: string, want: string) {
-    super(`the response has content ${got}, but status.resolvedSource is ${want}`);
+    super(`the response contains catalog content ${got}, but status.resolvedSource is ${want}`);
   }
 }
 

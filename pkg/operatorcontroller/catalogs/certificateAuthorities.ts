@@ -119,10 +119,10 @@ export class SecretAuthorities implements AuthoritySource {
     const { authorities } = readStoredCertificates(secret);
     const found = parseAuthorities(authorities);
     if (authorities.length === 0)
-      this.#log.warn({ secret: this.#name }, "Secret of catalogd contains no authorities, keeping the previous ones");
+      this.#log.warn({ secret: this.#name }, "catalogd Secret contains no CA certificates, keeping the previous ones");
     else if (found.fingerprint !== this.#current.fingerprint) {
       this.#current = found;
-      this.#log.info({ secret: this.#name, authorities: authorities.length }, "authorities of catalogd updated");
+      this.#log.info({ secret: this.#name, authorities: authorities.length }, "catalogd CA certificates updated");
     }
     const { apiVersion, kind, metadata } = secret;
     return { apiVersion, kind, metadata };

@@ -130,9 +130,7 @@ export class ResponseReader {
 }
 
 function newSizeError(limit: string, { schema, name }: Meta): Error {
-  return new Error(
-    `the package contains more than the ${limit} allowed for resolution, reached at ${truncateExcerpt(`${schema} ${name}`)}`,
-  );
+  return new Error(`the package is too large for resolution: more than ${limit}, exceeded at ${truncateExcerpt(`${schema} ${name}`)}`);
 }
 
 /** A message of `ResponseThread` to its worker about the response with number `id`. */

@@ -108,11 +108,11 @@ describe("ResponseThread fails one response and reads the next when", () => {
   };
   test.for<[what: string, chunks: () => AsyncIterable<Uint8Array>, message: RegExp, limits?: Partial<ReadTask["limits"]>]>([
     ["a line is broken", () => splitChunks(...many, '{"schema": ]}\n'), /document 21, line 21: /],
-    ["an object has too many values", () => splitChunks(...many, lists), /document 21, line 21: more than 200000 values in one object/],
+    ["an object has too many values", () => splitChunks(...many, lists), /document 21, line 21: object too large: more than 200000 values/],
     [
       "too much of it is kept",
       () => splitChunks(...many),
-      /the package contains more than the 1000 bytes allowed for resolution/,
+      /the package is too large for resolution: more than 1000 bytes/,
       { keptBytes: 1_000 },
     ],
     ["the connection ends", failing, /^connection reset$/],
@@ -128,7 +128,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     const huge = JSON.stringify({ schema: "other", package: "p", name: "o", list: Array.from({ length: 500_000 }, () => [[]]) });
     const task = { ...TASK, limits: { ...TASK.limits, objectValues: 2_000_000 } };
     await expect(readAll(thread, splitChunks(...many, huge, huge, huge), task)).rejects.toThrow(
-      "cannot read the catalog's response: it took more than 32 MiB of memory",
+      "cannot read the catalog's response: exceeded the limit of 32 MiB of memory",
     );
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });

@@ -82,7 +82,7 @@ export class ResponseThread {
           : err;
       });
     if (response.kind === "failed") throw new Error(response.message);
-    if (response.kind === "unknown") throw new Error("the thread that reads catalogs ended early");
+    if (response.kind === "unknown") throw new Error("the catalog reader thread ended unexpectedly");
     return response.metas.map(({ blob, ...meta }) => ({ ...meta, blob: keepNumberTokens(JSON.parse(blob), blob) as JsonObject }));
   }
 }

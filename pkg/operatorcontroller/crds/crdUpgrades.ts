@@ -69,7 +69,7 @@ async function dropStoredVersions(
     await client.patch(toObjectRef(crd), body, { type: "merge", subresource: "status", signal, ...(onlyTries ? { dryRun: true } : {}) });
   } catch (err) {
     const removed = `stored versions removed : [${versions.join(" ")}]`;
-    const doing = `no object is stored in them, but status.storedVersions of the CRD could not be written: ${getErrorMessage(err)}`;
+    const doing = `no objects are stored in these versions, but status.storedVersions of the CRD could not be updated: ${getErrorMessage(err)}`;
     const crds = [{ name, findings: [{ check: "storedVersionRemoval", text: removed } as const], refusals: [doing] }];
     const text = `validating upgrade for CRD ${goQuote(name)}: storedVersionRemoval: ${removed}; ${doing}`;
     if (!isForbidden(err)) return { crds, message: text, more: [], error: new RetryableError(Reason.Retrying, text, { cause: err }) };
@@ -81,7 +81,7 @@ async function dropStoredVersions(
     const error = new WaitingError(Reason.Retrying, message, { cause: err, isOver });
     return { crds, message, more: [], next: advice, error };
   }
-  return `removed ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resource of it exists`;
+  return `removed ${versions.join(", ")} from status.storedVersions of CRD ${goQuote(name)}: no custom resources exist`;
 }
 
 /** The CRDs to apply, and the live ones. */
@@ -190,11 +190,11 @@ function reportInvalid({ name, refusals, notes }: CrdUpgrade, objects: ObjectsFo
     const list = formatList(named, { max: named.length, separator: "; ", total: invalid });
     refusals.push(`existingObjects: ${invalid} of ${all} would not be valid under the new CRD ${goQuote(name)}: ${list}`);
   } else if (refused && (count > 0 || !cut)) {
-    notes.push(count === 0 ? `no custom resource of CRD ${goQuote(name)} exists` : `${all} of CRD ${goQuote(name)} would still be valid`);
+    notes.push(count === 0 ? `no custom resources of CRD ${goQuote(name)} exist` : `${all} of CRD ${goQuote(name)} would still be valid`);
   }
   if (cut) {
     const checked = cut.total === undefined ? `the first ${count}` : `${count} of ${cut.total}`;
-    notes.push(`existingObjects: checked ${checked} custom resources of CRD ${goQuote(name)}: ${cut.reason}`);
+    notes.push(`existingObjects: checked only ${checked} custom resources of CRD ${goQuote(name)}: ${cut.reason}`);
   }
   if (someUnknown) notes.push(`existingObjects: some patterns of CRD ${goQuote(name)} could not be evaluated`);
 }

@@ -36,7 +36,7 @@ export async function findOtherServer(
   try {
     if (await mayRead(client, name, signal)) {
       const service = getService(await client.get(apiServiceRef(name), { signal }));
-      return service && `APIService ${name} has Service ${service} answer for ${apiVersion}`;
+      return service && `APIService ${name} forwards requests for ${apiVersion} to Service ${service}`;
     }
   } catch (err) {
     if (err instanceof KindNotServed) return undefined; // an API server without an aggregation layer
@@ -47,9 +47,9 @@ export async function findOtherServer(
     throw cause;
   });
   if (response instanceof Error)
-    return `discovery of ${apiVersion} failed (${getErrorMessage(response)}), and APIService ${name} may not be read`;
+    return `discovery of ${apiVersion} failed (${getErrorMessage(response)}), and reading APIService ${name} is forbidden`;
   if (findHash(response, kind) === computeStorageHash(crd, getGroup(apiVersion), kind)) return undefined;
-  return `discovery of ${apiVersion} does not show the storage version of the CRD, and APIService ${name} may not be read`;
+  return `discovery of ${apiVersion} does not report the storage version of the CRD, and reading APIService ${name} is forbidden`;
 }
 
 /** Reviews the permission first, because a denied request looks like an attack in an audit log. */
@@ -135,41 +135,34 @@ export async function checkCrdUse(client: Pick<Client, "get" | "list" | "raw">, 
   if (!live || (crd.metadata.uid !== undefined && live.metadata.uid !== crd.metadata.uid)) return { kind: "gone" };
   const inUse = (reason: CrdUseReason, text: string): CrdUse => ({ kind: "in use", crd: live, reason, text });
   if (live.metadata.deletionTimestamp !== undefined || getConditionStatus(live, "Terminating") === "True")
-    return inUse("BeingDeleted", "it is being deleted already");
+    return inUse("BeingDeleted", "already being deleted");
   if (getConditionStatus(live, "NamesAccepted") !== "True")
-    return inUse("NamesNotAccepted", "it counts as in use because the API server has not accepted its names");
+    return inUse("NamesNotAccepted", "treated as in use: the API server has not accepted its names");
   if (getConditionStatus(live, "Established") !== "True")
-    return inUse("NotEstablished", "it counts as in use because the API server has not established it");
+    return inUse("NotEstablished", "treated as in use: the API server has not established the CRD");
   const kinds = listServedKinds(live);
   if (kinds.length === 0)
-    return inUse(
-      "NoServedVersion",
-      "it counts as in use because none of its versions is served, so that its custom resources cannot be listed",
-    );
+    return inUse("NoServedVersion", "treated as in use: no version is served, so its custom resources cannot be listed");
   let last: unknown;
   let elsewhere: string | undefined;
   for (const kind of kinds) {
     try {
       const { items } = await client.list(kind, { limit: 1, maxItems: 1, metadataOnly: true, signal });
-      if (items.length > 0) return inUse("CustomResourcesExist", "custom resources of it exist");
+      if (items.length > 0) return inUse("CustomResourcesExist", "custom resources exist");
       const other = await findOtherServer(client, live, kind, signal);
       if (other === undefined) return { kind: "unused", crd: live };
       elsewhere ??= other;
     } catch (err) {
       signal.throwIfAborted();
       if (isForbidden(err))
-        return inUse("ListDenied", `it counts as in use because its custom resources may not be listed (${getErrorMessage(err)})`);
+        return inUse("ListDenied", `treated as in use: listing its custom resources is forbidden (${getErrorMessage(err)})`);
       last = err;
     }
   }
-  if (elsewhere !== undefined)
-    return inUse("ServedElsewhere", `it counts as in use because its custom resources cannot be listed: ${elsewhere}`);
+  if (elsewhere !== undefined) return inUse("ServedElsewhere", `treated as in use: cannot list its custom resources: ${elsewhere}`);
   if (last instanceof KindNotServed)
-    return inUse(
-      "NotServed",
-      `it counts as in use because the API server does not serve its custom resources now (${getErrorMessage(last)})`,
-    );
-  const text = `it counts as in use because its custom resources could not be listed (${getErrorMessage(last)})`;
+    return inUse("NotServed", `treated as in use: the API server does not currently serve its custom resources (${getErrorMessage(last)})`);
+  const text = `treated as in use: cannot list its custom resources (${getErrorMessage(last)})`;
   // A failing conversion webhook causes status 500 for as long as its operator is broken.
   const isTransient = isPassing(last) && !(last instanceof KubeError && last.status === 500);
   return { kind: "in use", crd: live, reason: "ListFailed", text, ...(isTransient ? { retry: { cause: last } } : {}) };

@@ -70,7 +70,7 @@ test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when 
   const server = new Server(newThings(150, () => ({ list: "x".repeat(1_350 * KIB) })));
   expect(await check(server, { bytes: 16 * KIB * KIB })).toMatchObject({
     kind: "seen",
-    cut: { total: 150, reason: "the limit is 16777216 bytes" },
+    cut: { total: 150, reason: "reached the limit of 16777216 bytes" },
     invalid: 0,
   });
   const [first, ...others] = server.requests;
@@ -83,7 +83,7 @@ test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when 
 test("ObjectChecker checks the objects before one that is larger than a page, and reports it", async () => {
   const server = new Server(newThings(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
   const found = await check(server, { pageBytes: 256 * KIB });
-  expect(found).toMatchObject({ count: 3, cut: { total: 10, reason: "a custom resource has more than 262144 bytes" } });
+  expect(found).toMatchObject({ count: 3, cut: { total: 10, reason: "a custom resource is larger than 262144 bytes" } });
 });
 
 test("ObjectChecker parses nothing of a page with too many values", async () => {
@@ -91,7 +91,7 @@ test("ObjectChecker parses nothing of a page with too many values", async () => 
   const found = await check(server, { pageValues: 1_000 });
   expect(found).toMatchObject({
     count: 0,
-    cut: { reason: "a custom resource has 4013 list items and members, more than the 1000 allowed" },
+    cut: { reason: "a custom resource has too many list items and members: 4013, maximum 1000" },
   });
 });
 
@@ -102,12 +102,12 @@ test("ObjectChecker stops after the limit on steps when alternatives of the sche
   for (let level = 0; level < 6; level++) value = [value, value, value];
   const server = new Server(newThings(3, () => ({ size: "s", value })));
   const found = await check(server, { steps: 100_000 }, { properties: { spec: { properties: { value: schema } } } });
-  expect(found).toMatchObject({ count: 0, cut: { total: 3, reason: "the limit is 100000 steps of checking" } });
+  expect(found).toMatchObject({ count: 0, cut: { total: 3, reason: "reached the limit of 100000 validation steps" } });
 });
 
 test("ObjectChecker stops after 500 objects", async () => {
   const server = new Server(newThings(1_000, () => ({ size: "s" })));
-  expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, reason: "the limit is 500 custom resources" } });
+  expect(await check(server)).toMatchObject({ count: 500, cut: { total: 1_000, reason: "reached the limit of 500 custom resources" } });
 });
 
 test("ObjectChecker reads the metadata of one object when only the existence of objects matters", async () => {

@@ -106,7 +106,7 @@ export class ObjectChecker {
     const found: SeenObjects = { kind: "seen", count: 0, cut: undefined, invalid: 0, named: [], someUnknown: false };
     try {
       if (checks.length === 0) {
-        if (!listAs) return { kind: "unseen", reason: "no version of it is served" };
+        if (!listAs) return { kind: "unseen", reason: "no version of the CRD is served" };
         const { items } = await client.list(listAs, { limit: 1, maxItems: 1, metadataOnly: true, signal });
         return { ...found, count: items.length };
       }
@@ -137,10 +137,14 @@ export class ObjectChecker {
     } catch (err) {
       if (!(err instanceof ThreadLimitExceeded)) throw err;
       const { name } = before.metadata;
-      throw new RetryableError(Reason.Retrying, `cannot compare CRD ${goQuote(name)} with its upgrade: ${getErrorMessage(err)}`, {
-        cause: err,
-        restMs: REST_MS,
-      });
+      throw new RetryableError(
+        Reason.Retrying,
+        `cannot compare the installed and the new version of CRD ${goQuote(name)}: ${getErrorMessage(err)}`,
+        {
+          cause: err,
+          restMs: REST_MS,
+        },
+      );
     }
   }
 
@@ -153,14 +157,14 @@ export class ObjectChecker {
     let total: number | undefined;
     const cut = (reason: string): SeenObjects => ({ ...found, cut: { total, reason } });
     for (;;) {
-      if (found.count >= mostObjects) return cut(`the limit is ${mostObjects} custom resources`);
+      if (found.count >= mostObjects) return cut(`reached the limit of ${mostObjects} custom resources`);
       limit = Math.min(limit, mostObjects - found.count);
       let page: Uint8Array | undefined;
       try {
         page = await client.listPage(check, { limit, continue: token, maxBytes: pageBytes, signal });
       } catch (err) {
         if (token === undefined || !isExpired(err)) throw err;
-        return cut("the list expired while it was read");
+        return cut("the list expired before all pages were read");
       }
       const size = page?.byteLength ?? pageBytes;
       bytes += size;
@@ -168,7 +172,7 @@ export class ObjectChecker {
       const budget = { maxValues, maxSteps: mostSteps - steps, patternMs: Math.max(patternMs - patternsTook, 1) };
       const result: PageResult = page
         ? await this.#checkPage({ schema, version: check.version, page, ...budget })
-        : { kind: "exceeded", reason: `a custom resource has more than ${pageBytes} bytes` };
+        : { kind: "exceeded", reason: `a custom resource is larger than ${pageBytes} bytes` };
       signal.throwIfAborted();
       if (result.kind === "checked") {
         token = result.continue;
@@ -180,16 +184,16 @@ export class ObjectChecker {
         found.someUnknown ||= result.someUnknown;
         steps += result.steps;
         patternsTook += result.patternMs;
-        if (result.count < result.listed) return cut(`the limit is ${mostSteps} steps of checking`);
+        if (result.count < result.listed) return cut(`reached the limit of ${mostSteps} validation steps`);
         if (token === undefined) return found;
       } else if (limit === 1) {
         return cut(
           result.kind === "exceeded"
             ? result.reason
-            : `a custom resource has ${result.values} list items and members, more than the ${maxValues} allowed`,
+            : `a custom resource has too many list items and members: ${result.values}, maximum ${maxValues}`,
         );
       }
-      if (bytes >= mostBytes) return cut(`the limit is ${mostBytes} bytes`);
+      if (bytes >= mostBytes) return cut(`reached the limit of ${mostBytes} bytes`);
       limit = result.kind === "checked" ? computeLimit(limit, size) : Math.floor(limit / 2);
     }
   }
@@ -198,7 +202,8 @@ export class ObjectChecker {
     try {
       return (await this.#thread.run((ask) => ask(task, listMovable([task.page])))) as PageFindings;
     } catch (err) {
-      if (err instanceof ThreadLimitExceeded) return { kind: "exceeded", reason: `checking a custom resource: ${getErrorMessage(err)}` };
+      if (err instanceof ThreadLimitExceeded)
+        return { kind: "exceeded", reason: `cannot check a custom resource: ${getErrorMessage(err)}` };
       throw err;
     }
   }

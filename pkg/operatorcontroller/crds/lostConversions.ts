@@ -104,11 +104,11 @@ export async function dropConversions(
     await client.patch(toObjectRef(crd), body, { type: "merge", fieldManager: FIELD_MANAGER, signal });
     const why =
       use.kind === "unused"
-        ? "no custom resource of it exists"
+        ? "no custom resources exist"
         : isConvertibleByName(crd)
-          ? "all of its versions have the same schema"
-          : `annotation ${ANNOTATION_DROP_CONVERSION} accepts that fields can be hidden`;
-    dropped.push(`${describeObject(crd)}: conversion.strategy is None now because its conversion webhook is removed; ${why}`);
+          ? "all versions have the same schema"
+          : `annotation ${ANNOTATION_DROP_CONVERSION} allows this although it can hide fields`;
+    dropped.push(`${describeObject(crd)}: set conversion.strategy to None because its conversion webhook is removed; ${why}`);
   }
   return dropped;
 }
@@ -151,17 +151,17 @@ async function isAbsent(client: Pick<Client, "get">, service: ObjectRef, signal:
 }
 
 async function describeLoss(client: Pick<Client, "list">, { crd, use }: LostConversion, signal: AbortSignal): Promise<string> {
-  const reason = use.kind === "in use" ? use.text : "custom resources of it may exist";
+  const reason = use.kind === "in use" ? use.text : "custom resources may exist";
   const stored = readCrdStoredVersions(crd).join(", ");
-  const head = `${describeObject(crd)} stays because ${reason}, and only the conversion webhook of this extension can convert them (stored versions: ${stored})`;
+  const head = `${describeObject(crd)} is kept (${reason}), and only the conversion webhook of this extension can convert its custom resources (stored versions: ${stored})`;
   const kind = getServedKind(crd);
   if (!kind) return head;
   try {
     const { items } = await client.list(kind, { limit: READ_MAX, maxItems: READ_MAX, metadataOnly: true, signal });
     const names = items.map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
-    return names.length === 0 ? head : `${head}: ${formatFirst(names)}${items.length === READ_MAX ? " or more" : ""}`;
+    return names.length === 0 ? head : `${head}: ${formatFirst(names)}${items.length === READ_MAX ? ", and possibly others" : ""}`;
   } catch (err) {
     signal.throwIfAborted();
-    return `${head}; they could not be listed: ${getErrorMessage(err)}`;
+    return `${head}; listing the custom resources failed: ${getErrorMessage(err)}`;
   }
 }

@@ -8,7 +8,7 @@ import { type DeclaredConstraints, isDependency, parseConstraints } from "../../
 const NO_CONSTRAINTS: DeclaredConstraints = { constraints: [], faults: [] };
 const NO_CEL: Pick<CelCompiler, "compile"> = {
   compile: () => {
-    throw new Error("CEL rules are not supported here");
+    throw new Error("CEL constraints are not supported here");
   },
 };
 
@@ -21,7 +21,7 @@ const STEPS_AT_ONCE = 2_000_000;
 const TURN_MS = 10;
 /** Maximum total duration of interruptible work in one reconcile. */
 const WORK_MS = 30_000;
-const TOO_MUCH = "evaluating the dependency rules of bundles takes too long; the results so far are kept, and the next reconcile continues";
+const TOO_MUCH = "evaluating dependency constraints takes too long; the next reconcile continues from the results so far";
 
 /**
  * Reads the constraints of bundles, and caches them while their properties are referenced. Loads the CEL compiler on

@@ -240,7 +240,7 @@ export class DependencyChoice {
     const [bundle] = toSolverBundles(candidate.bundle.package, [candidate.bundle], { catalog, priority }, source);
     const hint = bundle && findHint(bundle, context, packages, index);
     if (isComplete || hint?.kind !== "none") return hint;
-    return { kind: "undecided", reason: "more packages are involved than the search covers" };
+    return { kind: "undecided", reason: "the dependencies involve more packages than can be searched" };
   }
 
   /**

@@ -147,7 +147,7 @@ export class DependencyExtensions {
     const keeper = this.#findKeeper(left, parent) ?? (await this.#findDependent(left, parent));
     if (keeper) {
       await this.#keepFor(keeper, left, signal);
-      const text = `kept ClusterExtension ${goQuote(name)}, which was created for this one: ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
+      const text = `kept ClusterExtension ${goQuote(name)}, a dependency of this extension, because ClusterExtension ${goQuote(keeper.metadata.name)} needs it`;
       this.#options.events.record(parent, "Normal", "DependencyKept", text);
       return;
     }
@@ -158,14 +158,14 @@ export class DependencyExtensions {
       if (isNotFound(err)) return;
       // Another extension that has just changed it may keep it.
       if (isConflict(err))
-        throw new RetryableError("Retrying", `ClusterExtension ${goQuote(name)} changed during its removal`, { cause: err });
+        throw new RetryableError("Retrying", `cannot delete ClusterExtension ${goQuote(name)}: it has been modified`, { cause: err });
       throw err;
     }
     this.#options.events.record(
       parent,
       "Normal",
       "DependencyRemoved",
-      `deleted ClusterExtension ${goQuote(name)}, which was created for this one: no other extension needs it`,
+      `deleted ClusterExtension ${goQuote(name)}, a dependency of this extension, because no other extension needs it`,
     );
   }
 
@@ -181,7 +181,7 @@ export class DependencyExtensions {
   async #findDependent({ metadata }: ClusterExtension, parent: ClusterExtension): Promise<ClusterExtension | undefined> {
     const dependents = await this.#options.dependents.of(metadata.name);
     if (!dependents)
-      throw new RetryableError("Retrying", `cannot determine yet whether ClusterExtension ${goQuote(metadata.name)} is needed`);
+      throw new RetryableError("Retrying", `cannot determine yet whether other extensions need ClusterExtension ${goQuote(metadata.name)}`);
     const names = dependents.map(({ extension }) => extension).filter((name) => name !== parent.metadata.name);
     return names.map((name) => this.#options.extensions.get(name)).find((found) => found !== undefined);
   }
@@ -221,7 +221,7 @@ export class DependencyExtensions {
           fieldManager: FIELD_MANAGER,
           signal,
         });
-        const text = `created ClusterExtension ${goQuote(name)} of package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
+        const text = `created ClusterExtension ${goQuote(name)} for package ${goQuote(packageName)} from catalog ${goQuote(catalog)}`;
         this.#options.events.record(parent, "Normal", "DependencyCreated", text);
         return created;
       } catch (err) {
@@ -250,11 +250,11 @@ export class DependencyExtensions {
 function waitingText(extension: ClusterExtension | undefined, { bundle }: DependencyNeed, existed: boolean): string {
   const name = goQuote(extension?.metadata.name ?? "");
   const packageName = goQuote(bundle.packageName);
-  if (!extension || !existed) return `ClusterExtension ${name} of package ${packageName}, which was created for it`;
+  if (!extension || !existed) return `ClusterExtension ${name} (package ${packageName}), created as a dependency`;
   const progressing = findCondition(extension.status?.conditions, ConditionType.Progressing);
   const why =
     progressing && progressing.reason !== "Succeeded" ? `: ${progressing.reason}: ${truncate(progressing.message, MAX_MESSAGE)}` : "";
-  return `ClusterExtension ${name} of package ${packageName}${why}`;
+  return `ClusterExtension ${name} (package ${packageName})${why}`;
 }
 
 function toDependencyRef({ metadata: { name } }: ClusterExtension): { apiVersion: string; kind: string; name: string } {

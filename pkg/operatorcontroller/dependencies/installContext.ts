@@ -69,7 +69,7 @@ export class InstallContextReader {
     const { installed, apis } = this.#options;
     const unread = installed.unread();
     if (unread.length > 0)
-      throw new WaitingError("Retrying", `the releases of ${formatCount(unread.length, "extension")} are being read`, {
+      throw new WaitingError("Retrying", `waiting until the releases of ${formatCount(unread.length, "extension")} have been read`, {
         isOver: () => Promise.resolve(installed.unread().length === 0),
         everyMs: UNREAD_MS,
       });

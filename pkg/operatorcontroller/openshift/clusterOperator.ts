@@ -45,14 +45,14 @@ export type GateMode =
 export function chooseGateMode(flag: ClusterOperatorMode, clusterOperator: ObjectState, olm: ObjectState): GateMode {
   if (flag === "off") return { kind: "inactive", reason: "--cluster-operator is off" };
   if (clusterOperator.kind === "unknown") return newUndecidedMode("whether ClusterOperators are served", clusterOperator.reason);
-  if (clusterOperator.kind === "notServed") return { kind: "inactive", reason: "this cluster has no ClusterOperators" };
+  if (clusterOperator.kind === "notServed") return { kind: "inactive", reason: "this cluster does not serve ClusterOperators" };
   const whether = 'whether cluster-olm-operator writes ClusterOperator "olm"';
   if (olm.kind === "unknown") return newUndecidedMode(whether, olm.reason);
   if (flag === "auto" && olm.kind === "unreadable") return { kind: "inactive", reason: `cannot determine ${whether}: ${olm.reason}` };
   if (flag === "on") return { kind: "active", unmanaged: getManagementState(olm) === "Unmanaged", reason: "--cluster-operator is on" };
   if (olm.kind === "present")
     return { kind: "inactive", reason: `OLM "cluster" exists: cluster-olm-operator writes ClusterOperator "olm"` };
-  return { kind: "active", unmanaged: false, reason: `no cluster-olm-operator writes ClusterOperator "olm"` };
+  return { kind: "active", unmanaged: false, reason: `cluster-olm-operator does not write ClusterOperator "olm"` };
 }
 
 function getManagementState(olm: ObjectState): unknown {
@@ -61,7 +61,7 @@ function getManagementState(olm: ObjectState): unknown {
 }
 
 function newUndecidedMode(what: string, because: string | undefined): GateMode {
-  return { kind: "undecided", reason: `not known yet ${what}${because === undefined ? "" : `: ${because}`}` };
+  return { kind: "undecided", reason: `cannot determine yet ${what}${because === undefined ? "" : `: ${because}`}` };
 }
 
 /** The options of a ClusterOperatorWriter. */
@@ -93,7 +93,7 @@ export class ClusterOperatorWriter {
     const next = statusFrom(object["status"]);
     if (next.changed === undefined) return next;
     const written = await replaceStatus(this.#options.client, object, next.status);
-    if (!written) throw new RetryableError("Retrying", 'ClusterOperator "olm" was removed while its status was written');
+    if (!written) throw new RetryableError("Retrying", 'ClusterOperator "olm" was deleted during the status update');
     this.#announce(written, object, next, log);
     return next;
   }

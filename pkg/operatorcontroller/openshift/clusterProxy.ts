@@ -61,7 +61,7 @@ export function newClusterProxySource(
 function getFixedProxy({ mode, given }: OperatorProxySettings): ClusterProxy | undefined {
   if (mode === "none") return { kind: "none" };
   const variables = readProxyVariables(given);
-  return variables && { kind: "known", variables, source: "flags of operator-controller" };
+  return variables && { kind: "known", variables, source: "operator-controller flags" };
 }
 
 /** Converts the state of Proxy `cluster`. A proxy that cannot be read is `unknown`, never `none`. */
@@ -101,6 +101,6 @@ function newFixedSource(proxy: ClusterProxy): ClusterProxySource {
  */
 export function parseProxyUrl(text: string): string {
   const isUrl = /^(https?|socks5h?):\/\/[^\s"/?#]+\/?$/.test(text) && URL.canParse(text);
-  if (!isUrl) throw new Error('want the URL of a proxy, such as "http://proxy.example.com:3128"');
+  if (!isUrl) throw new Error('expected a proxy URL, such as "http://proxy.example.com:3128"');
   return text;
 }

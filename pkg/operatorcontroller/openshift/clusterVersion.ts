@@ -16,7 +16,7 @@ export async function readClusterVersion(client: Client): Promise<ClusterVersion
     return toClusterVersion(object ? { kind: "present", object } : { kind: "absent" }, undefined);
   } catch (err) {
     if (err instanceof KindNotServed) return { kind: "none" };
-    throw wrapError('read ClusterVersion "version": ', err);
+    throw wrapError('cannot read ClusterVersion "version": ', err);
   }
 }
 
@@ -63,7 +63,7 @@ function parseVersion(object: KubeObject): ClusterVersion {
   try {
     return { kind: "known", text, minor: parseMinorVersion(text) };
   } catch (err) {
-    const reason = `status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))} of ClusterVersion "version" is not a version: ${getErrorMessage(err)}`;
+    const reason = `ClusterVersion "version" has an invalid status.desired.version ${goQuote(text.slice(0, MAX_QUOTED))}: ${getErrorMessage(err)}`;
     return { kind: "unknown", reason };
   }
 }

@@ -54,7 +54,7 @@ export class Identities {
       if (this.#fallback === "controller") return this.#client;
       const message = "spec.serviceAccount.name is empty";
       const next =
-        `create a ServiceAccount in namespace "${namespace}" that may manage the objects of the bundle: ` +
+        `create a ServiceAccount in namespace "${namespace}" with permissions to manage the bundle objects: ` +
         `olmv1 rbac --namespace ${namespace} --service-account NAME BUNDLE | kubectl apply -f -`;
       throw new TerminalError("Blocked", FAILED_VALIDATION + message, {
         problems: [newProblem("ServiceAccountNotSet", { message, next })],
@@ -111,7 +111,7 @@ export class Identities {
         isOver: () => this.#namespaceExists(namespace),
         problems: [noNamespace],
       });
-    const message = `operator-controller may not create serviceaccounts/token "${name}" in namespace "${namespace}"`;
+    const message = `operator-controller is not allowed to create serviceaccounts/token "${name}" in namespace "${namespace}"`;
     const next = `olmv1 rbac --token-only --namespace ${namespace} --service-account ${name} | kubectl apply -f -`;
     return new WaitingError("Retrying", FAILED_VALIDATION + message, {
       cause: err,

@@ -198,7 +198,7 @@ async function observe(
   const { extension, hidden } = started;
   const { name, uid = NO_UID } = extension.metadata;
   const history = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { signal }).catch((err: unknown) => {
-    throw wrapError(`read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
+    throw wrapError(`cannot read the releases of ClusterExtension ${goQuote(name)} in namespace ${goQuote(systemNamespace)}: `, err);
   });
   requireReadable(history, "cannot plan: ");
   const installed = findInstalledBundle(history.current);
@@ -207,7 +207,7 @@ async function observe(
   const before = wanted.extension.status?.install?.bundle.name;
   if (!installed && before !== undefined)
     throw new Error(
-      `bundle ${goQuote(before)} is installed, but namespace ${goQuote(systemNamespace)} contains no release of it; set --system-namespace to the namespace of operator-controller (default ${SYSTEM_NAMESPACE})`,
+      `status.install lists bundle ${goQuote(before)}, but namespace ${goQuote(systemNamespace)} contains no release of this bundle; set --system-namespace to the operator-controller namespace (default: ${SYSTEM_NAMESPACE})`,
     );
   return { ...started, phase: "authenticated", releases, client: scoped.withTextFilter((text) => hidden.hide(text)), changes: {} };
 }
@@ -237,7 +237,7 @@ async function listDependencyNotes({ extension, bundle }: Resolved): Promise<str
   return [
     ...faults.map(formatError),
     ...(needs.length > 0
-      ? [`it depends on ${formatEnumeration(needs)}; the plan does not check this, and spec.dependencies.policy is ${policy}`]
+      ? [`the bundle depends on ${formatEnumeration(needs)}; the plan does not check dependencies (spec.dependencies.policy is ${policy})`]
       : []),
   ];
 }
@@ -338,14 +338,16 @@ function listRemarks({ extension }: Unpacked, isDeployed: boolean): string[] {
     ...(extension.spec.suspend ? ["spec.suspend is true: the controller applies nothing until it is false"] : []),
     ...(pinned === undefined
       ? []
-      : [`annotation ${ANNOTATION_ROLLBACK_TO} keeps revision ${pinned}: the controller applies nothing until you remove it`]),
-    ...(isDeployed ? ["this release is already deployed: objects that differ have drifted, see spec.drift"] : []),
+      : [
+          `annotation ${ANNOTATION_ROLLBACK_TO} pins revision ${pinned}: the controller applies no other bundle until you remove the annotation`,
+        ]),
+    ...(isDeployed ? ["this release is already deployed: differences are drift, which the controller handles as set in spec.drift"] : []),
   ];
 }
 
 function formatRelabeled({ relabeled }: ChangePlan): string[] {
   if (relabeled === 0) return [];
-  return [`unchanged objects that only get new values of labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
+  return [`objects that change only in labels ${LABEL_PACKAGE_NAME} and ${LABEL_BUNDLE_VERSION}: ${relabeled}`];
 }
 
 function toPlanBundle({ name, version, image, catalog }: ResolvedBundle): InstallPlan["bundle"] {

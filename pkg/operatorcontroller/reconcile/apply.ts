@@ -57,8 +57,9 @@ async function removeAfterQuotaExceeded(
     signal.throwIfAborted();
     outcome = `removing the created objects also failed: ${getErrorMessage(err)}`;
   }
-  deps.events.record(extension, "Warning", "InstallRolledBack", `install exceeded a quota; ${outcome}`);
-  const advice = "grant the ServiceAccount list on resourcequotas in its namespace to detect this before anything is written";
+  deps.events.record(extension, "Warning", "InstallRolledBack", `the install exceeded a ResourceQuota; ${outcome}`);
+  const advice =
+    "to detect this before objects are created, grant the ServiceAccount the list permission on resourcequotas in its namespace";
   throw new RetryableError("Retrying", `${getErrorMessage(cause)}; ${outcome}; ${advice}`, { cause });
 }
 

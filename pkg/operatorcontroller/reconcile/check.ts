@@ -137,7 +137,7 @@ export const checkClusterVersion: ReconcileStep<Unpacked> = {
     const conflict = findClusterVersionConflict(readMaxVersion(phase), clusterVersion);
     if (!conflict) return Promise.resolve(phase);
     if (extension.spec.source.catalog?.clusterVersionPolicy === "Enforce" && !isInstalled(phase)) {
-      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)} (stated by its ClusterServiceVersion, not by the catalog)`;
+      const message = `bundle ${goQuote(bundle.name)} is not installed: ${formatClusterVersionConflict(conflict)} (according to its ClusterServiceVersion, not the catalog)`;
       const next = "exclude the version with spec.source.catalog.version, or set clusterVersionPolicy to Warn";
       const problems = [newProblem("ClusterVersionNotSupported", { severity: "Error", message, next })];
       return Promise.reject(new RetryableError(Reason.Retrying, message, { problems }));

@@ -103,7 +103,7 @@ test.for([
     expect(result).toEqual({ requeueAfterMs: 20 });
     expect([isLeft, patches.bodies]).toEqual([true, [{ metadata: { uid: "u", resourceVersion: "7", finalizers: left } }]]);
     expect(events.seen).toEqual([
-      `Warning FinalizerRemoved: finalizer ${named} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`,
+      `Warning FinalizerRemoved: removed finalizer ${named} because the extension is not being deleted. To keep its objects, delete the extension with --cascade=orphan`,
     ]);
   },
 );
@@ -182,7 +182,7 @@ test("handleDeletion waits for a missing ServiceAccount unless force-delete leav
   const annotated = { ...deleted, metadata: { ...deleted.metadata, annotations: { "olm.operatorframework.io/force-delete": "true" } } };
   const { isLeft, events } = await pass({ extension: annotated, releases, noClient });
   expect(events).toEqual([
-    `Warning UninstalledByGarbageCollector: objects are left to the garbage collector and CustomResourceDefinitions stay: ${noClient.message}`,
+    `Warning UninstalledByGarbageCollector: the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${noClient.message}`,
   ]);
   expect([isLeft, releases.records.size]).toEqual([true, 0]);
 });
@@ -208,7 +208,7 @@ test("handleDeletion reports an unknown installed bundle when releases cannot be
 
 test("handleDeletion keeps objects and releases when a token cannot be requested", async () => {
   const releases = new MemoryReleases(releaseRecord(1, "deployed", { objects: ["a"] }));
-  const noClient = new RetryableError("Retrying", "operator-controller may not create serviceaccounts/token");
+  const noClient = new RetryableError("Retrying", "operator-controller is not allowed to create serviceaccounts/token");
   const { error, phase, isLeft, patches } = await pass({ extension: extension([FINALIZER_UNINSTALL], DELETED), releases, noClient });
   expect(error).toBe(noClient);
   expect([isLeft, releases.state, patches.bodies]).toEqual([false, ["v1 deployed"], []]);
@@ -232,7 +232,7 @@ test.for([
   const { patches, events, asked } = await pass({ extension: extension(finalizers, DELETED), releases });
   expect(patches.bodies).toMatchObject([{ metadata: { finalizers: left } }]);
   expect([releases.state, asked]).toEqual([["v1 deployed"], []]);
-  expect(events).toEqual(["Normal Orphaned: deleted with --cascade=orphan: its objects and releases are kept"]);
+  expect(events).toEqual(["Normal Orphaned: the extension was deleted with --cascade=orphan: its objects and releases are kept"]);
 });
 
 test("handleDeletion knows the objects when the garbage collector deleted the releases first, as in a foreground deletion", async () => {

@@ -206,12 +206,12 @@ async function holdUninstall(
   const remembered = memory.of(extension);
   if (installed && !remembered.uninstalling && annotations?.[ANNOTATION_FORCE_UNINSTALL] !== "true") {
     const found = await dependents.of(name);
-    if (!found) throw new RetryableError(Reason.Retrying, "checking whether other extensions depend on this one");
+    if (!found) throw new RetryableError(Reason.Retrying, "cannot determine yet whether other extensions depend on this extension");
     if (found.length > 0) {
       const dependentsText = formatDependents(found);
       const message = `not uninstalled: other extensions depend on bundle "${installed.name}": ${dependentsText}`;
       const next =
-        "uninstall them first, set their spec.dependencies.policy to Ignore, or uninstall anyway: " +
+        "uninstall the dependents first, set their spec.dependencies.policy to Ignore, or uninstall anyway: " +
         `kubectl annotate clusterextension ${name} ${ANNOTATION_FORCE_UNINSTALL}=true`;
       const problems = [newProblem("RequiredByOthers", { message, next, details: found.map((one) => one.extension) })];
       const isOver = async (): Promise<boolean> => formatDependents((await dependents.of(name)) ?? []) !== dependentsText;
@@ -282,7 +282,12 @@ async function finishDeletion(deps: DeletionServices, phase: Deleting, context: 
   await readReleases(deps, phase, signal);
   const { current, older, unfinished, orphaned } = releases.history;
   if (orphaned || finalizers.includes(FINALIZER_ORPHAN)) {
-    deps.events.record(extension, "Normal", "Orphaned", "deleted with --cascade=orphan: its objects and releases are kept");
+    deps.events.record(
+      extension,
+      "Normal",
+      "Orphaned",
+      "the extension was deleted with --cascade=orphan: its objects and releases are kept",
+    );
   } else {
     stopAtUnreadable(phase);
     await holdUninstall(deps, phase);
@@ -325,8 +330,8 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   if (recorded.length === 0) return [];
   const client = await clientOrReason(deps, phase, context);
   if (typeof client === "string") {
-    const text = `objects are left to the garbage collector and CustomResourceDefinitions stay: ${client}`;
-    context.log.warn({ reason: client }, "objects are left to the garbage collector");
+    const text = `the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${client}`;
+    context.log.warn({ reason: client }, "leaving objects to the garbage collector");
     deps.events.record(extension, "Warning", "UninstalledByGarbageCollector", text);
     return [];
   }
@@ -334,12 +339,12 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   let progress: UninstallProgress;
   try {
     progress = await new Uninstaller(client, applier, extension, context.signal).run(recorded, (text) => {
-      context.log.info({ dropped: text }, "conversion webhook dropped");
+      context.log.info({ dropped: text }, "conversion webhook removed");
       deps.events.record(extension, "Normal", "ConversionDropped", text);
     });
   } finally {
     const done = selectChanges(applier.actions);
-    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", summarizeActions(done));
+    if (done.length > 0) deps.events.record(extension, "Normal", "Uninstalled", `objects of the extension: ${summarizeActions(done)}`);
   }
   for (const { text } of progress.kept) {
     context.log.info({ kept: text }, "custom resource definition kept");

@@ -49,7 +49,7 @@ export function removeCollectorFinalizers({ client, events }: Pick<Services, "cl
       if (outcome === "gone") return stopWithoutStatus(phase);
       if (outcome === "written") {
         log.warn({ finalizers: removed }, "finalizers removed from an extension that is not being deleted");
-        const text = `finalizer ${removed.join(", ")} removed: the extension is not being deleted. To keep its objects, delete it with --cascade=orphan`;
+        const text = `removed finalizer ${removed.join(", ")} because the extension is not being deleted. To keep its objects, delete the extension with --cascade=orphan`;
         events.record(extension, "Warning", "FinalizerRemoved", text);
       }
       return stopWithoutStatus(phase, { requeueAfterMs: CHANGED_MS });

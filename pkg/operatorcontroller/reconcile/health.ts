@@ -184,7 +184,7 @@ async function recordRolledOut(
     log.info({ release: release.version }, "release rolled out");
   } catch (err) {
     signal.throwIfAborted();
-    log.warn({ release: release.version, reason: getErrorMessage(err) }, "release not recorded as rolled out");
+    log.warn({ release: release.version, reason: getErrorMessage(err) }, "cannot record that the release was rolled out");
   }
 }
 

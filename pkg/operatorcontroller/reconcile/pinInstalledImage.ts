@@ -38,7 +38,7 @@ export function keepInstalledImage(resolved: ResolvedBundle, installed: Installe
   const where = resolved.catalog === undefined ? "the catalog" : `catalog ${goQuote(resolved.catalog)}`;
   return {
     bundle: { ...bundle, offered: resolved.image },
-    changed: `${where} now names image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)}: the controller keeps the content of ${quoteReference(installed.image)}, because it does not replace content of the same version`,
+    changed: `${where} now has image ${quoteReference(resolved.image)} for bundle ${goQuote(resolved.name)}: the controller keeps the content of ${quoteReference(installed.image)} because it never replaces the content of an installed version`,
   };
 }
 

@@ -220,7 +220,7 @@ const LIMITED = {
   labels: { "olm.operatorframework.io/bundle-name": "p.v1.0.0", "olm.operatorframework.io/bundle-version": "1.0.0" },
   annotations: { "olm.properties": '[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]' },
 };
-const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18, which keeps the cluster from being upgraded to 4.19';
+const BLOCKS = 'bundle "p.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.18, which blocks an upgrade of the cluster to 4.19';
 
 test("a reconcile records an Event when an extension starts or stops blocking cluster upgrades", async () => {
   const releases =
@@ -232,11 +232,11 @@ test("a reconcile records an Event when an extension starts or stops blocking cl
   const blocked = { ...X, status: began.written[0]?.status ?? {} };
   expect((await pass({ extension: blocked, cluster: "4.18.3", step: releases(LIMITED) })).events).toEqual([]);
   expect((await pass({ extension: blocked, cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([
-    'Normal ClusterUpgradeUnblocked: bundle "p.v1.0.0" (version 1.0.0) states olm.maxOpenShiftVersion 4.18: the cluster may be upgraded to 4.18',
+    'Normal ClusterUpgradeUnblocked: bundle "p.v1.0.0" (version 1.0.0) has olm.maxOpenShiftVersion 4.18: the cluster can be upgraded up to 4.18',
   ]);
   const unlimited = { ...LIMITED, annotations: {} };
   expect((await pass({ extension: blocked, cluster: "4.18.3", step: releases(unlimited) })).events).toEqual([
-    "Normal ClusterUpgradeUnblocked: no bundle of this extension limits the cluster's version",
+    "Normal ClusterUpgradeUnblocked: no installed bundle of this extension limits the cluster version",
   ]);
   expect((await pass({ cluster: "4.17.1", step: releases(LIMITED) })).events).toEqual([]);
 });

@@ -137,7 +137,7 @@ async function findBundle(services: ResolveServices, phase: Authenticated, signa
   const { installed } = releases;
   const { catalog: source } = extension.spec.source;
   if (!source) {
-    const message = "spec.source.catalog is missing: name the package to install in spec.source.catalog.packageName";
+    const message = "spec.source.catalog is missing: set spec.source.catalog.packageName to the package to install";
     throw new TerminalError(Reason.Blocked, message, { problems: [newProblem("InvalidSpec", { message })] });
   }
   const request = { source, installed, installedFrom: findInstalledCatalog(phase), cluster: phase.clusterVersion };

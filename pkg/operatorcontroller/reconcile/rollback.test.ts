@@ -149,7 +149,7 @@ test("rollBackOverdue deploys a new release and marks the overdue one as failed"
     "ProgressDeadlineExceeded",
   ]);
   expect(phase.changes.held?.message).toBe(
-    `${OVERDUE}; rolled back to bundle "p.v1.0.0"; bundle "p.v2.0.0" is retried after 2026-01-02T00:10:00Z, or as soon as spec, bundle or catalog change`,
+    `${OVERDUE}; rolled back to bundle "p.v1.0.0"; the controller retries bundle "p.v2.0.0" after 2026-01-02T00:10:00Z, or as soon as the spec, bundle or catalog changes`,
   );
   expect(events.seen).toEqual(['Normal RolledBack: rolled back to bundle "p.v1.0.0" from "p.v2.0.0": 1 created']);
 });
@@ -305,7 +305,7 @@ test("pinRevision pins the bundle of a revision when the annotation names it", a
     runStep(pinRevision({ releases }), buildAuthenticated(extension, { releases: { history: releases.now() } }));
   const { phase, next } = await run(pinnedTo("1"));
   expect([next?.pinned?.revision, next?.pinned?.bundle.name, problemTexts(phase).length]).toEqual([1, "p.v1.0.0", 1]);
-  expect(problemTexts(phase)[0]).toContain('keeps bundle "p.v1.0.0" of revision 1');
+  expect(problemTexts(phase)[0]).toContain('pins bundle "p.v1.0.0" of revision 1');
   expect(problemTexts((await run(X)).phase)).toEqual([]);
   for (const revision of ["7", "one", "-1"])
     expect((await run(pinnedTo(revision))).error).toMatchObject({ reason: "Blocked", retry: false });

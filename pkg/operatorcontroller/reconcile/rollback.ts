@@ -55,11 +55,11 @@ export async function undoFailedUpgrade(deps: RollbackServices, phase: Unpacked,
   if (!failed || !base || isRollback(failed.release) || context.signal.aborted) return false;
   const { release, applied } = failed;
   if (isPassing(cause)) {
-    context.log.info({ release: release.version }, "failed upgrade not undone: nothing was rejected");
+    context.log.info({ release: release.version }, "failed upgrade not rolled back: the error is transient");
     return false;
   }
   if (await newPodsMayWork(failed, phase, context)) {
-    context.log.warn({ release: release.version }, "failed upgrade not undone: one of its Pods may be ready");
+    context.log.warn({ release: release.version }, "failed upgrade not rolled back: a Pod of the new release may be ready");
     return false;
   }
   const attempt = describeAttempt(deps, phase, release, { reason: "Retrying", message: getErrorMessage(cause), before: base.rolledBack });
@@ -149,7 +149,7 @@ function toHold(attempt: RolledBack, restored: string): BundleHold {
     attempt.reason === "Retrying"
       ? [`error for resolved bundle "${attempt.bundle}" with version "${attempt.version}": `, `bundle "${restored}" was restored`]
       : ["", `rolled back to bundle "${restored}"`];
-  const retry = `bundle "${attempt.bundle}" is retried after ${until}, or as soon as spec, bundle or catalog change`;
+  const retry = `the controller retries bundle "${attempt.bundle}" after ${until}, or as soon as the spec, bundle or catalog changes`;
   return { reason: attempt.reason, message: `${prefix}${attempt.message}; ${outcome}; ${retry}` };
 }
 
@@ -285,7 +285,7 @@ export function pinRevision({ releases: store }: Pick<Services, "releases">): Re
       if (text === undefined) return phase;
       const { revision, release } = await findPinned(store, phase, text, signal);
       const bundle = readInstalledBundle(release);
-      const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} keeps bundle "${bundle.name}" of revision ${revision}; remove it to follow the catalogs again`;
+      const explanation = `annotation ${ANNOTATION_ROLLBACK_TO} pins bundle "${bundle.name}" of revision ${revision}; remove the annotation to follow the catalogs again`;
       phase.report.problems.push(newProblem("RevisionPinned", { message: explanation }));
       return { ...phase, pinned: { revision, release, bundle: { ...bundle, explanation } } };
     },

@@ -302,7 +302,7 @@ function readyVerdict(
     return notReady({
       ...progressing,
       reason: Reason.RollingOut,
-      message: `bundle "${bundle.name}" is installed, "${resolved.name}" is desired`,
+      message: `bundle "${bundle.name}" is installed, but bundle "${resolved.name}" is desired`,
     });
   }
   if (available.status !== "True") return notReady(available);

@@ -47,7 +47,7 @@ function progressEvents(
   { problems }: ClusterExtensionStatus,
 ): StatusEvent[] {
   if (reason === Reason.Suspended) return [{ reason: "Suspended", message }];
-  const resumed: StatusEvent = { reason: "Resumed", message: "reconciliation resumed: spec.suspend is not true" };
+  const resumed: StatusEvent = { reason: "Resumed", message: "reconciliation resumed because spec.suspend is no longer true" };
   const failed = reason === Reason.Retrying || status === "False";
   return [
     ...(before?.reason === Reason.Suspended ? [resumed] : []),
@@ -65,7 +65,7 @@ function blockEvents(before: ClusterExtensionStatus | undefined, after: ClusterE
   const block = findCondition(after.conditions, ConditionType.ClusterUpgradeBlocked);
   const isBlocked = block?.status === "True";
   if (isBlocked && !wasBlocked) return [{ reason: "ClusterUpgradeBlocked", message: block.message }];
-  const message = block?.message ?? "no bundle of this extension limits the cluster's version";
+  const message = block?.message ?? "no installed bundle of this extension limits the cluster version";
   return wasBlocked && !isBlocked ? [{ reason: "ClusterUpgradeUnblocked", message }] : [];
 }
 

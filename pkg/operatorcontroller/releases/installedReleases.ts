@@ -67,7 +67,7 @@ export class InstalledReleases {
     const selection = { namespace: systemNamespace, labelSelector: `owner=${RELEASE_OWNER},type=index`, metadataOnly: true };
     const onList = (): void => this.#setRefusal(undefined);
     const onError = (err: unknown, during: "list" | "watch"): void => {
-      if (during === "list" && isForbidden(err)) this.#setRefusal(`list release secrets: ${getErrorMessage(err)}`);
+      if (during === "list" && isForbidden(err)) this.#setRefusal(`cannot list release secrets: ${getErrorMessage(err)}`);
     };
     this.#secrets = new Informer(client, SECRET, { ...selection, transform: withoutBulk, clock, onList, onError }, log);
     this.#secrets.addIndex(BY_EXTENSION, ({ metadata }) => [metadata.labels?.["name"] ?? ""]);

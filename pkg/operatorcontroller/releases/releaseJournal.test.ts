@@ -125,7 +125,7 @@ test("ReleaseJournal throws and leaves the release pending when it cannot store 
   const store = new MemoryReleases();
   const [journal, begun] = await begin(store, ["a"]);
   store.failures.update = new Error("connection refused");
-  await expect(journal.markDeployed(begun)).rejects.toThrow("store release v1 as deployed: connection refused");
+  await expect(journal.markDeployed(begun)).rejects.toThrow("cannot store release v1 as deployed: connection refused");
   expect(store.state).toEqual(["v1 pending-install"]);
 });
 

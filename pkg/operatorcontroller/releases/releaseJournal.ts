@@ -113,7 +113,7 @@ export class ReleaseJournal {
     } catch (err) {
       log.warn(
         { release: record.version, reason: getErrorMessage(err) },
-        "cannot record that the release failed; it counts as interrupted",
+        "cannot record that the release failed; the next reconcile treats the release as interrupted",
       );
     }
     return failed;
@@ -228,7 +228,7 @@ async function wrapStoreError({ version, status }: ReleaseRecord, work: Promise<
   try {
     await work;
   } catch (err) {
-    throw wrapError(`store release v${version} as ${status}: `, err);
+    throw wrapError(`cannot store release v${version} as ${status}: `, err);
   }
 }
 

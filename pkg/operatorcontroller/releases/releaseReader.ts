@@ -51,11 +51,13 @@ function keepMaximums(text: string): string {
     kept = `[${members.join(",")}]`;
   } catch (err) {
     if (text.length > MAX_PROPERTIES)
-      throw new Error(`annotation ${ANNOTATION_PROPERTIES} does not decode: ${getErrorMessage(err)}`, { cause: err });
+      throw new Error(`cannot decode annotation ${ANNOTATION_PROPERTIES}: ${getErrorMessage(err)}`, { cause: err });
     return text;
   }
   if (kept.length > MAX_PROPERTIES)
-    throw new Error(`annotation ${ANNOTATION_PROPERTIES} states ${MAX_OPENSHIFT_VERSION} with ${kept.length} characters`);
+    throw new Error(
+      `${MAX_OPENSHIFT_VERSION} in annotation ${ANNOTATION_PROPERTIES} is too long: ${kept.length} characters, maximum ${MAX_PROPERTIES}`,
+    );
   return Buffer.from(kept).toString(); // a copy, because a substring keeps the whole text in memory
 }
 
@@ -236,7 +238,7 @@ export class ReleaseReader {
       const retryAfterMs = reading.backoff.next();
       this.#schedule(reading, index, retryAfterMs);
       if (outcome.kind === "unreadable" && before?.kind !== "unreadable")
-        this.#options.log.warn({ secret: index.name, reason: outcome.reason, retryAfterMs }, "release cannot be read");
+        this.#options.log.warn({ secret: index.name, reason: outcome.reason, retryAfterMs }, "cannot read release");
     }
     for (const handler of this.#handlers) handler(index.labels?.["name"] ?? "");
   }

@@ -84,8 +84,8 @@ export class ReleaseUnreadable extends RetryableError {
     { doing = "", effect = "" }: { doing?: string | undefined; effect?: string } = {},
   ) {
     const [first, ...others] = releases;
-    const more = others.length === 0 ? "" : `; ${others.length} more cannot be read either`;
-    super("Retrying", `${doing}${formatUnreadable(first)}${more}. Restore or delete that Secret${effect}`);
+    const more = others.length === 0 ? "" : `; ${others.length} more releases cannot be read`;
+    super("Retrying", `${doing}${formatUnreadable(first)}${more}. Restore or delete this Secret${effect}`);
     this.releases = releases;
   }
 }
@@ -98,7 +98,7 @@ export function requireReadable({ unreadable: [first, ...others] }: Pick<Release
   if (first)
     throw new ReleaseUnreadable([first, ...others], {
       doing,
-      effect: "; until then, the controller neither changes nor removes the extension",
+      effect: "; until then, the controller does not change or uninstall the extension",
     });
 }
 
@@ -257,7 +257,7 @@ export class ReleaseStore {
 
   async #record({ key }: ReleaseIndex, options: CallOptions): Promise<DecodedRelease> {
     const index = await this.#client.get({ ...SECRET, name: key, namespace: this.#systemNamespace }, options);
-    if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was removed while it was read`);
+    if (!index) throw new ChangedMeanwhile("Retrying", `release secret "${key}" was deleted during the read`);
     return this.#decode(index, options);
   }
 
@@ -269,7 +269,7 @@ export class ReleaseStore {
     if (names.every((desired) => chunks.some((chunk) => chunk.metadata.name === desired))) return this.#decoded(index, chunks);
     const now = await this.#client.get({ ...SECRET, name, namespace: this.#systemNamespace }, { ...options, metadataOnly: true });
     if (now?.metadata.resourceVersion !== resourceVersion)
-      throw new ChangedMeanwhile("Retrying", `release secret "${name}" was written while it was read`);
+      throw new ChangedMeanwhile("Retrying", `release secret "${name}" changed during the read`);
     return await this.#codec.decode(index, chunks);
   }
 
@@ -281,7 +281,7 @@ export class ReleaseStore {
 
   async #encode(record: ReleaseRecord, owner: ReleaseOwner): Promise<{ index: KubeObject; chunks: KubeObject[] }> {
     const [index, ...chunks] = await this.#codec.encode(record, { systemNamespace: this.#systemNamespace, owner });
-    if (!index) throw new Error(`release ${record.name} v${record.version} has no index Secret`);
+    if (!index) throw new Error(`release "${record.name}" v${record.version} has no index Secret`);
     return { index, chunks };
   }
 

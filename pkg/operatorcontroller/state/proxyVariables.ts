@@ -29,8 +29,10 @@ export function describeProxyMismatch(inputs: ProxyInputs): string | undefined {
   const { clusterProxy } = inputs;
   if (clusterProxy.kind === "none" || overridesProxy(getConfiguration(inputs))) return undefined;
   if (clusterProxy.kind === "known")
-    return isAdopted(inputs) ? "its adopted Deployments have no proxy variables; the next upgrade adds those of the cluster" : undefined;
-  return `the proxy of the cluster is unknown (${clusterProxy.reason}): existing Deployments keep their proxy variables, new Deployments get none`;
+    return isAdopted(inputs)
+      ? "the adopted Deployments have no proxy variables; the next upgrade adds the proxy variables of the cluster"
+      : undefined;
+  return `the cluster proxy is unknown (${clusterProxy.reason}): existing Deployments keep their proxy variables, new Deployments get none`;
 }
 
 function isAdopted(inputs: ProxyInputs): boolean {

@@ -56,7 +56,7 @@ export function getStreamKey({ apiVersion, kind, namespace, name, labelSelector 
 
 /** Describes the watched objects for messages, such as `ConfigMap "a" in namespace "b"`. */
 export function describeSpec({ kind, name, namespace }: StreamSpec): string {
-  const objects = name === undefined ? `objects of kind ${kind}` : `${kind} "${name}"`;
+  const objects = name === undefined ? `${kind} objects` : `${kind} "${name}"`;
   return namespace ? `${objects} in namespace "${namespace}"` : objects;
 }
 
@@ -216,7 +216,7 @@ export class MetadataStream {
     }
     if (signal.aborted) return;
     if (events === 0 && (openedAt === undefined || clock.now() - openedAt < SHORT_WATCH_MS))
-      throw new Error("the server ended the watch immediately");
+      throw new Error("the API server ended the watch immediately");
     this.#backoff.reset();
   }
 
@@ -250,7 +250,7 @@ export class MetadataStream {
     const level = suppressed === undefined ? "debug" : "warn";
     log[level](
       { reason: getErrorMessage(err), watching: describeSpec(this.#spec), attempt: this.#backoff.attempts, retryInMs, suppressed },
-      "watch of objects interrupted",
+      "object watch interrupted",
     );
     this.#setState(refused ? { kind: "refused", message: getErrorMessage(err) } : { kind: "broken" });
     await sleep(clock, retryInMs, signal);

@@ -201,7 +201,7 @@ test("ObjectWatches lists again immediately when the resourceVersion expired bef
   server.cut(refusal(410, "Expired"));
   await expect.poll(() => server.calls.map((call) => call.split(" ")[0]), SOON).toEqual(["list", "watch", "watch", "list", "watch"]);
   expect([suspects(), watches.states.open]).toEqual([["a"], 1]);
-  expect(lines.filter(({ msg }) => msg === "watch of objects interrupted")).toEqual([]);
+  expect(lines.filter(({ msg }) => msg === "object watch interrupted")).toEqual([]);
 });
 
 test("ObjectWatches logs one warning when many streams cannot connect", async () => {
@@ -212,7 +212,7 @@ test("ObjectWatches logs one warning when many streams cannot connect", async ()
   server.failure = new Error("connect ECONNREFUSED");
   server.cut(new Error("other side closed"));
   const interrupted = (level: number): unknown[] =>
-    lines.filter((line) => line["msg"] === "watch of objects interrupted" && line["level"] === level);
+    lines.filter((line) => line["msg"] === "object watch interrupted" && line["level"] === level);
   await expect.poll(() => (clock.advance(1_000), interrupted(20).length), SOON).toBeGreaterThan(8);
   expect(interrupted(40)).toHaveLength(1);
   expect(watches.states.broken).toBe(3);
@@ -283,7 +283,7 @@ test("ObjectWatches reports unwatched objects when the limit of streams is reach
   const objects = [server.put(map("a", "x", "n1")), server.put(map("b", "x", "n2"))];
   follow("x", objects);
   await isOpen(1);
-  expect(watches.unwatched("x")).toEqual([{ ref: toObjectRef(objects[1]!), reason: "the limit of watched objects is reached" }]);
+  expect(watches.unwatched("x")).toEqual([{ ref: toObjectRef(objects[1]!), reason: "the limit of object watches is reached" }]);
 });
 
 test("ObjectWatches uses the shared identity for all extensions, except for Secrets and denied kinds", async () => {

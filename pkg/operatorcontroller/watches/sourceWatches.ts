@@ -79,7 +79,7 @@ export class SourceWatches {
   unwatched(extension: string): Unwatched[] {
     return (this.#watched.get(extension) ?? []).flatMap(({ ref, stream }): Unwatched[] => {
       const state = stream === undefined ? undefined : this.#pool.get(stream)?.state;
-      if (!state) return [{ ref, reason: "the limit of watched objects is reached" }];
+      if (!state) return [{ ref, reason: "the limit of object watches is reached" }];
       return state.kind === "refused" ? [{ ref, reason: state.message }] : [];
     });
   }

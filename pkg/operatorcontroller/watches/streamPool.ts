@@ -104,7 +104,7 @@ export class StreamPool {
       refresh: () => stream.refresh(),
     };
     this.#open.set(key, opened);
-    stream.run().catch((err: unknown) => this.#options.log.error({ reason: getErrorMessage(err) }, "watch of objects ended"));
+    stream.run().catch((err: unknown) => this.#options.log.error({ reason: getErrorMessage(err) }, "object watch ended unexpectedly"));
     return opened;
   }
 
@@ -127,7 +127,7 @@ export class StreamPool {
 export function registerWatchMetrics(metrics: Metrics, states: () => readonly Record<StreamState["kind"], number>[]): void {
   metrics.gauge({
     name: "object_watches",
-    help: "Watches of objects of extensions and of their configuration sources, by state; denied ones are replaced by watches by name or by comparisons",
+    help: "Number of watches of installed objects and configuration sources, by state; a denied watch is replaced by watches by name or by periodic comparisons",
     labels: ["state"],
     collect: (gauge) => {
       const counts = new Map<string, number>();
