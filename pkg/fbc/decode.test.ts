@@ -157,7 +157,7 @@ function noCaseDuplicates(line: string): boolean {
 interface OddCase extends CaseHead {
   text?: string;
   base64?: string;
-  /** Canonical JSON of each document; null for an empty one. */
+  /** Canonical JSON of each document; null for an empty document. */
   want?: (string | null)[];
   refused?: boolean;
 }

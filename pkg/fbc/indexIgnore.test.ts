@@ -18,7 +18,7 @@ test.for(loadCases<Case>("indexignore"))("$name", ({ ignore, ignored, kept }) =>
   expect(kept.filter(ignores)).toEqual([]);
 });
 
-/** Runs git check-ignore with only the ignore files of the catalog. The checked files need not exist. */
+/** Runs git check-ignore with only the ignore files of the catalog. The checked files do not need to exist. */
 class Git implements Disposable {
   readonly #folder = new TempFolder();
   readonly #env = { PATH: process.env["PATH"], HOME: this.#folder.path, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C.UTF-8" };
@@ -86,7 +86,7 @@ describe("compileIndexIgnore compared with git", () => {
       fc.property(files, paths, (texts, some) => {
         const ignoreFiles = Object.entries(texts).map(([dir, text]) => ({ dir, text }));
         const nested = [...some, ...some.map((each) => `a/${each}`), ...some.map((each) => `a/b/${each}`)];
-        const all = [...new Set(nested)].filter((each) => each !== "a" && each !== "a/b"); // these are folders here
+        const all = [...new Set(nested)].filter((each) => each !== "a" && each !== "a/b"); // folders in this test
         expect(ours(ignoreFiles, all)).toEqual(git.ignored(ignoreFiles, all));
       }),
       { numRuns: 80 },

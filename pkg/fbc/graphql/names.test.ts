@@ -21,7 +21,7 @@ const cases = loadCases<CaseHead>("graphql");
 const isNameCase = (one: CaseHead): one is NameCase => "fieldNames" in one || "typeNames" in one || "queryFields" in one;
 const isTypeCase = (one: CaseHead): one is TypeCase => "types" in one;
 
-/** Formats a type like GraphQL. */
+/** Formats a type in GraphQL notation. */
 function typeText({ scalar, list, nested }: PlannedField): string {
   const named = nested?.name ?? scalar;
   return list ? `[${named}]` : named;

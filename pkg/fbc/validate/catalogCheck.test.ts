@@ -12,7 +12,7 @@ interface Case extends CaseHead {
   edit?: [from: string, to: string][];
   append?: string;
   files?: Record<string, string>;
-  /** Further bundles of package foo. */
+  /** Additional bundles of package foo. */
   versions?: string[];
   finds: { rule: string; says?: string; place?: string }[];
   opm?: string;
