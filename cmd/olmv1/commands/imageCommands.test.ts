@@ -213,11 +213,11 @@ describe("catalog serve", () => {
       body: JSON.stringify({ query: "{ summary { totalSchemas } }" }),
     });
     expect(await answer.json()).toEqual({ data: { summary: { totalSchemas: 3 } } });
-    await rm(served, { recursive: true }); // as tools do that recreate a folder
+    await rm(served, { recursive: true }); // like tools that recreate a folder
     temp.write("My Shop", { "catalog.yaml": sound });
     await eventually(async () => expect(await packages()).toBe(before));
     temp.write("My Shop", { ".catalog.yaml.swp": `${sound}---\nschema: olm.package\nname: renamed\ndefaultChannel: a\n` });
-    await rename(join(served, ".catalog.yaml.swp"), join(served, "catalog.yaml")); // as editors do
+    await rename(join(served, ".catalog.yaml.swp"), join(served, "catalog.yaml")); // like editors
     await eventually(async () => expect(await packages()).toContain("renamed"));
     stop.abort(new Error("stopped by SIGINT"));
     expect(await running).toBe(0);

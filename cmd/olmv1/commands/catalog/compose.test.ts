@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const compose = (...args: string[]) =>
   runCli(["catalog", "compose", "-f", join(author.folder, "catalog.yaml"), ...args, ...author.options]);
-/** The test's folder, which differs each time, has a name of its own in golden files. */
+/** Placeholder in golden files for the test's temporary folder. */
 const shown = (command: string, ended: Parameters<typeof shownRun>[1]) => shownRun(command, ended).replaceAll(author.folder, "…");
 
 // Source: S3-38.
