@@ -18,7 +18,7 @@ import {
   registerRestClientMetrics,
 } from "../../pkg/telemetry/metrics.ts";
 
-/** Returns the reference of Events in Markdown: a line per reason, by kinds. */
+/** Returns the Events reference in Markdown: a line per reason, grouped by kind. */
 export function renderEventReference(): string {
   const byKinds = Map.groupBy(Object.entries<EventDescription>(EVENTS), ([, { on }]) => on.join(" and "));
   const sections = [...byKinds].map(([kinds, events]) => {
@@ -42,7 +42,10 @@ If an Event recurs within ten minutes, its count increases. An object gets at mo
 ${sections.join("\n")}`;
 }
 
-/** Returns the reference of problem types in Markdown: a line per type, by kind; types of both kinds are described for the first one. */
+/**
+ * Returns the reference for problem types in Markdown: a line per type, grouped by kind. Types that both kinds use are described under the first
+ * kind.
+ */
 export function renderProblemReference(): string {
   const sections = (["ClusterExtension", "ClusterCatalog"] as const).map((kind) => {
     const types = Object.entries<ProblemDescription>(PROBLEM_TYPES).filter(([, { on }]) => on.includes(kind));
@@ -77,7 +80,7 @@ Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and $
 ${sections.join("\n")}`;
 }
 
-/** Returns the reference of metrics in Markdown: those of both servers, then those of each. */
+/** Returns the metrics reference in Markdown: metrics of both servers, then the metrics of each server. */
 export function renderMetricReference(programs: readonly ProgramMetrics[]): string {
   const byText = Map.groupBy(
     programs.flatMap(({ program, metrics }) =>
@@ -112,13 +115,13 @@ Alert rules and a dashboard are in \`config/prometheus\`.
 `;
 }
 
-/** Returns type, labels and meaning of a metric, without the units that the introduction states. */
+/** Returns type, labels and meaning of a metric, without units, which the introduction describes. */
 function formatMetric({ type, labels, help }: MetricDescription): string {
   const parameters = [type, ...labels.map((label) => `\`${label}\``)].join(", ");
   return `(${parameters}): ${help.replace(/, in seconds(?: since the epoch)?\b/, "")}`;
 }
 
-/** A server with its metrics, except those of the process. */
+/** A server with its metrics, except process metrics. */
 interface ProgramMetrics {
   readonly program: string;
   readonly metrics: Metrics;
