@@ -29,7 +29,7 @@ beforeEach(() => {
   follower = new CatalogFollower({ store, images: new CatalogImages(images, () => pulled.resolve()), metrics, random: () => 1 });
 });
 
-/** Runs a reconcile and, if it starts a pull, the reconcile that follows the pull. */
+/** Runs a reconcile and, if it starts a pull, the next reconcile after the pull. */
 async function follow(catalog: ClusterCatalog | undefined, signal = new AbortController().signal): Promise<StepResult> {
   pulled = Promise.withResolvers();
   const result = await follower.follow("test", catalog, log, signal);

@@ -51,7 +51,7 @@ export class CatalogMetrics {
     });
   }
 
-  /** Wraps the step that stores an image and measures its duration from the start of the pull. */
+  /** Wraps the step that stores an image, to measure the time from the start of the pull to the end of the step. */
   timed(store: CatalogStep<Fetched, Stored>): CatalogStep<Fetched, Stored> {
     return {
       name: store.name,
@@ -77,7 +77,7 @@ export class CatalogMetrics {
     for (const reason of CATALOG_FAILURE_REASONS) this.#failures.remove({ catalog, reason });
   }
 
-  /** Counts stored content that was found damaged. */
+  /** Counts damaged stored content. */
   lost(catalog: string): void {
     this.#lost.inc({ catalog });
   }
@@ -101,17 +101,17 @@ export class CatalogMetrics {
   }
 }
 
-/** Metrics of a replica about the content that it should serve. */
+/** Metrics about the content that this replica should serve. */
 export interface ReplicaMetrics {
   /**
-   * Records whether the local content differs from the status or is missing. Undefined: the catalog
-   * has no content to serve.
+   * Records whether the local content is missing or differs from the status. @param isOutdated
+   * undefined if the catalog has no content to serve.
    */
   setOutdated(catalog: string, isOutdated: boolean | undefined): void;
   loadFailed(catalog: string): void;
 }
 
-/** Creates the metrics of how closely replicas follow the leader. */
+/** Creates the metrics that compare this replica with the content that the leader reports. */
 export function registerReplicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
   const outdated = metrics.gauge({

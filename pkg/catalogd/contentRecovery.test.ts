@@ -8,7 +8,7 @@ const ONE = "quay.io/c@sha256:1";
 const TWO = "quay.io/c@sha256:2";
 const log = createLogger({ component: "test", level: "silent" });
 
-/** Simulates the registry and the other replicas of one replica. */
+/** Simulates the registry and the other replicas for one replica. */
 class Scene {
   readonly stored = new Map<string, CatalogContent>();
   readonly failing: string[] = [];

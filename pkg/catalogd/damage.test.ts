@@ -88,7 +88,7 @@ async function textOf(name: string): Promise<string | undefined> {
   return buffer.toString();
 }
 
-/** Damage to the content file or to its index. */
+/** Ways to damage the content file or its index. */
 const DAMAGES: [string, (version: string) => void | Promise<void>][] = [
   ["a shortened content file", (at) => truncateSync(join(at, "catalog.jsonl"), 3)],
   ["a flipped bit in the content file", (at) => flip(join(at, "catalog.jsonl"))],

@@ -8,7 +8,7 @@ import type { Client } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/errors.ts";
 import type { CatalogStep, Started, Withdrawn } from "./phases.ts";
 
-/** Maximum length of a label value. A longer name cannot be used as a label value. */
+/** Maximum length of a label value. A catalog with a longer name gets no label. */
 const MAX_LABEL = 63;
 
 /** Writes the finalizers and the name label of catalogs in one patch, and only if they differ. */
@@ -73,7 +73,7 @@ export interface CatalogKeeper {
 /**
  * Removes the content of a catalog that is deleted or unavailable, and ends the reconcile. The
  * finalizer is removed later, after the status has been written.
- * @param keepers in order: the served content first.
+ * @param keepers in order of removal: the served content first.
  */
 export function withdraw(keepers: readonly CatalogKeeper[]): CatalogStep<Started> {
   return {

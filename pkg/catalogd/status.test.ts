@@ -58,7 +58,7 @@ const SERVED: ClusterCatalogStatus = {
   ...served(OLD_REF),
 };
 
-/** Result of a reconcile: the served content and the phase. */
+/** Result of a reconcile: the phase and the served content. */
 interface Reached {
   content?: CatalogContent;
   problems?: Problem[];
@@ -66,7 +66,7 @@ interface Reached {
   fetching?: string;
 }
 
-/** Returns the status after a reconcile without `failure`, which has its own test. */
+/** Returns the status after a reconcile without the field `failure`, which has its own test. */
 function after(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
   const { failure: _, ...status } = wholeAfter(before, reached, error);
   if (error !== undefined) delete status.problems;

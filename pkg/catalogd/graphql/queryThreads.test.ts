@@ -60,7 +60,7 @@ describe("threads for queries", () => {
 
   test("a query that exceeds its time ends with its thread, and the next query gets a new thread", { timeout: 60_000 }, async () => {
     const content = await stored("slow", [JSON.stringify({ schema: "a", list: Array.from({ length: 100_000 }, () => ({ b: 1 })) })]);
-    // The executor resolves __typename itself: no resolver checks the time.
+    // The executor resolves __typename itself, so that no resolver checks the time.
     const slow = `{ ${Array.from({ length: 40 }, (_, i) => `a${i}: as { list { __typename } }`).join(" ")} }`;
     const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 }, { ...THREAD_LIMITS, run: 200 });
     await expect(asked(threads, content, slow)).resolves.toEqual(failure("context deadline exceeded"));

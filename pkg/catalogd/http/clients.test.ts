@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** A server of the same catalogs with its own limits, held contents and log. */
+/** Starts a server for the same catalogs with its own limits, held contents and log. */
 class Limited {
   readonly server: ContentServer;
   readonly #metrics: Metrics;
@@ -46,7 +46,7 @@ class Limited {
     return connection;
   }
 
-  /** Opens a connection that requests much and reads nothing. */
+  /** Opens a connection that requests a large response and does not read it. */
   async stalled(): Promise<RawConnection> {
     return (await this.open({ reading: false })).write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`);
   }
@@ -74,7 +74,7 @@ class Limited {
   }
 }
 
-/** Counts held contents that are not released. */
+/** Counts the contents that are still held. */
 class Holds {
   open = 0;
 

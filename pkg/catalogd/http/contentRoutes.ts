@@ -13,13 +13,12 @@ import { CatalogPath, type CatalogServer } from "./route.ts";
 export interface ContentSource {
   get(name: string): CatalogContent | undefined;
   /**
-   * Names of all known catalogs, in any order: those with stored content and those whose content is
-   * still loading.
+   * Names of all known catalogs in any order, including catalogs whose content is still loading.
    */
   catalogs(): readonly string[];
   /**
-   * Returns whether content of this catalog should exist although it does not, for example in a
-   * replica that still loads it. Default: never.
+   * Returns whether content that is missing should exist, for example because this replica is still
+   * loading it. Default: never.
    */
   expects?(name: string): boolean;
 }
@@ -30,7 +29,7 @@ export interface ContentRouteDependencies {
   cache: ResponseCache;
 }
 
-/** Another replica may already have it. */
+/** Short, because another replica may already have the content. */
 const RETRY_LATER = { "retry-after": 5 };
 const JSON_LINES = "application/jsonl";
 const MetaQuery = z
@@ -129,7 +128,7 @@ function findContent(source: ContentSource, name: string): CatalogContent {
   throw createCatalogNotFoundError(name);
 }
 
-/** Returns the failure of a request for an unknown catalog. */
+/** Creates the error for a request for an unknown catalog. */
 export function createCatalogNotFoundError(name: string): ProblemError {
   return new ProblemError("CatalogNotFound", `catalog ${JSON.stringify(name)} is not served. For the served catalogs, see /catalogs`);
 }

@@ -14,7 +14,7 @@ const P = '{"defaultChannel":"preview_test","name":"webhook_operator_test","sche
 const C = '{"entries":[{"name":"bundle.v0.0.1"}],"name":"preview_test","package":"webhook_operator_test","schema":"olm.channel"}\n';
 const OTHER = '{"schema":"xy"}\n';
 const LINES = { B, P, C };
-/** Larger than the cache limit, and not contiguous: between two objects is one of another package. */
+/** Larger than the cache limit, and not contiguous: objects of another package are in between. */
 const LARGE = Array.from(
   { length: 6 },
   (_, i) =>

@@ -14,9 +14,9 @@ import { CatalogName, type CatalogServer } from "./route.ts";
 const TYPES = { json: "application/json", mermaid: "text/vnd.mermaid", svg: "image/svg+xml" } as const;
 type GraphResponseFormat = keyof typeof TYPES;
 
-/** Maximum bytes of a package for a drawing. The largest real package has some hundred kilobytes. */
+/** Maximum size of a package in a graph, in bytes. The largest real package has some hundred kilobytes. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A drawing is only displayed; it cannot run or load anything. */
+/** Prevents a drawing from running scripts and loading resources. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const Query = z.strictObject({
@@ -68,7 +68,7 @@ const Graph = z
 
 /** Dependencies of the graph endpoint. */
 export interface GraphRouteDependencies extends ContentRouteDependencies {
-  /** Draws the graphs; starts threads on demand. */
+  /** Threads that draw graphs, started on demand. */
   graphs: QueryThreads;
 }
 
@@ -111,7 +111,7 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
 }
 
 /**
- * @throws ProblemError if the content does not have the package or the channel, the graph is too
+ * @throws ProblemError if the catalog does not contain the package or channel, the graph is too
  * large, or too many graphs are being drawn.
  */
 async function readGraph(
@@ -127,7 +127,7 @@ async function readGraph(
     const tags = [...metas, ...properties].map(({ selection }) => selection.tag);
     const key = `graph ${JSON.stringify([tags, format, channel, minimum])}`;
     const read = async () => ({ metas: await joinLines(metas), properties: await joinLines(properties) });
-    // Not the signal of this client: other clients may wait for the same graph.
+    // Does not use the signal of this client, because other clients may wait for the same graph.
     const bytes = await cache.get(key, () => graphs.graph(requested, read, new AbortController().signal));
     return createDocument(bytes, TYPES[format]);
   } catch (err) {
@@ -149,8 +149,9 @@ interface ReadArtifact {
 }
 
 /**
- * Returns the input of a package's graph; undefined if the catalog does not have the package.
- * @throws GraphRefusedError if the input is too large.
+ * Returns the lines from which a package's graph is drawn; undefined if the catalog does not
+ * contain the package.
+ * @throws GraphRefusedError if the lines are too large.
  */
 function findArtifacts(content: CatalogContent, name: string): { metas: ReadArtifact[]; properties: ReadArtifact[] } | undefined {
   const select = (artifact: StoredArtifact, query: MetaQuery): ReadArtifact => ({ artifact, selection: artifact.select(query) });

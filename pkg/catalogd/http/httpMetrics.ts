@@ -6,7 +6,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 
 /** A request that received a response. */
 export interface HandledRequest {
-  /** Path of its route with parameters in braces; undefined if there is no such route. */
+  /** Path of the route with parameters in braces; undefined for an unknown path. */
   readonly route: string | undefined;
   readonly method: string;
   readonly status: number;
@@ -17,7 +17,7 @@ export interface HandledRequest {
   readonly seconds: number;
 }
 
-/** Metrics of the content server. No label has a client-supplied value. */
+/** Metrics of the content server. No label value comes from a client. */
 export class HttpMetrics {
   readonly #requests;
   readonly #seconds;

@@ -116,7 +116,7 @@ const PropertiesQuery = z.strictObject({
   name: name.describe("return only bundles with this name"),
 });
 
-/** Registers the endpoints that list packages and properties of one catalog. */
+/** Registers the endpoints that list the packages and bundle properties of one catalog. */
 export function registerPackagesRoutes(server: CatalogServer, dependencies: ContentRouteDependencies): void {
   server.route({
     method: ["GET", "HEAD"],
@@ -177,8 +177,8 @@ interface ArtifactRequest extends ContentRequest {
 }
 
 /**
- * Returns the whole artifact for an empty query, otherwise the lines that match. @throws
- * ProblemError if the content does not have the artifact.
+ * Returns the whole artifact for an empty query, otherwise the matching lines. @throws ProblemError
+ * if the content does not have the artifact.
  */
 async function artifactResponse(
   content: CatalogContent,

@@ -93,7 +93,7 @@ test("the page shows how many versions are not listed and how to list them", () 
 
 const BROWSER = ["chromium", "chromium-browser", "google-chrome"].find((name) => !spawnSync(name, ["--version"]).error);
 
-/** Returns the DOM of the page in a browser after everything has loaded. */
+/** Returns the DOM of the page after a browser has loaded everything. */
 async function rendered(hash: string): Promise<string> {
   const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"];
   const { stdout } = await promisify(execFile)(BROWSER ?? "", [...flags, `http://127.0.0.1:${world.port}/ui${hash}`]);

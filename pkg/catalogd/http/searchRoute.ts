@@ -123,7 +123,7 @@ interface Searched {
   indexes: SearchIndexes;
 }
 
-/** @throws ProblemError for an invalid query, an unknown catalog, and a page that no longer exists. */
+/** @throws ProblemError if the query is invalid, a catalog is unknown, or a catalog has changed since the previous page. */
 async function search(searched: Searched, parameters: Parameters, signal: AbortSignal): Promise<z.input<typeof Result>> {
   const query = readSearchQuery(parameters);
   const unknown = parameters.catalog?.find((name) => !searched.source.catalogs().includes(name));
@@ -132,7 +132,7 @@ async function search(searched: Searched, parameters: Parameters, signal: AbortS
   const here = { query: queryId(parameters), content: contentId(contents) };
   const after = parameters.continue === undefined ? undefined : parsePosition(parameters.continue);
   if (parameters.continue !== undefined) checkPosition(after, here);
-  // All at once: content without a holder may be closed at the next await.
+  // Holds all contents at once, because content without a holder may be closed at the next await.
   const catalogs = await Promise.all(contents.map(async ([name, content]) => ({ name, index: await searched.indexes.of(content) })));
   const { limit, matches } = parameters;
   const { items, total, more } = await searchCatalogs(catalogs, query, { after, limit, matches, signal });
@@ -182,7 +182,7 @@ function queryId({ limit: _limit, matches: _matches, continue: _continue, ...que
   return computeHash(Object.entries(query).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns an id that is equal as long as searches find the same results. */
+/** Returns an id of the searched contents, which is equal as long as searches return the same results. */
 function contentId(contents: readonly [string, CatalogContent][]): string {
   return computeHash(contents.map(([name, content]) => [name, content.artifacts.get("search")?.index.tag]));
 }

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Sends one request after another on a persistent connection until the server closes it. */
+/** Sends one request after another on a persistent connection until the server closes the connection. */
 class Client {
   readonly agent = new Agent({ connections: 1, pipelining: 1 });
   readonly failures: string[] = [];

@@ -39,7 +39,7 @@ afterEach(() => {
   for (const leave of leaving.splice(0)) leave();
 });
 
-/** Starts transfers of these clients, for which there are enough slots. */
+/** Starts transfers for these clients. There must be enough slots. */
 async function started(transfers: Transfers, ...clients: string[]): Promise<FakeTransfer[]> {
   const fakes = clients.map((client) => new FakeTransfer(client));
   for (const fake of fakes) expect(await transfers.enter(fake, here.signal)).toBe(true);

@@ -4,8 +4,8 @@ import type { ArtifactLine } from "./artifacts.ts";
 import { FindingsArtifact } from "./findingsArtifact.ts";
 
 /**
- * Adds metas of a reserved schema (a warning each) and deprecations without a package (an error
- * each).
+ * Adds metas with a reserved schema (one warning each) and deprecations without a package (one
+ * error each).
  */
 function filled(artifact: FindingsArtifact, { warnings, errors }: { warnings: number; errors: number }): ArtifactLine[] {
   const place = (document: number) => ({ file: "catalog.json", document });

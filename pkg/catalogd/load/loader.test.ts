@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => temp?.[Symbol.dispose]());
 
-/** Reads a catalog with these files. @returns its lines. */
+/** Loads a catalog with these files. @returns the lines of the catalog file. */
 async function loaded(
   files: Record<string, string | Uint8Array>,
   options: LoaderOptions = {},

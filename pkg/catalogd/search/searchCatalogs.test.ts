@@ -18,7 +18,7 @@ const record = (name: string, versions: number): SearchRecord => ({
 type Catalogs = Parameters<typeof searchCatalogs>[0];
 
 const compare = (a: string, b: string): number => compareText(a, b);
-/** Catalogs as in the server: sorted by name, and their packages too. */
+/** Catalogs sorted by name, with packages sorted by name, as in the server. */
 const catalogs = fc
   .dictionary(fc.string({ minLength: 1 }), fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 }), { maxKeys: 4 })
   .map(

@@ -24,7 +24,7 @@ function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string
   return { index: new ContentIndex(builder.columns()), text: lines.join(""), lines };
 }
 
-/** Returns the index after writing to disk and reading. */
+/** Returns the index after writing it to disk and reading it. */
 function reread({ columns }: ContentIndex): ContentIndex {
   const bytes = toStoredColumns(columns).map(
     ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength)),

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { appendCrc32 } from "./crc32.ts";
 
-/** Returns the checksum of two concatenated texts, with the second as its own file. */
+/** Returns the checksum of two concatenated texts, of which the second is a whole file. */
 const joined = (first: number, second: number, length: number): number => appendCrc32(first, { before: 0, after: second, bytes: length });
 
 const bytes = fc.uint8Array({ maxLength: 5_000 });
