@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FairQueue } from "./fairQueue.ts";
 
-/** A queue with a clock that only the tasks advance, and the order in which they ran. */
+/** A queue whose clock is only advanced by the tasks, and the order in which the tasks ran. */
 function queueOf() {
   const state = { now: 0 };
   const ran: string[] = [];

@@ -87,7 +87,7 @@ test("OptionalObject keeps its state after broken connections, but not after den
   expect(object.state.kind).toBe("present");
 });
 
-// An API server that has just started has not loaded roles yet.
+// An API server that has just started denies access because it has not loaded the roles yet.
 test.for([true, false])("OptionalObject ignores a transient denial when the kind is served: %s", async (served) => {
   const { kind, states, later } = await follow((kind) => (kind.served = served));
   const before = [...states];
