@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { CERTIFICATE_TIMES, type CertificateState, chooseNextAction, type PairState } from "./rotation.ts";
 
-/** Hours from now, or a fault. */
+/** Validity in hours from now, or a fault. */
 type Pair = string | { from: number; to: number };
 
 interface PlanCase extends CaseHead {

@@ -4,7 +4,10 @@ import { AccessReviews } from "./accessReviews.ts";
 
 const GET = { verb: "get", path: "/metrics" };
 
-/** An API server with these users by token, and the users with access to /metrics. */
+/**
+ * Simulates an API server that knows these users by token, and allows some of them access to
+ * /metrics.
+ */
 class Reviewer {
   readonly users = new Map([
     ["reader-token", { username: "reader", uid: "1", groups: ["scrapers"], extra: { "example.com/node": ["n1"] } }],

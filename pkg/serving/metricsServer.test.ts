@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** A server with one metric and with pages, and the requested reviews. */
+/** Starts a server with one metric and with pages. Records the requested reviews. */
 async function setUp(verdict: AccessDecision = { allowed: true }, metrics = createMetrics("t"), pages: Page[] = []) {
   const folder = new TempFolder();
   open.push(() => folder[Symbol.dispose]());

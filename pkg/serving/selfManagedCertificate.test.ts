@@ -21,7 +21,7 @@ const DAY = 24 * HOUR;
 const stop: AbortController[] = [];
 afterEach(() => stop.splice(0).forEach((each) => each.abort()));
 
-/** One Secret in an API server, several replicas and one clock; a replica may have its own clock. */
+/** A Secret in a simulated API server, several replicas and a shared clock; a replica may have its own clock. */
 class Replicas {
   readonly clock = new FakeClock();
   readonly secrets = new WatchedKind({ apiVersion: "v1", kind: "Secret" });
@@ -85,7 +85,7 @@ class Replicas {
     await this.rested();
   }
 
-  /** Continues until nothing waits for promises or new keys. */
+  /** Waits until all pending promises and new keys are processed. */
   async rested(): Promise<void> {
     do {
       await flushPromises();

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-/** Returns the status of a response, or the error, for a client that trusts only this certificate. */
+/** Sends a request from a client that trusts only this certificate. Returns the response status or the error. */
 async function statusOf(url: string, ca: string): Promise<number | string> {
   const agent = new Agent({ connect: { ca, servername: "localhost" } });
   try {
