@@ -98,7 +98,7 @@ test.each([
 });
 
 test("a request fails with a code when the connection is not ready in time", async () => {
-  // Accepts connections and never speaks TLS.
+  // Accepts connections but never starts a TLS handshake.
   const silent = createTcpServer(() => undefined);
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
