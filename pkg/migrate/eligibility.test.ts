@@ -60,7 +60,7 @@ const GROUP: KubeObject = {
   status: { namespaces: [""] },
 };
 
-/** Merges `change` into `base`, field by field; null removes one. */
+/** Merges `change` into `base`, field by field; null removes a field. */
 function merged<T>(base: T, change: JsonObject): T {
   const result: JsonObject = { ...(base as JsonObject) };
   for (const [member, value] of Object.entries(change)) {
