@@ -18,7 +18,7 @@ export interface SortedRange extends Range {
   spans(sorted: readonly Version[]): [from: number, to: number][];
 }
 
-/** A comparison with a version; `holds` receives the result of comparing another version with it. */
+/** A comparison with a version. `holds` receives the result of comparing another version with this one. */
 interface Comparison {
   readonly holds: (order: number) => boolean;
   readonly bound: Version;
@@ -37,7 +37,7 @@ const COMPARATORS: Readonly<Record<string, (order: number) => boolean>> = {
 };
 
 /**
- * Parses a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component. Includes the library's oddities:
+ * Parses a range: comparisons joined by blanks (AND), groups joined by ` || ` (OR), `x` as last component. Includes the quirks of the library:
  * `!=1.2.x` contains nothing, a token of one character is dropped, and any token with an `x` counts as a wildcard, so `=1.0.0-next` is an error.
  * @throws Error in blang/semver's words
  * @see https://github.com/blang/semver/blob/v4.0.0/v4/range.go ParseRange

@@ -1,6 +1,6 @@
 import { parseVersion, type VersionNumber } from "./version.ts";
 
-/** Major and minor of an OpenShift version, unsigned 64-bit, which determine whether an operator supports it. */
+/** Major and minor number of an OpenShift version, as unsigned 64-bit integers. They determine whether an operator supports the version. */
 export interface MinorVersion {
   readonly major: VersionNumber;
   readonly minor: VersionNumber;
@@ -56,7 +56,7 @@ function compare(a: MinorVersion, b: MinorVersion): number {
 
 /** The version of the OpenShift cluster, if known. */
 export type ClusterVersion =
-  /** `text` as the cluster reports it, with its major and minor. */
+  /** `text` is the version as the cluster reports it. */
   | { readonly kind: "known"; readonly text: string; readonly minor: MinorVersion }
   /** Not an OpenShift cluster, and no version is configured. */
   | { readonly kind: "none" }
