@@ -59,7 +59,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
     await world.extension("flawed");
     const message =
       'bundle "p.v1.2.0" has mistakes that its author must fix: ' +
-      'it contains 2 ClusterServiceVersions, "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml); only the last is used; ' +
+      'it contains 2 ClusterServiceVersions: "p.v0.9.0" (manifests/a.yaml), "p.v1.2.1" (manifests/csv.yaml); only the last is used; ' +
       'its ClusterServiceVersion has version "1.2.1", but the catalog has "1.2.0"';
     await world.conditions("flawed", INSTALLED);
     await world.expectProblem("flawed", "BundleWarning", { message: message });
