@@ -32,7 +32,7 @@ test("bundle render reports configuration without effect", async () => {
   const { code, err } = await olmv1("bundle", "render", source, "--config", path);
   expect([code, err]).toEqual([
     0,
-    "olmv1: deploymentConfig.selector of the configuration has no effect: it matches no Deployment of the bundle, which has tiny (app=tiny)\n" +
-      'olmv1: field "deploymentConfig.env.0.valu" of the configuration is ignored, because Kubernetes does not know it, did you mean "value"?\n',
+    "olmv1: deploymentConfig.selector in the configuration has no effect: it matches no Deployment in the bundle; existing: tiny (app=tiny)\n" +
+      'olmv1: field "deploymentConfig.env.0.valu" in the configuration is ignored: Kubernetes has no such field, did you mean "value"?\n',
   ]);
 });
