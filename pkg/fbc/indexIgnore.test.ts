@@ -80,7 +80,7 @@ describe("compileIndexIgnore compared with git", () => {
   const paths = fc.array(path, { minLength: 1, maxLength: 12 });
   const ours = (files: readonly IgnoreFile[], all: readonly string[]): string[] => all.filter(compileIndexIgnore(files));
 
-  test("compileIndexIgnore matches git for patterns without negation in nested folders", () => {
+  test("compileIndexIgnore matches like git for patterns without negation in nested folders", () => {
     const files = fc.record({ "": lines(fc.constant("")), a: lines(fc.constant("")), "a/b": lines(fc.constant("")) });
     fc.assert(
       fc.property(files, paths, (texts, some) => {
@@ -93,7 +93,7 @@ describe("compileIndexIgnore compared with git", () => {
     );
   });
 
-  test("compileIndexIgnore matches git for patterns with negations when no folder is involved", () => {
+  test("compileIndexIgnore matches like git for patterns with negations when all paths are file names", () => {
     fc.assert(
       fc.property(lines(fc.constantFrom("", "!")), fc.array(usable, { minLength: 1, maxLength: 12 }), (text, some) => {
         const all = [...new Set(some)];

@@ -22,7 +22,7 @@ const LIVE: KubeObject = {
 };
 const EXPECTED = { kind: "Subscription", namespace: "ns", name: "hello" } as const;
 
-test("createBackup keeps what a user can create again, and splitBackup separates the status", () => {
+test("createBackup keeps the fields that can be created again, and splitBackup separates the status", () => {
   const backup = parseBackup(formatBackup(LIVE), EXPECTED);
   expect(backup).toEqual({
     ...LIVE,

@@ -27,7 +27,7 @@ test.for<[packages: string[], notes: string[]]>([
     ],
   ],
   [["db"], []],
-])("readMirroredCatalog notes required APIs that packages %j do not provide", async ([packages, notes]) => {
+])("readMirroredCatalog returns a note for each required API that packages %j do not provide", async ([packages, notes]) => {
   using folder = new TempFolder();
   const needs = [GVK, { group: "x", version: "v1", kind: "Gone" }].map((value) => ({ type: "olm.gvk.required", value }));
   const metas = [...packaged("app", ...needs), ...packaged("db", { type: "olm.gvk", value: GVK })];

@@ -73,7 +73,7 @@ describe("mapMirroredImages", () => {
   });
 });
 
-describe("formatters of mirror files", () => {
+describe("mirror file formatters", () => {
   const { images } = mapMirroredImages(
     [KIBANA, PROXY, `quay.io/olm/catalog:v1`, `quay.io/olm/app@${DIGEST}`, "quay.io/olm/app:v2"],
     TARGET,

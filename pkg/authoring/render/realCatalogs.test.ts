@@ -24,7 +24,7 @@ describeWithData("catalogs that opm wrote", (folder) => {
     for (const file of files) catalogs.set(file, await Array.fromAsync(decodeMetas([readFileSync(file)], file)));
   });
 
-  test("formatCatalog reproduces catalogs of opm byte for byte", () => {
+  test("formatCatalog reproduces opm catalogs byte for byte", () => {
     for (const [file, found] of catalogs) {
       const text = readFileSync(file, "utf8");
       if (text.includes(": []\n")) continue; // opm omits empty lists, so another tool wrote this file
@@ -36,7 +36,7 @@ describeWithData("catalogs that opm wrote", (folder) => {
   });
 
   describe("bundles in catalogs that opm wrote", () => {
-    test("renderCatalogBundle reproduces bundles of opm byte for byte", () => {
+    test("renderCatalogBundle reproduces opm bundles byte for byte", () => {
       const bundles = [...catalogs.values()].flat().filter(({ schema }) => schema === "olm.bundle");
       const known = new Map(bundles.map((meta) => [`${meta.package} ${meta.name}`, meta]));
       const compared: string[] = [];

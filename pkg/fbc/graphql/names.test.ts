@@ -96,7 +96,7 @@ describe("planSchemas", () => {
     expect(planOf("OLM.BUNDLE", "olm.bundle", "olm-bundle")["olm.bundle"]).toEqual(["olmbundles", "OlmBundle"]);
   });
 
-  test("planSchemas does not assign names of the server or GraphQL", () => {
+  test("planSchemas does not assign names that the server or GraphQL reserve", () => {
     expect(planOf("catalog.summary", "schema.summary", "query", "string", "summary", "_1a", "1a", "mutation")).toEqual({
       "1a": ["field_1as", "A"],
       _1a: ["field_1as_2", "Type_1a"],

@@ -63,7 +63,7 @@ test.for(cases)("$name", (one) => {
   if (errors === 0) expect(formatOpmError(findings)).toBeUndefined();
 });
 
-test("every rule is violated by at least one case", () => {
+test("every rule is broken by at least one case", () => {
   const broken = new Set(cases.flatMap(({ finds }) => finds.map(({ rule }) => rule)));
   expect(Object.keys(RULES).filter((rule) => !broken.has(rule))).toEqual([]);
 });
