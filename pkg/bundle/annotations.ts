@@ -33,8 +33,8 @@ export interface BundleAnnotations extends BundleFolders {
 export class UnsupportedMediaTypeError extends Error {}
 
 /**
- * Reads the annotations of a bundle. Like in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are
- * `manifests` and `metadata`.
+ * Reads the annotations of a bundle. As in Go, keys are case-insensitive, and numbers and booleans count as text. Default folders are `manifests` and
+ * `metadata`.
  * @throws Error with the message of Go for invalid YAML or a wrong type; Error for a media type other than registry+v1, which Go does not check, and
  * for a folder outside the image.
  * @throws TerminalError Blocked for a file of more than 1 MiB or 20,000 lines and fields.
@@ -137,7 +137,7 @@ function textIn(annotations: unknown, key: string): string | undefined {
   throw wrongType(value, "string");
 }
 
-/** Returns a field of a map with case-insensitive key, like Go's decoder: the last one counts. */
+/** Returns a field of a map with a case-insensitive key. If several match, returns the last, as Go's decoder does. */
 function memberIn(value: unknown, key: string): unknown {
   if (value === null || value === undefined) return undefined;
   if (getGoKind(value) !== "map") throw wrongType(value, "registry.AnnotationsFile");

@@ -102,7 +102,7 @@ function intOrString(value: unknown): number | string {
   throw createJsonMismatch(value, "int32");
 }
 
-/** Converts a schema, or a list with `list`. Ignores all other values, like Go. */
+/** Converts a schema, or a list with `list`. Ignores all other values, as Go does. */
 function schemaOr(value: unknown, schema: GoType, list: (items: readonly unknown[], schema: GoType) => unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? null : list(value, schema);
   return getGoKind(value) === "map" ? schema.convert(value) : null;

@@ -22,7 +22,7 @@ const GUESS_LENGTH = 4_096;
 
 /**
  * Reads the objects of a manifest file with any number of YAML or JSON documents. Replaces lists by their items and skips empty documents. Integers
- * beyond int64 become numbers, like in Go.
+ * beyond int64 become numbers, as in Go.
  * @param path for messages. @param onMember can throw to stop reading; its error is the cause of the thrown one.
  * @throws Error of the resource builder of Kubernetes.
  * @see https://pkg.go.dev/k8s.io/cli-runtime/pkg/resource#StreamVisitor
@@ -137,7 +137,7 @@ function untyped(reason: string): Error {
   return new Error(`unable to get type info from the object "*unstructured.Unstructured": ${reason}`);
 }
 
-/** Removes a namespace that is empty or not a string, like the resource builder. */
+/** Removes a namespace that is empty or not a string, as the resource builder does. */
 function withoutEmptyNamespace(object: JsonMembers): KubeObject {
   const metadata = object["metadata"];
   if (typeof metadata === "object" && metadata !== null && "namespace" in metadata && formatValue(metadata.namespace) === "")

@@ -30,7 +30,7 @@ const MAX_FAULTS = 20;
 /**
  * Reads the dependencies of a bundle as the properties that `opm render` adds to a catalog. `olm.package` becomes `olm.package.required`, `olm.gvk`
  * becomes `olm.gvk.required` without duplicates, and other types are kept. Sorted by type, then by value. The file can have any name in folder
- * `metadata`; uses the first file with dependencies. Reports invalid files and items as faults. A bundle with faults is still installed, like in Go.
+ * `metadata`; uses the first file with dependencies. Reports invalid files and items as faults. A bundle with faults is still installed, as in Go.
  * @param memberNames counts the field names in the files. @throws TerminalError like `NameCount.add`.
  * @see operator-registry v1.63.0 pkg/registry/parse.go, addMetadata; pkg/registry/registry_to_model.go
  */
@@ -95,7 +95,7 @@ function toRequiredProperty(item: unknown): Property {
   return { type: "olm.package.required", value: { packageName, versionRange } };
 }
 
-/** Reads a text; empty if it is missing, like in Go. */
+/** Reads a text; empty if it is missing, as in Go. */
 function text(object: JsonObject, key: string, at: string): string {
   const value = findMember(object, key) ?? "";
   if (typeof value === "string") return value;
@@ -112,8 +112,8 @@ export interface RawProperty {
 }
 
 /**
- * Parses the annotation `olm.properties`; empty for the text `null`. Like in Go, keys are case-insensitive, the last duplicate key counts, and a null
- * property or type is empty.
+ * Parses the annotation `olm.properties`; empty for the text `null`. As in Go, keys are case-insensitive, the last of duplicate keys takes
+ * precedence, and a null property or type is empty.
  * @throws Error of encoding/json if the text is not a JSON list of properties. It quotes at most one character of the text.
  */
 export function parseRawProperties(text: string): RawProperty[] {
@@ -175,7 +175,7 @@ function splitTokens(json: string): string[] {
   return parts;
 }
 
-/** Removes white space from valid JSON and escapes `<`, `>`, `&` and the two line separators like Go. */
+/** Removes white space from valid JSON and escapes `<`, `>`, `&` and the two line separators as Go does. */
 function compactJson(json: string): string {
   let text = "";
   let start = 0;

@@ -4,7 +4,7 @@ import type { Property } from "../fbc/types.ts";
 /** The files of a bundle by path, such as "manifests/csv.yaml". Only files in the folders that `listFolders` returns are used. */
 export type BundleFiles = ReadonlyMap<string, Uint8Array>;
 
-/** A scope that an operator can watch. Bundles can also contain other, misspelt values, which match nothing. */
+/** A scope that an operator can watch. Bundles can also contain misspelt values, which have no effect. */
 export type InstallModeType = "AllNamespaces" | "MultiNamespace" | "OwnNamespace" | "SingleNamespace";
 
 /** rbac/v1 PolicyRule, with fields in the order of Go. */

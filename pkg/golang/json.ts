@@ -80,8 +80,8 @@ interface JsonFormat {
 }
 
 /**
- * Formats `value` on one line like Go's encoder formats a map, without a trailing newline. Sorts keys by bytes and omits undefined members.
- * Escapes U+2028 and U+2029, but not HTML. A lone surrogate becomes U+FFFD, a bigint its digits, and a number with kept text that text.
+ * Formats `value` on one line as Go's encoder formats a map, without a trailing newline. Sorts keys by bytes and omits undefined members. Escapes
+ * U+2028 and U+2029, but not HTML. A lone surrogate becomes U+FFFD, a bigint its digits, and a number with kept text that text.
  * @throws TypeError on NaN, infinities, functions and symbols
  */
 export function encodeCanonicalJson(value: unknown): string {

@@ -21,7 +21,7 @@ const NEXT_LINE = 0x85;
 const LINE_SEPARATOR = 0x2028;
 const PARAGRAPH_SEPARATOR = 0x2029;
 
-/** The UTF-16 code at `position`; 0 beyond the end of the text, which cannot contain NUL. */
+/** The UTF-16 code unit at `position`; 0 beyond the end of the text (the text itself cannot contain NUL). */
 export function getCodeAt(text: string, position: number): number {
   return position < text.length ? text.charCodeAt(position) : 0;
 }

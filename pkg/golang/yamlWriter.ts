@@ -162,7 +162,7 @@ export function encodeGoYaml(value: object): string {
   return out.join("");
 }
 
-/** Writes `value` after `lead`, which is already on the line if it is not empty. */
+/** Writes `value` on a line that begins with `lead`. */
 function node(value: unknown, indent: number, lead: string, out: string[]): void {
   if (Array.isArray(value) && value.length > 0) {
     list(value, indent, lead, out);

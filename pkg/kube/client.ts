@@ -84,9 +84,8 @@ export class Client {
   }
 
   /**
-   * Returns a client with the same server and identity that calls `mayWrite` before each request
-   * other than GET or HEAD; if that throws, the request fails with that error. Also applies to
-   * clients that `withToken` derives from it. `close` the parent to close them.
+   * Returns a client with the same server and identity that calls `mayWrite` before each request other than GET or HEAD. If `mayWrite` throws, the
+   * request fails with its error. Also applies to clients that `withToken` derives from it. `close` the parent to close them.
    */
   guardedBy(mayWrite: () => void): Client {
     return new Client(this.#transport.guardedBy(mayWrite), this.#discovery, this.#filterText);

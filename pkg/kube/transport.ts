@@ -156,7 +156,7 @@ export class Transport {
 
   /**
    * Returns a transport with the same identity and pools that calls `mayWrite` before it sends a
-   * request other than GET or HEAD; if that throws, the request fails with that error.
+   * request other than GET or HEAD. If `mayWrite` throws, the request fails with its error.
    */
   guardedBy(mayWrite: () => void): Transport {
     return new Transport(this.#pools, this.#options, this.#token, mayWrite);

@@ -179,7 +179,7 @@ function fieldPath(path: readonly string[]): string {
   return path.map((name) => name.replaceAll("~", "~0").replaceAll("/", "~1")).join(".");
 }
 
-/** Quotes like the schema library: Go's escapes between single quotes. */
+/** Quotes a text as the schema library does: with Go's escapes, between single quotes. */
 function singleQuoted(text: string): string {
   return `'${goQuote(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }

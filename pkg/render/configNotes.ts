@@ -107,7 +107,7 @@ function formatDeployments(deployments: readonly KubeObject[]): string {
   return formatList(names, { max: MAX_NAMED });
 }
 
-/** Returns the labels without those of release objects. */
+/** Returns the labels without the labels that are added to release objects. */
 function getLabels(deployment: KubeObject): Record<string, string> {
   const labels = Object.entries(deployment.metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX));
   return buildDeploymentLabels({ label: Object.fromEntries(labels), spec: deployment["spec"] as DeploymentSpec });

@@ -71,7 +71,7 @@ function findSpans(group: readonly Comparison[], sorted: readonly Version[]): [f
   return spans;
 }
 
-/** Returns the index of the first version for which `isReached` is true, which must be monotonic; the length if there is none. */
+/** Returns the index of the first version for which `isReached` returns true, or the length if there is none. `isReached` must be monotonic. */
 function findFirstIndex(sorted: readonly Version[], isReached: (version: Version) => boolean): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
@@ -112,7 +112,7 @@ function splitGroups(found: readonly string[]): string[][] {
   return groups;
 }
 
-/** Splits a token into operator and version, which begins at the first digit. */
+/** Splits a token into operator and version. The version begins at the first digit. */
 function splitComparison(token: string): [operator: string, version: string] {
   const at = token.search(/\p{Nd}/u);
   if (at < 0) throw new Error(`Could not get version from string: ${goQuote(token)}`);

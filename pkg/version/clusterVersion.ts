@@ -38,7 +38,7 @@ export function isNextAllowed(max: MinorVersion, cluster: MinorVersion): boolean
 
 /**
  * Reports whether `max` is less than `cluster`, the current or a target version. 4.23 and 5.0 count as equal, so a maximum between them, such as
- * 4.99, is below neither.
+ * 4.99, is not less than either.
  */
 export function isBelow(max: MinorVersion, cluster: MinorVersion): boolean {
   return compare(max, compare(cluster, FIRST_OF_5) === 0 ? LAST_OF_4 : cluster) < 0;

@@ -152,8 +152,8 @@ export function formatVersion({ major, minor, patch, prerelease, build }: Versio
 }
 
 /**
- * Parses a release such as "1" or "alpha.2" into its identifiers; the empty text gives an empty list.
- * @throws Error if it has more than 20 characters or invalid identifiers, one line for each of them
+ * Parses a release such as "1" or "alpha.2" into its identifiers; the empty text results in an empty list.
+ * @throws Error if it has more than 20 characters or invalid identifiers, with one line for each invalid identifier
  */
 export function parseRelease(text: string): readonly string[] {
   if (text === "") return [];
