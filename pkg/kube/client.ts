@@ -209,7 +209,11 @@ export class Client {
     });
   }
 
-  /** Sends any request and parses the response. @param options `onHeaders` receives the response headers. @throws KubeError for every status from 400. */
+  /**
+   * Sends any request and parses the response.
+   * @param options `onHeaders` receives the response headers.
+   * @throws KubeError for every status from 400.
+   */
   async raw(
     method: string,
     path: string,
