@@ -124,7 +124,7 @@ describe("images of catalogs and bundles", () => {
 });
 
 describe("catalog mirror", () => {
-  test("prints the plan, writes the files and copies the images", async () => {
+  test("catalog mirror prints the plan, writes the files and copies the images", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const session = new Session([
       [source.host, "SOURCE"],
@@ -157,7 +157,7 @@ describe("catalog mirror", () => {
     expect(target.has("olm/shop-operator", "v1.0.0")).toBe(true);
   });
 
-  test("copies the image of a tag by its current digest", async () => {
+  test("catalog mirror copies an image with a tag by its current digest", async () => {
     const [source, target] = [await loopbackRegistry(), await loopbackRegistry()];
     const catalog = new TempFolder();
     const files = {
@@ -183,7 +183,7 @@ describe("catalog mirror", () => {
 });
 
 describe("catalog serve", () => {
-  test("reloads its folder, keeps the last valid content, and stops in order", async () => {
+  test("catalog serve reloads its folder, keeps the last valid content, and stops in order", async () => {
     using temp = new TempFolder();
     const sound = await readFile(join(CATALOG, "catalog.yaml"), "utf8");
     const served = temp.write("My Shop", { "catalog.yaml": sound });
@@ -224,7 +224,7 @@ describe("catalog serve", () => {
     await expect(fetch(base)).rejects.toThrow();
   });
 
-  test("rejects a catalog that cannot be read at the start", async () => {
+  test("catalog serve rejects a catalog that cannot be read at startup", async () => {
     using temp = new TempFolder();
     expect(await runCli(["catalog", "serve", temp.write("x", { "catalog.yaml": "[" })])).toMatchObject({ code: 2, out: "" });
     expect(await runCli(["catalog", "serve", CATALOG, "--name", "A b"])).toMatchObject({ code: 2, out: "" });

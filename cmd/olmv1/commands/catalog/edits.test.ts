@@ -108,7 +108,7 @@ test("extract writes a valid catalog, images lists its images, and diff lists re
   await expect(session.text).toMatchFileSnapshot(golden("catalog-extract"));
 });
 
-test("image tables are not truncated at 200 columns", async () => {
+test("catalog images does not truncate names at 200 columns", async () => {
   using folder = new TempFolder();
   const session = new Session(folder, 200);
   await session.run("images", session.catalog);
