@@ -35,7 +35,7 @@ export async function commandLineProblem(args: readonly string[]): Promise<strin
 export function namedCommandProblem(program: Command, words: readonly string[]): string | undefined {
   let command = program;
   for (const word of words) {
-    const [name = ""] = word.split("|"); // `edge add|remove` names two commands
+    const [name = ""] = word.split("|"); // `edge add|remove` stands for two commands
     const sub = command.commands.find((one) => one.name() === name);
     if (word.startsWith("-")) {
       const option = word.replace(/=.*$/, "");

@@ -16,7 +16,7 @@ import { World } from "../support/world.ts";
 
 const SERVERS = ["operator-controller", "catalogd"] as const;
 const AES_128 = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
-/** The same cipher and another one, with the names of OpenSSL. */
+/** OpenSSL names of the same cipher and of another one. */
 const OPENSSL_AES_128 = "ECDHE-ECDSA-AES128-GCM-SHA256";
 const OPENSSL_AES_256 = "ECDHE-ECDSA-AES256-GCM-SHA384";
 

@@ -258,7 +258,7 @@ describeWithPrivateCluster("configuration of an operator", (cluster) => {
     expect(await readEnv(name, "web")).toBeUndefined();
   });
 
-  // Source: I-04; a JSON object can contain a name twice, and decoders differ in its meaning.
+  // Source: I-04; a JSON object can contain a name twice, and decoders interpret that differently.
   test("a duplicate name in the configuration is rejected with strict validation, otherwise the API server keeps the last", async () => {
     const { kubectl } = await findBinaries(() => undefined);
     if (!kubectl) throw new Error("there is no kubectl among the control plane's programs");

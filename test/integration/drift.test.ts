@@ -12,7 +12,7 @@ import { expectProblem } from "../support/problems.ts";
 import { SampleWorld } from "../support/sampleWorld.ts";
 import type { World } from "../support/world.ts";
 
-/** Long enough that comparisons find nothing: these tests see corrections that watches caused. */
+/** Long enough that periodic comparisons find nothing: these tests check corrections that watches trigger. */
 const DRIFT_INTERVAL = "1h";
 const FIGHT_MS = 12_000;
 const REQUESTED = "olm.operatorframework.io/reconcile-requested-at";

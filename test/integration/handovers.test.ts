@@ -75,7 +75,7 @@ describeWithPrivateCluster("extensions that exchange objects", (cluster) => {
         SHARED.map(async (object) => [object.metadata.name, (await cluster.client.get(toObjectRef(object)))?.metadata.uid] as const),
       ),
     );
-  /** Returns the extension whose labels each object has: exactly one. */
+  /** Returns the owner label of each object; expects no owner reference to another extension. */
   async function owners(...objects: readonly KubeObject[]): Promise<(string | undefined)[]> {
     return Promise.all(
       objects.map(async (object) => {

@@ -133,7 +133,7 @@ describeWithCluster("removing an extension's objects on a real API server", (clu
     const set = await install(policy);
     const thing = await set.thing();
     const definition = set.of("CustomResourceDefinition");
-    // As the Go operator-controller writes it: the garbage collector would delete it with its extension.
+    // An owner reference as the Go operator-controller writes it, with which the garbage collector would delete the definition after its extension.
     const { name, uid = "" } = set.x.metadata;
     const ownerReferences = [{ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name, uid, controller: true, blockOwnerDeletion: true }];
     await cluster.client.patch(toObjectRef(definition), { metadata: { ownerReferences } }, { type: "merge" });

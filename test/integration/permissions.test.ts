@@ -115,7 +115,7 @@ describeWithCluster("missing permissions of a ServiceAccount on a real API serve
     });
   });
 
-  // S0-013: what a version leaves out is deleted
+  // S0-013: objects that a version no longer contains are deleted
   test("the check reports missing permissions to delete pruned objects", async () => {
     const { ns, x, lacking, account } = await world([]);
     const verbs = ["get", "create", "patch", "delete"];

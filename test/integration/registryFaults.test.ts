@@ -25,7 +25,7 @@ interface FaultCase extends CaseHead {
     message?: string;
     /** `reason` of the metric, if it is checked. */
     class?: string;
-    /** Whether the fault ends without an action of the test. */
+    /** Whether the fault ends without an action by the test. */
     recovers?: "by itself";
   };
 }

@@ -165,7 +165,7 @@ export class GateWorld {
     return text.split("\n").filter((line) => line.startsWith(name));
   }
 
-  /** Returns what operator-controller logged so far with that message, oldest first. */
+  /** Returns the log entries of operator-controller with this message so far, oldest first. */
   async logged(message: string): Promise<Record<string, unknown>[]> {
     const text = await readFile(join(this.world.workDir, "operator-controller.log"), "utf8");
     return text

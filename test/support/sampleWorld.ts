@@ -38,13 +38,13 @@ export class SampleWorld {
     return new SampleWorld(cluster, world);
   }
 
-  /** The objects of a version of the sample. */
+  /** Renders the objects of one version of the sample. */
   rendered(version: string, namespace: string): KubeObject[] {
     const bundle = buildSampleBundles().find((candidate) => candidate.version === version);
     return renderBundle(loadBundle(bundle?.files ?? new Map()), { installNamespace: namespace });
   }
 
-  /** The same in the format of `owned`. */
+  /** Returns the same objects in the format of `owned`. */
   wanted(version: string, { spec: { namespace } }: ClusterExtension): string[] {
     return this.rendered(version, namespace).map(describeObject).sort();
   }

@@ -64,8 +64,8 @@ function addRequirements({ units: [first, ...others], served }: SolverProblem, p
 }
 
 /**
- * Returns the problem with wanted packages fixed to its solution, without so many of the last chosen packages that it
- * has no solution.
+ * Returns a problem without a solution: fixes the wanted packages to the bundles of the solution, then removes the last chosen packages until nothing
+ * solves the problem.
  */
 function addContradiction(problem: SolverProblem): SolverProblem {
   const solution = solve(problem);
