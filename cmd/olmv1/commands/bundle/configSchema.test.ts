@@ -16,7 +16,7 @@ test("bundle config-schema prints the configuration members and allowed watch na
   expect(schema.properties["watchNamespace"]?.["enum"]).toEqual(["operators"]);
 });
 
-test("bundle config-schema names a source that is not a bundle", async () => {
+test("bundle config-schema reports the name of a source that is not a bundle", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", {});
   const { code, out, err } = await olmv1("bundle", "config-schema", source);
@@ -24,7 +24,7 @@ test("bundle config-schema names a source that is not a bundle", async () => {
   expect(err).toMatch(new RegExp(`^olmv1: ${source}: `));
 });
 
-test("bundle render reports configuration without effect", async () => {
+test("bundle render reports configuration fields that have no effect", async () => {
   using folder = new TempFolder();
   const source = folder.write("bundle", tinyBundle("1.0.0"));
   const config = JSON.stringify({ deploymentConfig: { selector: { matchLabels: { app: "other" } }, env: [{ name: "A", valu: "b" }] } });
