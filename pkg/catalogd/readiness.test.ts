@@ -36,7 +36,7 @@ test("readiness fails before the first list of catalogs", () => {
   expect(readiness.check()).toBe("0 of 0 catalogs");
 });
 
-test("readiness requires exactly the digests that the statuses name and ignores catalogs that are not served", () => {
+test("readiness requires the digest in the status of each served catalog and ignores other catalogs", () => {
   serve({ a: "sha256:1", b: "sha256:2" });
   catalogs!.push(createCatalog("new", {}), createCatalog("off", { digest: "quay.io/c@sha256:9", availabilityMode: "Unavailable" }));
   expect(() => readiness.check()).toThrow("the content of these catalogs is still loading: a, b");
@@ -56,7 +56,7 @@ test("readiness stays true when a catalog gets a new digest or is added, because
   expect(readiness.missing()).toEqual(["a", "b"]);
 });
 
-test("readiness waits until the deadline for content that cannot be loaded", () => {
+test("readiness waits only until the deadline for content that cannot be loaded", () => {
   serve({ a: "sha256:1", gone: "sha256:2" });
   store("a", "sha256:1");
   clock.advance(59_000);

@@ -87,7 +87,7 @@ describe("a transfer that makes too little progress", () => {
     expect(all.map(({ isCut }) => isCut)).toEqual([false, false, false, false]);
   });
 
-  test("slow transfer gets the time that its sent bytes take at the minimum rate", async () => {
+  test("slow transfer keeps its slot for as long as its bytes in transit take at the minimum rate", async () => {
     const transfers = new Transfers({ ...LIMITS, transfers: 2 });
     const [one] = await started(transfers, "a", "b");
     if (one) one.waiting = 3_000;

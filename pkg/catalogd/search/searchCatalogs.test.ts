@@ -93,10 +93,10 @@ test.for([
   ["DB.Example.com", { kind: "db", group: "example.com" }],
   ["example.com/v1/DB", { group: "example.com", version: "v1", kind: "db" }],
   ["/v1/Pod", { group: "", version: "v1", kind: "pod" }],
-] as const)("the API %s", ([text, want]) => {
+] as const)("parseApiPattern parses %s", ([text, want]) => {
   expect(parseApiPattern(text)).toEqual(want);
 });
 
-test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("the API %j is invalid", (text) => {
+test.for(["", ".", "a.", ".a", "a/b", "a//b", "a/b/", "a/b/c/d", "/"])("parseApiPattern rejects %j", (text) => {
   expect(() => parseApiPattern(text)).toThrow(/^gvk: /);
 });

@@ -6,7 +6,7 @@ import { Loader } from "../load/loader.ts";
 import { Compressor, type CompressTask } from "./compressor.ts";
 import { ContentIndex } from "./contentIndex.ts";
 
-test("a canceled compression does not wait for the ones before it", async () => {
+test("a canceled compression does not wait for earlier compressions", async () => {
   using folder = new TempFolder();
   const never = new AbortController().signal;
   const text = Array.from({ length: 3_000 }, (_, i) => `{"schema":"s","name":"n${i}","text":"${String(i).repeat(300)}"}`).join("\n");
