@@ -161,7 +161,7 @@ test("Controller keeps the back-off when a reconcile is pending", async () => {
   await end();
 });
 
-test("Controller replaces reconciles that hang, and limits workers when they end", async () => {
+test("Controller starts other workers for reconciles that hang, and stops the extra workers when they end", async () => {
   const clock = new FakeClock();
   const queue = new WorkQueue({ clock });
   const stop = new AbortController();

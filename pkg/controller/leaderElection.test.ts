@@ -225,7 +225,7 @@ describe("LeaderElection", () => {
     }
   });
 
-  test("does not let a suspended leader continue when it resumes, and aborts its work", async () => {
+  test("aborts the work of a suspended leader when it resumes", async () => {
     await withLeader("a", "b");
     scene.of("a").suspend();
     await scene.pass(30_000);

@@ -108,12 +108,12 @@ export class StepSequence<First extends P, Last extends P, P> {
     this.#run = run;
   }
 
-  /** Returns a story without steps, whose first step will get phase `First`. */
+  /** Returns a sequence without steps, whose first step will get phase `First`. */
   static from<First extends P, P>(): StepSequence<First, First, P> {
     return new StepSequence<First, First, P>([], (first) => Promise.resolve(first));
   }
 
-  /** Returns the story with one more step. */
+  /** Returns the sequence with one more step. */
   step<Next extends P>(step: Step<Last, Next, P>): StepSequence<First, Next, P> {
     return new StepSequence<First, Next, P>([...this.steps, step.name], async (first, context, timer) => {
       const phase = await this.#run(first, context, timer);

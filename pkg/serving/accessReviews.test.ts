@@ -46,7 +46,7 @@ test.for([
   ["Basic cmVhZGVyOng=", { allowed: false, status: 401, text: "Unauthorized" }],
   ["Bearer", { allowed: false, status: 401, text: "Unauthorized" }],
   [undefined, { allowed: false, status: 401, text: "Unauthorized" }],
-] as const)("%s", async ([authorization, verdict]) => {
+] as const)("AccessReviews decides on Authorization header %j", async ([authorization, verdict]) => {
   expect(await setUp().reviews.check(authorization, GET)).toEqual(verdict);
 });
 
@@ -79,7 +79,7 @@ test.for([
   expect(await ask()).toBe(2 * reviewed);
 });
 
-test("a cached decision is valid for one verb", async () => {
+test("a cached decision is only valid for one verb", async () => {
   const { client, reviews } = setUp();
   client.allowed = ({ nonResourceAttributes }) => (nonResourceAttributes as { verb: string }).verb === "get";
   expect(await reviews.check("Bearer reader-token", GET)).toEqual({ allowed: true });
