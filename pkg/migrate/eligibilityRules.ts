@@ -284,7 +284,7 @@ export const REMARKS = {
     return targets.length === 0
       ? undefined
       : {
-          text: `the operator watches only ${targets.join(", ")}, also as a ClusterExtension`,
+          text: `the ClusterExtension keeps the watched namespaces of the operator: ${targets.join(", ")}`,
           next: "to watch all namespaces, remove watchNamespace from spec.config.inline",
         };
   },

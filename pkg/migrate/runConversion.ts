@@ -95,7 +95,7 @@ async function deleteOrphaning(client: Client, ref: ObjectRef, signal: AbortSign
     return {
       reason:
         finalizers.length > 0
-          ? `waiting for OLM v0 or the garbage collector to remove finalizers ${finalizers.join(", ")}`
+          ? `OLM v0 or the garbage collector has not removed finalizers ${finalizers.join(", ")}`
           : "the object still exists",
     };
   });

@@ -64,7 +64,7 @@ export async function pushInto(
   const { reader, manifest } = await stores.find(from, signal);
   if (expected && (await readImageLabels(reader, manifest, signal))[expected.label] === undefined)
     throw new Error(
-      `${formatImagePlace(from)} is not a ${expected.what}: it has no label ${expected.label}. To push it anyway, use --force.`,
+      `${formatImagePlace(from)} is not a ${expected.what}: label ${expected.label} is missing. To push it anyway, use --force.`,
     );
   const copied = await stores.writing(to, signal, (writer) => copyImage(reader, manifest, writer, { tag: getTag(to), signal }));
   return reportImage(to, copied, copied.outcome === "present");

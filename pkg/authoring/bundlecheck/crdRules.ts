@@ -146,7 +146,7 @@ function names(manifest: CrdManifest): CrdBreach[] {
   const scope = textAt(spec, "scope");
   return SCOPES.includes(scope)
     ? lacking
-    : [...lacking, { message: `scope ${goQuote(scope)} is not one of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
+    : [...lacking, { message: `invalid scope ${goQuote(scope)}: use one of ${SCOPES.join(", ")}`, path: ["spec", "scope"] }];
 }
 
 function versions(manifest: CrdManifest): CrdBreach[] {

@@ -224,9 +224,7 @@ function icon(content: BundleContent): Breach[] {
   return getObjectsAt(getSpec(content) ?? {}, "icon").flatMap(({ base64data, mediatype }, i) => {
     const at = content.inCsv("spec", "icon", i);
     if (typeof mediatype !== "string" || !mediatype.startsWith("image/"))
-      return [
-        { message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}, which is not an image type`, at },
-      ];
+      return [{ message: `the icon has media type ${goQuote(typeof mediatype === "string" ? mediatype : "")}: must be an image type`, at }];
     if (typeof base64data !== "string" || base64data === "") return [{ message: "the icon has no base64data", at }];
     return decodeBase64(base64data.replaceAll(/\s/g, "")) === undefined ? [{ message: "icon base64data is not valid base64", at }] : [];
   });
@@ -237,7 +235,7 @@ function capabilities(content: BundleContent): Breach[] {
   const at = content.inCsv("metadata", "annotations", "capabilities");
   const level = content.csvAnnotations["capabilities"] ?? "";
   if (level === "") return [{ message: `annotation capabilities is missing: use one of ${LEVELS.join(", ")}`, at }];
-  return LEVELS.includes(level) ? [] : [{ message: `capabilities ${goQuote(level)} is not one of ${LEVELS.join(", ")}`, at }];
+  return LEVELS.includes(level) ? [] : [{ message: `invalid capabilities ${goQuote(level)}: use one of ${LEVELS.join(", ")}`, at }];
 }
 
 function suggestedNamespace(content: BundleContent): Breach[] {

@@ -86,7 +86,7 @@ function kinds(content: BundleContent): Breach[] {
       .filter((version) => version.served)
       .map(({ name }) => name);
     if (definition.object.apiVersion !== "apiextensions.k8s.io/v1" || served.includes(getVersion(String(object["apiVersion"])))) return [];
-    return [{ message: `${formatExample(object)}: its CRD serves only ${served.join(", ") || "no version"}`, at }];
+    return [{ message: `${formatExample(object)}: the CRD serves only ${served.join(", ") || "no version"}`, at }];
   });
 }
 

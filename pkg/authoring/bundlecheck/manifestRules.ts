@@ -22,7 +22,7 @@ function unreadable({ unreadable: parts, loaded }: BundleContent): Breach[] {
 
 function csvCount({ csvs }: BundleContent): Breach[] {
   return csvs.slice(1).map((manifest) => ({
-    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length}: a bundle must contain exactly one, and only the last one would be installed`,
+    message: `ClusterServiceVersion "${manifest.object.metadata?.name ?? ""}" is one of ${csvs.length} in the bundle: keep exactly one, because only the last one would be installed`,
     at: { manifest },
   }));
 }

@@ -107,7 +107,7 @@ function versions(content: BundleContent): Breach[] {
         ? []
         : [
             {
-              message: `owned CRD ${goQuote(name)} has no version ${goQuote(String(version))}: it has ${known.join(", ")}`,
+              message: `owned CRD ${goQuote(name)} has no version ${goQuote(String(version))}; available: ${known.join(", ")}`,
               at: at(content, i, "version"),
             },
           ]),

@@ -138,7 +138,7 @@ function mixed(bundle: LintedBundle): LintBreach[] {
 function narrow(bundle: LintedBundle): LintBreach[] {
   return listRequirements(bundle).flatMap(({ path, package: needed }) => {
     if (!needed || !isNarrow(needed.range)) return [];
-    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster: include the next major version`;
+    const message = `version range ${quoteExcerpt(needed.range)} of package ${quoteExcerpt(needed.name)} is narrow: bundles that require a newer version cannot be installed on the same cluster; include the next major version`;
     return [{ subject: bundle, path: [...path, "versionRange"], message }];
   });
 }

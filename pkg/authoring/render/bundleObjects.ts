@@ -140,7 +140,7 @@ export function parseAnnotatedProperties(text: string): { properties: Property[]
     const properties = parseRawProperties(text).map(({ type, value }) => ({ type, value: parsedValue(type, value) }));
     return { properties, warnings: [] };
   } catch (err) {
-    return { properties: [], warnings: [`annotation olm.properties of the ClusterServiceVersion: skipped: ${getErrorMessage(err)}`] };
+    return { properties: [], warnings: [`skipped annotation olm.properties of the ClusterServiceVersion: ${getErrorMessage(err)}`] };
   }
 }
 

@@ -49,7 +49,7 @@ ${related}- image: 127.0.0.1:1/team/gone:v1
     ["image-missing", 17],
     ["image-unchecked", 19],
   ]);
-  expect(findings[0]?.message).toMatch(/^image 127\.0\.0\.1:\d+\/team\/operator:v1 is not in its registry: .*manifest unknown/);
+  expect(findings[0]?.message).toMatch(/^the registry does not contain image 127\.0\.0\.1:\d+\/team\/operator:v1: .*manifest unknown/);
   const asked = (repository: string): string[] =>
     registry.requests.filter(({ path }) => path.includes(`/${repository}/manifests/`)).map(({ method }) => method);
   expect([asked("bundle"), asked("operator")]).toEqual([["HEAD"], ["HEAD", "GET"]]);

@@ -128,7 +128,7 @@ async function checkImage(
     return undefined;
   } catch (err) {
     signal.throwIfAborted();
-    if (isMissing(err)) return finding("image-missing", `image ${image} is not in its registry: ${getErrorMessage(err)}`);
+    if (isMissing(err)) return finding("image-missing", `the registry does not contain image ${image}: ${getErrorMessage(err)}`);
     return finding("image-unchecked", `cannot check image ${image}: ${getErrorMessage(err)}`);
   }
 }
