@@ -55,7 +55,7 @@ export function renderCatalogApiReference({ info, paths, components }: OpenApiDo
 
 ${info.description} catalogd serves this reference as an OpenAPI document at \`/openapi.json\`.
 
-Every GET endpoint accepts HEAD. The status is 405 for other methods and 404 for other paths; paths with empty or dot segments are redirected to the clean path. Every response has \`Vary: Accept-Encoding\`.
+Every GET endpoint accepts HEAD. Other methods return status 405, and other paths 404. Paths with empty or dot segments are redirected to the clean path. Every response has \`Vary: Accept-Encoding\`.
 
 Path parameters in braces are names of ClusterCatalogs (at most 253 characters) or packages. Values without a type are strings.
 

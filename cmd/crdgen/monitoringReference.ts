@@ -72,10 +72,10 @@ kubectl get clusterextension NAME -o jsonpath='{range .status.problems[*]}{.seve
 olmv1 describe NAME
 \`\`\`
 
-Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\`, the next step, and \`details\`. Each type below has severity, member of \`details\`, cause and remedy.
+Each problem has a \`type\`, a \`severity\` and a \`message\`, and may have \`next\` (the next step) and \`details\`. Each type below is listed with its severity, member of \`details\`, cause and remedy.
 An \`Error\` keeps the object from its desired state, a \`Warning\` does not, and \`Info\` needs no action. A problem may be less severe than listed, for example missing permissions with \`spec.install.permissions: Warn\`.
 The controller retries within seconds after you remove the cause of \`ConfigurationSourceNotFound\`, \`KindNotServed\`, \`MissingPermissions\`, \`NamespaceNotFound\`, \`ObjectConflict\`, \`QuotaExceeded\`, \`ServiceAccountNotFound\` or \`TokenDenied\`.
-Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. It never contains values from \`spec.config.valuesFrom\`.
+Types are stable. The list has at most ${PROBLEM_LIMITS.problems} problems and ${PROBLEM_LIMITS.bytes / 1_024} KiB; \`status.omittedProblems\` counts the others. Problems never contain values from \`spec.config.valuesFrom\`.
 
 ${sections.join("\n")}`;
 }
@@ -107,7 +107,7 @@ Both servers serve their metrics at \`/metrics\`: over TLS on \`--metrics-bind-a
 Durations are in seconds, sizes in bytes, and times in seconds since the epoch.
 Both servers also have the metrics of every Node.js process: \`process_*\` and \`nodejs_*\`. \`nodejs_eventloop_lag_max_seconds\` is the longest delay of the event loop since the last scrape.
 
-Labels \`extension\` and \`catalog\` have one value for each object; its series are removed with the object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
+Labels \`extension\` and \`catalog\` have one value for each object; series are removed with their object. \`bundle\`, \`version\` and \`installed\` have one value for each extension.
 \`code\` is an HTTP status, or \`<error>\` without a response; \`method\` is an HTTP method: an apply is a \`PATCH\`.
 
 ${sections.join("\n")}
