@@ -8,7 +8,10 @@ import { formatActions, selectChanges, summarizeActions } from "../state/objectA
 import { Applier } from "./applier.ts";
 import { DryRun } from "./dryRun.ts";
 
-/** A client with canned responses by object name; an object without one exists, and every request about it succeeds. */
+/**
+ * A client with canned responses by object name. An object without a canned response exists, and every request for it
+ * succeeds.
+ */
 class CannedObjects {
   readonly calls: string[] = [];
   readonly failures = new Map<string, Error>();
@@ -56,7 +59,7 @@ function start(signal = new AbortController().signal): { server: CannedObjects; 
   return { server, applier: new Applier(server, log, signal), dryRun: new DryRun(server, signal) };
 }
 
-/** Runs a dry run of the objects. @throws its error. */
+/** Runs a dry run of the objects. @throws the error of the dry run. */
 async function runDryRun(dryRun: DryRun, objects: readonly KubeObject[]): Promise<void> {
   const { failures } = await dryRun.run(objects);
   const refusal = dryRun.toError(failures, objects);

@@ -9,7 +9,7 @@ import { KindNotServed } from "../../kube/errors.ts";
 import { renderBundle } from "../../render/render.ts";
 import { CertificateProviders } from "./certificateProviders.ts";
 
-/** A client of a cluster that serves these kinds, written as "group/version Kind". */
+/** A client of a cluster that serves these kinds, each in the form "group/version Kind". */
 function newClient(kinds: readonly string[]) {
   return {
     resourceFor: ({ apiVersion, kind }: GroupVersionKind): Promise<ApiResource> =>

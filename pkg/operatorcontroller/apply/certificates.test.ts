@@ -68,7 +68,7 @@ class FakeObjects {
     return this.objects.get(getObjectKey(SECRET));
   }
 
-  /** Certificates that a Pod may serve at that time but that a target does not trust. */
+  /** Certificates that a Pod may serve now although a target does not trust them. */
   untrusted(now: number): string[] {
     const bundles = WANTED.targets.map((one) => getCaBundles(this.objects.get(getObjectKey(one.ref))!, one).flatMap(parseCertificates));
     return this.served.filter((pem) => {
@@ -79,7 +79,7 @@ class FakeObjects {
   }
 }
 
-/** A keeper of these objects with a clock that the test sets. */
+/** A CertificateKeeper for these objects, with a clock that the test sets. */
 function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replaced?: string[]; uid?: string } = {}) {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const events: string[] = [];

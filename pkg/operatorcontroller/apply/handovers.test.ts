@@ -18,7 +18,7 @@ const extension = (name: string, uid = name): ClusterExtension => {
 /** One extension: its deployed objects, its target objects, and its progress. */
 type Side = { has: readonly string[]; wants: readonly string[]; progress?: "blocked" | "ready" | "settled" | "unknown" };
 
-/** Notes the extensions; each needs the objects that it wants and another one has. */
+/** Records the extensions. Each extension needs the objects that it wants and that another extension has. */
 function given(sides: Readonly<Record<string, Side>>): Handovers {
   const handovers = new Handovers(() => Object.keys(sides).map((name) => extension(name)));
   for (const [name, { has, wants, progress = "ready" }] of Object.entries(sides)) {

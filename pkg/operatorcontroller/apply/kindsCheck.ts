@@ -11,7 +11,7 @@ const GO_PREFIX =
 
 /** A kind that the cluster does not serve. */
 interface UnservedKind extends GroupVersionKind {
-  /** The CustomResourceDefinition of the same bundle that defines it, if there is one. */
+  /** The CustomResourceDefinition in the same bundle that defines this kind, if there is one. */
   readonly definedBy?: string;
 }
 
@@ -22,7 +22,7 @@ export const kindsCheck: PreflightCheck = {
 };
 
 /**
- * Denies objects whose kind the cluster does not serve, even if a CustomResourceDefinition among them defines it. Nothing is written then.
+ * Denies objects whose kind the cluster does not serve, even if a CustomResourceDefinition among them defines it. If so, nothing is written.
  * @returns WaitingError KindNotServed with every such object; undefined if every kind is served.
  * @see helm-operator-plugins v0.9.1 pkg/client/ownerutil.go for the start of the text
  */

@@ -5,7 +5,7 @@ import { findWaitingError } from "../state/conditionPoller.ts";
 import { denyUnservedKinds } from "./kindsCheck.ts";
 import { lookUpKinds } from "./preparedObjects.ts";
 
-/** Discovery with only core kinds, which counts lookups. */
+/** Discovery that serves only core kinds and counts lookups. */
 class CoreOnly {
   readonly lookups: string[] = [];
 

@@ -13,7 +13,7 @@ import { describeProxyChange } from "../state/proxyVariables.ts";
 import { type ApiWarning, formatApiWarnings } from "./dryRun.ts";
 import type { NextRelease } from "./nextRelease.ts";
 
-/** Records the Events about a release while it is applied. Does not repeat an Event when a reconcile finds the same again. */
+/** Records the Events about a release while it is applied. Does not repeat an Event if a reconcile has the same result as the previous reconcile. */
 export class ReleaseEvents {
   readonly #extension: Readonly<ClusterExtension>;
   readonly #events: EventSink;
@@ -29,7 +29,10 @@ export class ReleaseEvents {
     this.#events.record(this.#extension, type, reason, message);
   }
 
-  /** Records when no permissions are missing any more. @param lacking whether permissions are missing now, which the condition reports. */
+  /**
+   * Records an Event when permissions were missing and no longer are. @param lacking whether permissions are missing now, which the condition
+   * reports.
+   */
   permissions(lacking: boolean): void {
     const remembered = this.#memory.of(this.#extension);
     const before = remembered.lackedPermissions ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
@@ -48,7 +51,7 @@ export class ReleaseEvents {
     for (const text of texts) this.record("Warning", "ApiWarning", text);
   }
 
-  /** Records which proxy variables of the Deployments an upgrade changed, and their source. */
+  /** Records the proxy variables that an upgrade changed in the Deployments, and the source of the new values. */
   proxy(
     { kind, base, content }: Pick<NextRelease, "kind" | "base" | "content">,
     phase: ConfigInputs & Pick<WithExtension, "clusterProxy">,

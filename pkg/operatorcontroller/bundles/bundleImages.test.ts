@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BundleImages, type BundlePuller, type RequestedImage } from "./bundleImages.ts";
 
-/** Pulls all images except those that a test lets fail or hang. */
+/** Pulls all images except images that the test configured to fail or hang. */
 class CannedPuller implements BundlePuller {
   readonly calls: string[] = [];
   readonly onDisk = new Set<string>();

@@ -13,7 +13,7 @@ const EXTENSIONS = 1_000;
 const PACKAGES = 250;
 const CATALOGS = ["a", "b", "c", "d", "e"];
 
-/** Five catalogs with the same packages, and extensions of them whose last reconcile succeeded. */
+/** Five catalogs with the same packages, and extensions for these packages whose last reconcile succeeded. */
 class ManyExtensions {
   readonly editions = new Map(CATALOGS.map((name) => [name, 1]));
   /** "catalog package", in the order in which they were read. */

@@ -34,7 +34,7 @@ function bundle(version: number, packageName = "p"): string {
   return `${line.replace('"value":0', '"value":4.10')}\n`;
 }
 
-/** The text in chunks of 64 KiB, like a connection. */
+/** Yields the text in chunks of 64 KiB, like a connection. */
 async function* splitChunks(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) {
     const bytes = Buffer.from(text);

@@ -35,10 +35,10 @@ function definition({
   };
 }
 
-/** The lists by version; KindNotServed without an entry. */
+/** The lists of custom resources by version. Listing a version without an entry fails with KindNotServed. */
 type Lists = Record<string, KubeObject[] | Error>;
 
-/** The servers of the versions: APIServices by apiVersion, or the error of reading them, and the resource lists of discovery by path. */
+/** The servers of the versions: APIServices by apiVersion, or the error of reading them, and the discovery resource lists by path. */
 interface Serving {
   apiServices?: Record<string, KubeObject> | Error;
   discovery?: Record<string, unknown>;

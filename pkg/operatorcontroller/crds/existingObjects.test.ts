@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const checker of checkers.splice(0)) await checker.end();
 });
 
-/** An API server with custom resources that counts the objects read. */
+/** An API server with custom resources. Counts the objects that are read. */
 class Server {
   readonly requests: { limit: number; bytes: number }[] = [];
   readonly #objects: readonly KubeObject[];

@@ -20,18 +20,18 @@ import {
 
 const MIB = 1024 * 1024;
 
-/** The limits of a check of the custom resources of one version of a CRD. */
+/** The limits for checking the custom resources of one CRD version. */
 export interface ObjectLimits {
   readonly objects: number;
-  /** Bytes of all pages. */
+  /** Maximum size of all pages, in bytes. */
   readonly bytes: number;
-  /** Bytes of one page; a larger one is read again with fewer objects. */
+  /** Maximum size of one page, in bytes. A larger page is read again with fewer objects. */
   readonly pageBytes: number;
-  /** Lines, list items and members of one page. */
+  /** Maximum number of lines, list items and members in one page. */
   readonly pageValues: number;
   /** See `Spend`. */
   readonly steps: number;
-  /** How long patterns may be evaluated, in milliseconds. */
+  /** Time limit for evaluating patterns, in milliseconds. */
   readonly patternMs: number;
 }
 
@@ -45,39 +45,42 @@ const LIMITS: ObjectLimits = {
   patternMs: 250,
 };
 const THREAD: TaskThreadLimits = { heapMib: 112, deadlineMs: 60_000, idleMs: 3_000 };
-/** Objects of the first page; the size of a page determines the number of objects of the next one. */
+/** Number of objects in the first page. The size of each page determines the number of objects in the next page. */
 const FIRST_PAGE = 4;
 const LARGEST_PAGE = 100;
 const GOAL_BYTES = MIB;
 /** Delay before a retry of a comparison that exceeded a limit, in milliseconds. */
 const REST_MS = 300_000;
-/** Largest size of an empty list. */
+/** Maximum size of an empty list, in bytes. */
 const EMPTY_BYTES = 1_024;
 
 /** The result of checking the custom resources of one CRD. */
 export type ObjectsFound =
-  /** They cannot be read; `because` is the error of the API server. */
+  /** The custom resources cannot be read; `reason` is the error of the API server. */
   | { kind: "unseen"; reason: string }
   | {
       kind: "seen";
-      /** Number of checked custom resources; without a check, one if any exists. */
+      /** Number of checked custom resources. If nothing is checked: 1 if any custom resource exists. */
       count: number;
-      /** Set if not all of them were checked: their total, if known, and the limit that was reached. */
+      /** Set if not all custom resources were checked: the total number, if known, and the reason. */
       cut: { total: number | undefined; reason: string } | undefined;
-      /** Number of objects that are invalid under the new schema; `named` has the first ones with their errors. */
+      /** Number of objects that are invalid under the new schema. `named` lists the first invalid objects with their errors. */
       invalid: number;
       named: string[];
       /** Some patterns could not be evaluated. */
       someUnknown: boolean;
     };
 
-/** Definitions with at most this many bytes of JSON, both together, are compared in the main thread. */
+/** The main thread compares two CRDs if both together have at most this many bytes of JSON. */
 const MAIN_THREAD_BYTES = 128 * 1024;
 
 type SeenObjects = ObjectsFound & { kind: "seen" };
 type PageResult = PageFindings | { kind: "exceeded"; reason: string };
 
-/** Checks custom resources against schemas, one page at a time. Uses a worker thread, because they are untrusted input of namespace users. */
+/**
+ * Checks custom resources against schemas, one page at a time. Uses a worker thread, because custom resources are untrusted input from namespace
+ * users.
+ */
 export class ObjectChecker {
   readonly #thread: TaskThread<PageTask | CrdComparisonTask, PageFindings | CrdComparison>;
   readonly #limits: ObjectLimits;
@@ -93,9 +96,9 @@ export class ObjectChecker {
   }
 
   /**
-   * Checks whether existing custom resources are valid under their new schemas; without checks, only whether any exist. Reads pages of about 1 MiB,
-   * and keeps one in memory.
-   * @param listAs the kind to list if there is no check; undefined: no version is served.
+   * Checks whether existing custom resources are valid under their new schemas. If `checks` is empty, only checks whether custom resources exist.
+   * Reads pages of about 1 MiB, and keeps one page in memory.
+   * @param listAs the kind to list if `checks` is empty; undefined if no version is served.
    */
   async check(
     client: Pick<Client, "list" | "listPage">,
@@ -125,8 +128,9 @@ export class ObjectChecker {
   }
 
   /**
-   * Compares two definitions, large ones in the thread.
-   * @throws RetryableError Retrying if they need more memory or time than the thread has, because an upgrade is only safe after a full comparison.
+   * Compares two versions of a CRD. Uses the worker thread for large CRDs.
+   * @throws RetryableError Retrying if the comparison needs more memory or time than the thread has, because an upgrade is only safe after a full
+   * comparison.
    */
   async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
     const encoder = new TextEncoder();
@@ -209,7 +213,7 @@ export class ObjectChecker {
   }
 }
 
-/** Computes the number of objects of the next page, after one of `limit` objects and `bytes` bytes. */
+/** Computes the number of objects in the next page after a page of `limit` objects and `bytes` bytes. */
 function computeLimit(limit: number, bytes: number): number {
   const fitting = Math.floor((limit * GOAL_BYTES) / Math.max(bytes, 1));
   return Math.min(Math.max(fitting, 1), limit * 4, LARGEST_PAGE);

@@ -13,19 +13,19 @@ const NO_CEL: Pick<CelCompiler, "compile"> = {
 };
 
 /**
- * Limit of steps of rules without interruption: about two seconds. Realistic rules take a quarter of a millisecond per
- * bundle.
+ * Maximum number of steps for evaluating rules without interruption: about two seconds. Realistic rules take a quarter
+ * of a millisecond per bundle.
  */
 const STEPS_AT_ONCE = 2_000_000;
-/** Maximum duration of one turn of interruptible work. */
+/** Maximum duration of one turn of interruptible work, in milliseconds. */
 const TURN_MS = 10;
-/** Maximum total duration of interruptible work in one reconcile. */
+/** Maximum total duration of interruptible work in one reconcile, in milliseconds. */
 const WORK_MS = 30_000;
 const TOO_MUCH = "evaluating dependency constraints takes too long; the next reconcile continues from the results so far";
 
 /**
- * Reads the constraints of bundles, and caches them while their properties are referenced. Loads the CEL compiler on
- * first use.
+ * Reads the constraints of bundles. Caches them until the garbage collector frees the bundle's properties. Loads the
+ * CEL compiler on first use.
  */
 export class ConstraintCache {
   readonly #load: () => Promise<CelCompiler>;
