@@ -19,7 +19,7 @@ function inputs(parts: Partial<OperatorInputs> = {}): OperatorInputs {
   return { conditions: FINE, operatorVersion: "4.18.0", releaseVersion: "4.18.0", relatedObjects, ...parts };
 }
 
-/** Returns FINE with other values for some conditions, as [status, reason, message]. */
+/** Returns FINE with some conditions replaced by [status, reason, message]. */
 function fineBut(changes: Record<string, [NewOperatorCondition["status"], string, string]>): NewOperatorCondition[] {
   return FINE.map((condition) => {
     const [status, reason, message] = changes[condition.type] ?? [condition.status, condition.reason, condition.message];
@@ -27,7 +27,7 @@ function fineBut(changes: Record<string, [NewOperatorCondition["status"], string
   });
 }
 
-/** Returns one condition of a status. */
+/** Returns the condition of this type in a status. */
 function conditionOf({ status }: OperatorStatus, type: string): Record<string, unknown> | undefined {
   return (status["conditions"] as Record<string, unknown>[]).find((condition) => condition["type"] === type);
 }

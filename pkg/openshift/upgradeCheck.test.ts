@@ -16,7 +16,7 @@ interface TargetRow {
 interface AnswerCase extends CaseHead {
   cluster?: string;
   to?: string;
-  /** Properties of each active release, newest first; a text is the reason why they cannot be read. */
+  /** Properties of each active release, newest first; a string is the reason why a release cannot be read. */
   extensions: Record<string, (string | null | { bundle: string; properties: string })[] | string>;
   remedies?: Record<string, string>;
   want: { target: string; upgradeable: boolean; rows: string[]; messages?: string[] };
