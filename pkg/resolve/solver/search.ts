@@ -131,7 +131,7 @@ export class Search {
     return variable * 2;
   }
 
-  /** Adds a clause: at most one of the literals is true. All must be positive and new. */
+  /** Adds a constraint: at most one of the literals is true. All must be positive and new. */
   addAtMostOne(literals: readonly Literal[]): void {
     this.#propagation.addGroup(literals.map(getVariable));
   }
