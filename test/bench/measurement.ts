@@ -19,8 +19,9 @@ export interface BenchContext {
   readonly seconds: number;
   /** Number of extensions; if undefined, each measurement uses its own default. */
   readonly extensions: number | undefined;
-  /** Seconds that steady-state waits before it measures; `restSeconds`: seconds that it measures. */
+  /** Time that steady-state waits before it measures. */
   readonly settleSeconds: number;
+  /** Time that steady-state measures. */
   readonly restSeconds: number;
   /** Returns the folder of the bundled programs, as in an image. The first call builds them. */
   readonly programs: () => Promise<string>;

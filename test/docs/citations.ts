@@ -21,7 +21,7 @@ const PINNED = /\bv?\d+\.\d+|\b(?=\w*\d)[0-9a-f]{8,40}\b/;
 const GO_FILE = /(?:^|[\s/"(])[\w/.-]*\w\.go\b/;
 /** Matches a section of a document that is not in the repository. */
 const PRIVATE_SECTION = /\.md,? (?:§|no\. |appendix |[A-Z]?\d)|\barchitecture \d|\bappendix [A-Z]\b|\buser demands? [A-Z]\d/;
-/** Documents of other projects, which the text names together with a repository. */
+/** Documents of other projects, which texts cite together with a repository. */
 const FOREIGN_DOCUMENTS = new Set(["SIGNATURE_SPEC.md", "BUNDLE_SPEC.md", "langdef.md"]);
 
 /** Returns the ids in a text, in order. */
@@ -39,7 +39,7 @@ export interface Row {
   readonly source: string;
 }
 
-/** Returns the rows of tables in the page whose first cell contains an id. */
+/** Returns the table rows of the page whose first cell contains an id. */
 export function readRows(page: string): Row[] {
   return page.split(/^## /m).flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");

@@ -31,7 +31,7 @@ export async function commandLineProblem(args: readonly string[]): Promise<strin
   }
 }
 
-/** Returns the problem of a named command, such as `why-not` or `rbac --user-roles`: the command or an option does not exist. */
+/** Returns the problem of a command in prose, such as `why-not` or `rbac --user-roles`: the command or an option does not exist. */
 export function namedCommandProblem(program: Command, words: readonly string[]): string | undefined {
   let command = program;
   for (const word of words) {

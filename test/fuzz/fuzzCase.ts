@@ -30,8 +30,7 @@ const MAX_VALUES = 100_000;
 const OWN = ["../../pkg/devcluster/sample/bundles", "../goldens/bundles"].map((path) => join(import.meta.dirname, path));
 
 /**
- * Returns the folders `<operator>/<version>` of the project's own bundles, and of real ones in a folder of operators,
- * if given.
+ * Returns the folders `<operator>/<version>` of the project's own bundles and, if given, of real bundles in a folder of operators.
  */
 export function bundleFolders(real: string | undefined): string[] {
   const below = (folder: string): string[] =>

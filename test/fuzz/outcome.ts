@@ -27,8 +27,8 @@ export interface Outcome {
 }
 
 /**
- * Performs all steps of a reconcile before requests to the cluster, and checks the result. If the configuration is
- * invalid for the bundle, also tries others, to cover more code.
+ * Performs all steps of a reconcile that precede its requests to the cluster, and checks the result. If the configuration is
+ * invalid for the bundle, also tries other configurations, to cover more code.
  */
 export function checkBundleCase(files: BundleFiles, options: RenderOptions): Outcome {
   let outcome = renderOutcome(files, options);

@@ -157,7 +157,7 @@ describeWithPrivateCluster("the content of bundles", (cluster) => {
   });
 });
 
-/** Returns the own members, sorted, because comparing objects ignores a member named `__proto__`. */
+/** Returns the own members of an object, sorted, because a comparison of objects ignores a member named `__proto__`. */
 function listOwn(value: unknown): [string, unknown][] {
   return Object.entries(value as object).sort(([a], [b]) => compareText(a, b));
 }

@@ -40,7 +40,7 @@ describeWithPrivateCluster("drift", (cluster, dev) => {
     cluster.client.patch({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name }, body, { type: "merge" });
   const say = (name: string, text: string): Promise<string> => world.problems(name, (problems) => problems.includes(text));
 
-  /** Waits until `holds`, with short intervals. @returns milliseconds. */
+  /** Polls the object at short intervals until `holds` succeeds. @returns the duration in milliseconds. */
   async function measureRepair(ref: ObjectRef, holds: (object: KubeObject | undefined) => void): Promise<number> {
     const started = performance.now();
     await eventually(async () => holds(await cluster.client.get(ref)), { intervalMs: 20, timeoutMs: 60_000 });

@@ -30,7 +30,7 @@ const THINGS = thingDefinition("handovers.example.com");
 const BROKEN = [service("one", 30_123), service("two", 30_123)];
 const SHARED = [RED, BLUE, GREEN, THINGS];
 
-/** The content of each version of the one package. */
+/** The content of each version of the only package. */
 const BUNDLES: Readonly<Record<string, readonly KubeObject[]>> = {
   "1.0.0": [RED],
   "2.0.0": [BLUE, THINGS],

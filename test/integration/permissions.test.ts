@@ -164,7 +164,10 @@ describeWithPrivateCluster("an extension that waits", (cluster) => {
 
   const getUser = ({ spec }: ClusterExtension): string => `system:serviceaccount:${spec.namespace}:${spec.serviceAccount?.name}`;
 
-  /** Returns the requests for an extension since its last status write: its ServiceAccount's, those for its token, and reads of it. */
+  /**
+   * Returns the requests for an extension since its last status write: requests of its ServiceAccount, requests for its token, and reads of the
+   * extension.
+   */
   async function requestsWhileWaiting(x: ClusterExtension): Promise<string[]> {
     const { name } = x.metadata;
     const about = (await cluster.auditEvents()).filter(

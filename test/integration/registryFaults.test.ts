@@ -34,7 +34,7 @@ interface FaultCase extends CaseHead {
 const PULL_MS = 8_000;
 /** Timeout of a silent mirror. */
 const SILENT_MS = 2_000;
-/** A source whose first mirror is the proxy, and whose second is the registry. */
+/** A source with two mirrors: first the proxy, then the registry. */
 const MIRRORED = "mirrored.example";
 /** A name for the proxy, with images that must be signed. */
 const SIGNED = "signed.example";

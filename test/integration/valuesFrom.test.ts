@@ -11,7 +11,7 @@ import { serviceAccount } from "../support/serviceAccounts.ts";
 import { tinyBundle } from "../support/tinyBundle.ts";
 
 const DONE = { Installed: "True/Succeeded", Progressing: "True/Succeeded" };
-/** A marker in every value of a source that must not be shown. */
+/** A marker in every source value that must not be shown. */
 const CANARY = "canary";
 const HIDDEN = "(from spec.config.valuesFrom)";
 /** The controller's own account, to distinguish its requests from those of the test. */

@@ -158,7 +158,7 @@ export class GateWorld {
     return items.map((event) => `${String(event["reason"])}: ${String(event["message"])}`);
   }
 
-  /** Returns the lines of operator-controller's metrics whose name begins with a prefix, without the help. */
+  /** Returns the operator-controller metric lines whose name begins with a prefix, without help lines. */
   async metrics(name: string): Promise<string[]> {
     const probes = (await this.logged("starting")).at(-1)?.["probes"];
     const text = await (await fetch(`${String(probes)}/metrics`)).text();

@@ -68,7 +68,7 @@ export class Replicas {
       "--log-level": "debug",
     };
     const specific: Record<ReplicatedProgram, string[]> = {
-      // A stop leaves time to notice it.
+      // The shutdown delay leaves clients time to notice the stop.
       catalogd: [
         "--cache-dir",
         cacheDir,

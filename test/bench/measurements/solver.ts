@@ -51,7 +51,7 @@ function describeSolution(solution: Solution): string {
   return solution.kind === "unsolvable" ? `${solution.sentences.length} sentences` : `undecided after ${solution.steps} steps`;
 }
 
-/** Returns the problem in which bundles of the first wanted package depend on these packages. */
+/** Makes every bundle of the first wanted package depend on these packages. */
 function addRequirements({ units: [first, ...others], served }: SolverProblem, packages: readonly string[]): SolverProblem {
   if (!first) throw new Error("the problem has no package");
   const constraints = packages.map((packageName) => ({
