@@ -80,7 +80,7 @@ async function run(flags: Flags): Promise<void> {
   credentials.onChange(() => controller.retryFailing());
   let leading = false;
   const informersReady = (): void => {
-    if (leading && !controller.ready) throw new Error("the first list of ClusterExtensions and ClusterCatalogs has not arrived yet");
+    if (leading && !controller.ready) throw new Error("the ClusterExtensions and ClusterCatalogs have not been listed yet");
   };
   const probes = await startProbeServer({
     bindAddress: flags["health-probe-bind-address"],

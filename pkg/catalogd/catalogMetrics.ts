@@ -41,7 +41,7 @@ export class CatalogMetrics {
     });
     this.#unpackSeconds = metrics.histogram({
       name: "catalog_unpack_duration_seconds",
-      help: "Time from the start of the pull of a new catalog image until its content is served, in seconds",
+      help: "Time from starting the pull of a new catalog image until its content is served, in seconds",
       labels,
     });
     this.#failures = metrics.counter({
@@ -116,12 +116,12 @@ export function registerReplicaMetrics(metrics: Metrics): ReplicaMetrics {
   const labels = ["catalog"];
   const outdated = metrics.gauge({
     name: "catalog_behind",
-    help: "1 if this replica does not have the content in the status of a catalog, otherwise 0",
+    help: "1 if this replica does not have the content reported in the status of a catalog, otherwise 0",
     labels,
   });
   const failures = metrics.counter({
     name: "follower_load_failures_total",
-    help: "Number of failed attempts to load the content in the status of a catalog while this replica is not the leader",
+    help: "Number of failed attempts to load the content reported in the status of a catalog while this replica is not the leader",
     labels,
   });
   return {

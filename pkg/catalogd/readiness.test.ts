@@ -52,7 +52,7 @@ test("readiness stays true when a catalog gets a new digest or is added, because
   store("a", "sha256:1");
   readiness.check();
   serve({ a: "sha256:2", b: "sha256:3" });
-  expect(readiness.check()).toBe("0 of 2 catalogs; no content yet for the digest in the status of a, b");
+  expect(readiness.check()).toBe("0 of 2 catalogs; the content reported in the status is not stored yet: a, b");
   expect(readiness.missing()).toEqual(["a", "b"]);
 });
 
@@ -62,7 +62,7 @@ test("readiness waits only until the deadline for content that cannot be loaded"
   clock.advance(59_000);
   expect(() => readiness.check()).toThrow("is still loading: gone");
   clock.advance(1_000);
-  expect(readiness.check()).toBe("1 of 2 catalogs; no content yet for the digest in the status of gone");
+  expect(readiness.check()).toBe("1 of 2 catalogs; the content reported in the status is not stored yet: gone");
   readiness.check();
   expect(lines.filter((line) => line.includes("could not be loaded in time"))).toHaveLength(1);
 });

@@ -73,7 +73,7 @@ export class ReplicaReadiness {
       );
     }
     this.#isReady = true;
-    const lacking = missing.length === 0 ? "" : `; no content yet for the digest in the status of ${names.join(", ")}`;
+    const lacking = missing.length === 0 ? "" : `; the content reported in the status is not stored yet: ${names.join(", ")}`;
     return `${served - missing.length} of ${served} catalogs${lacking}`;
   }
 }

@@ -206,7 +206,7 @@ export class OptionalSetting<T> implements SettingReader<T> {
   async run(signal: AbortSignal): Promise<void> {
     const stopWaiting = this.#clock.after(ANSWER_MS, () => {
       if (this.#object.state.kind === "unknown")
-        this.#log.warn({ reason: this.#text }, "cluster setting is not known yet, continuing without it");
+        this.#log.warn({ reason: this.#text }, "cluster setting could not be read yet, continuing without it");
       this.#sync.resolve();
     });
     await this.#object.run(signal);

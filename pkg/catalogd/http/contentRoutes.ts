@@ -163,7 +163,8 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
     handler: (request, reply) =>
       withContent(source, request.params.catalog, async (content) => {
         const artifact = content.artifacts.get("findings");
-        if (!artifact) throw new ProblemError("Unavailable", "the content of this catalog has not been checked");
+        if (!artifact)
+          throw new ProblemError("Unavailable", "no findings available, because the content of this catalog has not been checked");
         await reply.respond(respondWithAll({ content, artifact }, request));
       }),
   });
@@ -172,7 +173,7 @@ export function registerFindingsRoute(server: CatalogServer, { source }: Pick<Co
 /** An entry in the list of catalogs. */
 const ListedCatalog = z
   .object({
-    name: z.string().describe("name of the ClusterCatalog"),
+    name: z.string().describe("ClusterCatalog name"),
     state: z.enum(["Serving", "Loading"]).describe("`Loading` if this replica has not stored the content yet; requests for it return 503"),
     digest: z.string().optional().describe("digest of the catalog image"),
     ref: z.string().optional().describe("reference of the catalog image"),

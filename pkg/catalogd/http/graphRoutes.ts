@@ -44,14 +44,14 @@ const Range = z.object({
   covers: z.array(Run).describe("bundles that can be upgraded to the bundle `to`, as runs of nodes; empty if the range is invalid"),
 });
 const Node = z.object({
-  name: z.string().describe("name of the bundle"),
+  name: z.string().describe("bundle name"),
   version: z.string().optional().describe("version of the bundle; absent if the catalog does not contain the bundle"),
   head: z.literal(true).optional().describe("true if no channel entry replaces or skips this bundle"),
   deprecated: z.string().optional().describe("deprecation message"),
   absent: z.literal(true).optional().describe("true if a channel entry replaces or skips this bundle, but the channel has no entry for it"),
 });
 const Channel = z.object({
-  name: z.string().describe("name of the channel"),
+  name: z.string().describe("channel name"),
   deprecated: z.string().optional().describe("deprecation message"),
   nodes: z.array(Node).describe("channel entries, highest version first, then absent bundles"),
   edges: z.array(Edge).describe("sorted by target node, in the order of the nodes"),
@@ -59,7 +59,7 @@ const Channel = z.object({
 });
 const Graph = z
   .object({
-    package: z.string().describe("name of the package"),
+    package: z.string().describe("package name"),
     defaultChannel: z.string().optional().describe("default channel"),
     deprecated: z.string().optional().describe("deprecation message"),
     channels: z.array(Channel).describe("sorted by name"),
@@ -72,7 +72,7 @@ export interface GraphRouteDependencies extends ContentRouteDependencies {
   graphs: QueryThreads;
 }
 
-const GraphPath = z.object({ catalog: CatalogName, package: z.string().describe("name of the package") });
+const GraphPath = z.object({ catalog: CatalogName, package: z.string().describe("package name") });
 
 /** Registers the endpoint of a package's upgrade graph. */
 export function registerGraphRoute(server: CatalogServer, dependencies: GraphRouteDependencies): void {
@@ -86,7 +86,7 @@ export function registerGraphRoute(server: CatalogServer, dependencies: GraphRou
         id: "getUpdateGraph",
         summary: "Upgrade graph of a package as JSON, Mermaid or SVG",
         description:
-          "All allowed upgrades: `edges` from `replaces` and `skips`, and in `ranges` the nodes that each `skipRange` covers, as runs of indexes in `nodes`.",
+          "All allowed upgrades. `edges` contains the upgrades that `replaces` and `skips` allow; `ranges` contains the runs of nodes that each `skipRange` covers.",
         responses: {
           200: { description: "The graph.", content: { [TYPES.json]: Graph, [TYPES.mermaid]: undefined, [TYPES.svg]: undefined } },
           304: { description: "The graph has not changed." },

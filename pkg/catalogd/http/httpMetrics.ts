@@ -39,7 +39,7 @@ export class HttpMetrics {
     this.#underWay = metrics.gauge({ name: "http_requests_in_flight", help: "Number of requests in progress", initial: [{}] });
     this.#bytes = metrics.counter({
       name: "http_response_bytes_total",
-      help: "Size of the sent response bodies, in bytes",
+      help: "Number of sent response body bytes",
       labels: ["route", "encoding"],
     });
   }

@@ -61,7 +61,7 @@ export const CatalogName = z
   .superRefine((name, context) => {
     for (const message of validateSubdomain(name)) context.addIssue({ code: "custom", message });
   })
-  .meta({ description: "name of the ClusterCatalog", maxLength: 253 });
+  .meta({ description: "ClusterCatalog name", maxLength: 253 });
 
 /** The path parameters of an endpoint of one catalog. */
 export const CatalogPath = z.object({ catalog: CatalogName });
