@@ -16,8 +16,8 @@ export async function mapInParallel<T, R>(items: readonly T[], limit: number, wo
 }
 
 /**
- * Runs `work` for all items, started in their order, at most `limit` at once. When one fails,
- * aborts the others and waits until all have ended.
+ * Runs `work` for all items, started in item order, at most `limit` at once. When an item fails,
+ * aborts the work on the other items and waits until all work has ended.
  * @throws the first error of `work`; the signal's reason when it aborts
  */
 export async function forEachAbortOnError<T>(

@@ -20,7 +20,7 @@ export interface TaskThreadLimits {
   readonly heapMib: number;
   /** Maximum time for one request, in milliseconds, including the start of the thread. */
   readonly deadlineMs: number;
-  /** Idle time until the thread ends, in milliseconds: an idle thread takes 20 MB. */
+  /** Idle time after which the thread ends, in milliseconds, because an idle thread takes 20 MB of memory. */
   readonly idleMs: number;
 }
 

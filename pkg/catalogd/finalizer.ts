@@ -11,7 +11,7 @@ import type { CatalogStep, Started, Withdrawn } from "./phases.ts";
 /** Maximum length of a label value. A catalog with a longer name gets no label. */
 const MAX_LABEL = 63;
 
-/** Writes the finalizers and the name label of catalogs in one patch, and only if they differ. */
+/** Writes the finalizers and the name label of a catalog in one patch if they differ. */
 export class CatalogMetadata {
   readonly #client: Pick<Client, "patch">;
 
@@ -20,7 +20,7 @@ export class CatalogMetadata {
   }
 
   /**
-   * Sets the label `olm.operatorframework.io/metadata.name` and, if given, the finalizers.
+   * Sets the label `olm.operatorframework.io/metadata.name` and, if specified, the finalizers.
    * @param finalizers the complete new list. The API server rejects it if the object has changed.
    * @returns whether anything was written. A missing catalog is not an error.
    * @throws KubeError

@@ -160,9 +160,9 @@ export function withCertificateVolumes(spec: DeploymentSpec, secret: Certificate
 }
 
 /**
- * Like the function above, for a deployment that serves APIs. A container that mounts a volume with
- * a protected name keeps this mount at any path and gets the certificate there. Mounts of other
- * volumes at a protected path are removed.
+ * Like `withCertificateVolumes`, for a deployment that serves APIs. A container that mounts a
+ * volume with a protected name keeps this mount at any path and gets the certificate there. Mounts
+ * of other volumes at a protected path are removed.
  * @see operator-lifecycle-manager 992bb0977 pkg/controller/install/certresources.go
  */
 export function withOwnMountsKept(spec: DeploymentSpec, secret: CertificateSecret): DeploymentSpec {

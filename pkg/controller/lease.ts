@@ -35,8 +35,8 @@ export interface Leader {
 }
 
 /**
- * Returns the leader that a Lease names; undefined if it has none, or if the leader did not renew the Lease in time. For reports only:
- * candidates never compare times of different clocks.
+ * Returns the holder of a Lease as leader; undefined if the Lease has no holder or the holder did not renew it in time. For reports
+ * only: candidates never compare times from different clocks.
  * @param now the API server's clock, milliseconds since the epoch
  */
 export function findLeader(lease: Lease | undefined, now: number): Leader | undefined {
@@ -303,7 +303,7 @@ export class LeaseView {
   }
 }
 
-/** Compares resourceVersions as numbers; false if one is not a number. */
+/** Compares resourceVersions as numbers. Returns false if one of them is not a number. */
 function isOlder(one: Lease, other: Lease | undefined): boolean {
   const [a, b] = [one, other].map((lease) => lease?.metadata.resourceVersion ?? "");
   return /^\d+$/.test(a ?? "") && /^\d+$/.test(b ?? "") && BigInt(a ?? "") < BigInt(b ?? "");

@@ -48,8 +48,8 @@ export class Exchanges {
   /** The most recent response on each connection. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
   /**
-   * Maps fastify's paths to paths with braces for metrics: computing one takes 3% of the time of a
-   * 304.
+   * Caches the paths with braces, for metrics, by fastify's paths. Computing a path takes 3% of the
+   * time for a 304 response.
    */
   readonly #paths = new Map<string, string>();
   #underWay = 0;

@@ -56,7 +56,7 @@ const Any: z.ZodType<AnyVersion> = z
   .object({ capabilities: texts("capability levels of the versions"), ...supportShape })
   .meta({ id: "AnyVersion", description: "Features of at least one version of the package." });
 
-/** One line of the list of packages. */
+/** A line in the list of packages. */
 export const PackageLine: z.ZodType<PackageSummary> = z
   .object({
     package: z.string().describe("package name"),
@@ -92,7 +92,7 @@ export const PackageLine: z.ZodType<PackageSummary> = z
       "Unknown values are omitted.",
   });
 
-/** One line of the list of properties. */
+/** A line in the list of bundle properties. */
 export const PropertiesLine = z
   .object({
     package: z.string().describe("package name"),

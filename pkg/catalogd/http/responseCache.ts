@@ -8,7 +8,7 @@ export interface CacheLimits {
 const MIB = 1024 * 1024;
 /** Maximum number of expensive responses to compute concurrently. */
 const MAX_COSTLY = 2;
-/** Default limits: bytes of all responses, and of one response. */
+/** Default limits for the bytes of all responses and of one response. */
 export const CACHE_LIMITS: CacheLimits = { total: 32 * MIB, entry: 4 * MIB };
 
 /**

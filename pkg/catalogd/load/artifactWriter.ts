@@ -173,7 +173,7 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** Writes an artifact file with one canonical JSON object per line, and collects its index. */
+/** Writes an artifact file with one canonical JSON object per line, and collects the index of the file. */
 export class ArtifactWriter {
   readonly #out: LineWriter;
   readonly #index = new IndexBuilder();
