@@ -16,7 +16,7 @@ const CONTENT = contentFrom(
 );
 const INSTALLED = { install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
 
-/** Rejects every version but the first. */
+/** Rejects every version except the first. */
 const withoutNewer = (found: FilterResult): FilterResult => {
   const newer = found.allowed.filter(({ bundle }) => bundle.name !== "p.v1.0.0");
   return applyFilter(found, {

@@ -10,7 +10,7 @@ interface Row extends DependencyWorld {
   policy?: "Require" | "Install";
   catalog?: Partial<CatalogSource>;
   want: {
-    /** The chosen bundle; absent if none can be installed. */
+    /** The chosen bundle; absent if no bundle can be installed. */
     bundle?: string;
     /** Version ranges of dependencies to install first, by package. */
     needs?: Record<string, string>;

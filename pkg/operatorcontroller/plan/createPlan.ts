@@ -144,7 +144,7 @@ function formatMissing({ problem: { message, next } }: MissingPermissions): stri
   return next === undefined ? message : `${message}; ${next}`;
 }
 
-/** Converts a finding of the preflight. In format version 1 of a plan, a conflict of kinds is a finding about ownership. */
+/** Converts a preflight finding. In plans of format version 1, a kind conflict has finding kind `ownership`. */
 function toPlanFinding(finding: PreflightFinding): PlanFinding {
   const lacking = finding.kind === "permissions" ? finding.problems.find(({ type }) => type === "MissingPermissions") : undefined;
   return {
@@ -155,7 +155,10 @@ function toPlanFinding(finding: PreflightFinding): PlanFinding {
   };
 }
 
-/** Returns a check for existing extensions. If listing them is denied, every extension counts as existing, so that no object is taken from one. */
+/**
+ * Returns a check whether an extension exists. If listing extensions is denied, every extension counts as existing; otherwise the plan could adopt
+ * objects of an existing extension.
+ */
 async function listOtherExtensions(client: Client, signal: AbortSignal): Promise<ExtensionExists> {
   try {
     const { items } = await client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION }, { metadataOnly: true, signal });
@@ -167,7 +170,7 @@ async function listOtherExtensions(client: Client, signal: AbortSignal): Promise
   }
 }
 
-/** Replaces the uid of an extension that does not exist, because an owner reference needs one. */
+/** Used as the uid of an extension that does not exist yet, because an owner reference needs a uid. */
 const NO_UID = "00000000-0000-0000-0000-000000000000";
 
 /**
@@ -218,7 +221,7 @@ async function start({ desired: wanted, client, clusterProxy }: PlanRequest): Pr
   return newStarted({ ...wanted.extension, metadata: { ...metadata, uid }, spec }, await readVersion(client), clusterProxy);
 }
 
-/** Reports the dependencies of the bundle; only operator-controller checks whether they are satisfied. */
+/** Reports the dependencies of the bundle. Only operator-controller checks whether they are satisfied. */
 const noteDependencies: ReconcileStep<Resolved> = {
   name: "NoteDependencies",
   async run(phase) {
@@ -382,11 +385,14 @@ export interface PlanRequest {
   scoped: Client;
   /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
   isServiceAccount: boolean;
-  /** Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing ones are reported, not counted as findings. */
+  /**
+   * Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing permissions are reported as a note, not as a
+   * finding.
+   */
   account?: { readonly client: Client; readonly report: (lacking: MissingPermissions | undefined) => void } | undefined;
   /** Reads the bundle of an image. */
   reader: { bundle(source: string): Promise<RegistryV1Bundle> };
-  /** Reads packages of the catalogs. */
+  /** Reads packages from the catalogs. */
   contents: CatalogPackages;
   /** Chooses the certificate provider for webhooks, like operator-controller. */
   providers: CertificateProviders;

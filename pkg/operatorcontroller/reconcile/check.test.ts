@@ -111,7 +111,7 @@ test.for<[why: string, given: Given]>([
   const { signal } = new AbortController();
   expect(await findWaitingError(error)?.isOver(signal)).toBe(false);
   world.served.push(THING);
-  expect(await findWaitingError(error)?.isOver(signal)).toBe(true); // the message changes, although the version is still too low
+  expect(await findWaitingError(error)?.isOver(signal)).toBe(true); // the unmet requirements change, although the version is still too low
 });
 
 test("checkRequirements retries under Enforce when the API server does not respond", async () => {

@@ -26,7 +26,7 @@ function extension(finalizers: readonly string[] | undefined, deletionTimestamp?
   return { ...made, metadata: deletionTimestamp === undefined ? metadata : { ...metadata, deletionTimestamp } };
 }
 
-/** An API server without objects, so that there is nothing to delete and nothing to wait for. */
+/** An API server without objects: there is nothing to delete and nothing to wait for. */
 const CORE: Answer = { json: { resources: [{ name: "configmaps", kind: "ConfigMap", namespaced: true, verbs: ["get"] }] } };
 
 interface Given {
@@ -37,7 +37,7 @@ interface Given {
   noClient?: Error;
   patchFails?: Error;
   objects?: (url: string) => Answer | undefined;
-  /** Its dependents; undefined while they are unknown. */
+  /** The dependents of the extension; undefined while they are unknown. */
   dependents?: Dependent[] | undefined;
 }
 

@@ -46,7 +46,7 @@ const crashing: KubeObject = {
   },
 };
 
-/** One extension over several reconciles. Tests advance the time. */
+/** An extension that is reconciled several times. Tests advance the clock. */
 class Passes {
   readonly calls: string[] = [];
   readonly live = new Map<string, KubeObject | Error>();

@@ -238,7 +238,10 @@ test("resolveBundle keeps the installed bundle and names the catalog when that c
   ]);
 });
 
-/** Runs the step with catalogs and their content of package p; catalogs that `packages` lacks cannot be read. */
+/**
+ * Runs the step with these catalogs and their content of package p. Catalogs without an entry in `packages` cannot be
+ * read.
+ */
 async function passAmong(
   catalogs: readonly ClusterCatalog[],
   packages: CannedPackages,

@@ -85,7 +85,9 @@ class FakeCluster {
   }
 }
 
-/** Returns objects as a release of the extension contains them; a string is the name of a ConfigMap. */
+/**
+ * Returns objects in the form in which a release of the extension contains them. A string is the name of a ConfigMap.
+ */
 function prepared(objects: readonly (string | KubeObject)[]): KubeObject[] {
   const owner = { apiVersion: X.apiVersion, kind: X.kind, name: "x", uid: "u" };
   const all = objects.map((object) => (typeof object === "string" ? configMap(object) : object));

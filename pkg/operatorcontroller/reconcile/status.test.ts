@@ -64,12 +64,12 @@ interface StatusCase extends CaseHead {
   reached: Reached;
   error?: { kind: "retryable" | "terminal"; reason?: string; message: string };
   want: Record<string, [Condition["status"], string, string]>;
-  /** All of `status.problems`, if the case is about them. */
+  /** The complete `status.problems`, if the case checks them. */
   problems?: unknown[];
   install?: unknown;
 }
 
-/** Returns a release as a reconcile reads it. */
+/** Returns a release in the form in which a reconcile reads it. */
 function releaseFrom({ bundle, version, properties, max }: NonNullable<StatusCase["active"]>[number]) {
   const stated = max === undefined ? properties : JSON.stringify([{ type: "olm.maxOpenShiftVersion", value: max }]);
   const labels = { "olm.operatorframework.io/bundle-name": bundle, "olm.operatorframework.io/bundle-version": version };

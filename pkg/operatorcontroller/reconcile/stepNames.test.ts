@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const STEP = /^export (?:async )?(?:function|const) (\w+)(?:(?!^export )[^])*?^ {2,4}name: "(\w+)",$/gm;
 
-/** Returns the functions that create steps, with the names of these in logs and metrics. */
+/** Returns the functions that create steps, with the step names in logs and metrics. */
 function stepNames(): [step: string, name: string][] {
   const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
   return files.flatMap((file) =>

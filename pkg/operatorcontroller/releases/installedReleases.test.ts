@@ -23,7 +23,7 @@ const record = (version: number): ReleaseRecord =>
     annotations: { "olm.properties": `[{"type":"olm.maxOpenShiftVersion","value":4.${version}}]` },
   });
 
-/** Records by number: an Error is unreadable, a missing one is incomplete. */
+/** Records by number: an Error means unreadable, a missing record means incomplete. */
 class StoredRecords {
   readonly records = new Map<number, ReleaseRecord | UnreadableRelease | Error>();
   readonly reads: number[] = [];
@@ -58,7 +58,7 @@ function start() {
       },
     });
   };
-  /** The active releases, after everything readable has been read. */
+  /** Returns the active releases after all readable releases have been read. */
   const listCounted = async (later = 1_000): Promise<string[] | undefined> => {
     await flushPromises();
     releases.listActive([X]);

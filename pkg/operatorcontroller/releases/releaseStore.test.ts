@@ -12,7 +12,7 @@ import { StreamingCodec } from "./releaseStore.ts";
 const WHERE = { systemNamespace: "olmv1-system", owner: { name: "x", uid: "11111111-2222-3333-4444-555555555555" } };
 const MIB = 1024 * 1024;
 
-/** A release with `count` ConfigMaps, each with a text of that length, and other objects. */
+/** A release with `count` ConfigMaps that each contain a text of this length, and other objects. */
 function newLargeRelease(count: number, characters: number, others: readonly KubeObject[] = []): ReleaseRecord {
   const objects = Array.from({ length: count }, (_, i) => configMap(`c${i}`, "x", { a: `${i}${"x <\u2028".repeat(characters / 4)}` }));
   return releaseRecord(1, "deployed", { objects: [...objects, ...others] });
@@ -30,13 +30,13 @@ function withPayload(payload: string): KubeObject {
   return { ...index, data: { ...(index["data"] as object), chunk: gzipSync(payload).toString("base64") } };
 }
 
-/** Values that a usual JSON round trip would change. */
+/** Values that `JSON.parse` and `JSON.stringify` would change. */
 const UNUSUAL: KubeObject = { apiVersion: "v1", kind: "A", metadata: { name: "u" }, big: 9_007_199_254_740_993n, zero: -0 };
 const SURROGATE = JSON.stringify(`${JSON.stringify({ apiVersion: "v1", kind: "A", metadata: { name: "s" } })}\n`).replace(
   '"s\\"',
   '"\ud800\\"',
 );
-/** Members of that many bytes that Go ignores. */
+/** Members with this many bytes that the Go implementation ignores. */
 const newPadding = (bytes: number): string => `"other":"${"x".repeat(bytes)}"`;
 
 test.for<[what: string, record: ReleaseRecord]>([

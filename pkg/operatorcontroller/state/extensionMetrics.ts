@@ -101,7 +101,7 @@ function isHigher(newest: VersionRelease, version: string, release: string | und
   }
 }
 
-/** The series of one gauge by extension. */
+/** The series of a gauge, by extension. */
 class SeriesByExtension {
   readonly #gauge: GaugeMetric;
   readonly #series = new Map<string, Labels[]>();

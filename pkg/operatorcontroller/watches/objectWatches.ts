@@ -47,8 +47,8 @@ class Connector {
 
   /**
    * Assigns a stream to every object, and releases streams that are no longer needed.
-   * @param fresh keys of objects whose earlier events an open stream may already have delivered. The stream lists
-   * again.
+   * @param fresh keys of objects whose earlier events an open stream may already have delivered. The stream therefore
+   * lists its objects again.
    * @param left keys of the extension's streams so far.
    */
   connect(extension: string, { identity, objects }: FollowedExtension, fresh: ReadonlySet<string>, current: ReadonlySet<string>): void {
@@ -305,8 +305,8 @@ export class ObjectWatches {
   }
 
   /**
-   * Replaces a denied stream by label with streams by name. The object of a denied stream by name is only compared,
-   * which the extension reports.
+   * Replaces a denied stream by label with streams by name. If a stream by name is denied, its object is only compared
+   * at intervals, and the extension reports this.
    */
   #handleStateChange(key: string, state: StreamState, before: StreamState): void {
     const stream = this.#pool.get(key);

@@ -32,8 +32,8 @@ const CONNECTING = 16;
 const SETTLE_MS = 100;
 
 /**
- * Watches the metadata of objects in `spec.config.valuesFrom`, each by its name and as the extension's own identity.
- * Triggers a reconcile when one differs from what was read.
+ * Watches the metadata of objects in `spec.config.valuesFrom`, each by name and with the extension's own identity.
+ * Triggers a reconcile when an object differs from the version that was read.
  */
 export class SourceWatches {
   readonly #requeueAfter: SourceWatchesOptions["requeueAfter"];

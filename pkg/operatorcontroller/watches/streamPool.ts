@@ -18,7 +18,9 @@ export interface WatchIdentity {
   /** The controller's own identity. */
   readonly isController: boolean;
   readonly client: MetadataClient;
-  /** Reports whether it may open a stream by label; absent if unknown, then the stream is attempted. */
+  /**
+   * Reports whether the identity may open a stream by label. Absent if unknown: in this case, the stream is attempted.
+   */
   readonly mayWatchAll?: (spec: StreamSpec) => boolean;
 }
 
@@ -37,7 +39,7 @@ type Opened = SharedStream & { readonly stream: MetadataStream };
 /** Minimum time between two log lines about interruptions. */
 const QUIET_MS = 60_000;
 
-/** Streams by identity and watched objects. Each exists once, while an extension uses it. */
+/** Streams by identity and watched objects. Each stream exists only once, and only while an extension uses it. */
 export class StreamPool {
   readonly #options: StreamOptions;
   readonly #max: number;
