@@ -48,7 +48,7 @@ test("listRelatedObjects ends with all extensions and catalogs", () => {
   ]);
 });
 
-test("listRelatedObjects uses another system namespace", () => {
+test("listRelatedObjects uses the given system namespace", () => {
   const elsewhere = JSON.stringify(listRelatedObjects("elsewhere"));
   expect(elsewhere).toBe(JSON.stringify(listRelatedObjects("olmv1-system")).replaceAll('"olmv1-system"', '"elsewhere"'));
 });

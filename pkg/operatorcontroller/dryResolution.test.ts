@@ -58,7 +58,7 @@ test("replayResolution does not check dependencies when their policy is Ignore",
   expect(record?.outcome).toMatchObject({ kind: "resolved", winner: { bundle: "p.v1.1.0" } });
 });
 
-test("replayResolution reports an invalid spec, and is undefined for an extension without a catalog source", async () => {
+test("replayResolution reports an invalid spec, and returns undefined for an extension without a catalog source", async () => {
   const record = await recordFor(createExtension("x", { packageName: "p", version: "nonsense" }));
   expect(record).toMatchObject({ catalogs: [], outcome: { kind: "unresolved", reason: "InvalidVersionRange" } });
   const { spec: _, ...without } = createExtension("x", { packageName: "p" });

@@ -64,7 +64,7 @@ test.for<Row>([
   },
 );
 
-test("CertificateProviders.choose fails when discovery fails, instead of choosing another provider", async () => {
+test("CertificateProviders.choose fails instead of choosing another provider when discovery fails", async () => {
   const providers = new CertificateProviders({ resourceFor: () => Promise.reject(new Error("no route")) }, "auto");
   await expect(providers.choose([])).rejects.toThrow("no route");
 });

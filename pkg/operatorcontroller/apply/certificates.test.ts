@@ -103,7 +103,7 @@ function newKeeper(objects: FakeObjects, { replaced = [], uid = "u" }: { replace
   return { clock, events, keep, trustedSince };
 }
 
-test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its authority after it has expired", async () => {
+test("CertificateKeeper issues a certificate once, renews it in three reconciles, and drops its CA after it has expired", async () => {
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   expect(await keep()).toBe(clock.now + 76 * HOUR);
@@ -145,7 +145,7 @@ describe("after a failed write", () => {
   });
 });
 
-test("CertificateKeeper recreates a Secret when it is deleted or damaged, and keeps trusting certificates that Pods still serve", async () => {
+test("CertificateKeeper recreates a deleted or damaged Secret, and keeps trusting certificates that Pods still serve", async () => {
   const objects = new FakeObjects();
   const { clock, events, keep } = newKeeper(objects);
   await keep();
@@ -161,7 +161,7 @@ test("CertificateKeeper recreates a Secret when it is deleted or damaged, and ke
   expect(events).toEqual(["CertificateIssued", "CertificateIssued", "CertificateIssued"]);
 });
 
-test("CertificateKeeper fails when another owner has the Secret, and takes over a Secret of the previous certificate provider", async () => {
+test("CertificateKeeper fails when the Secret has another owner, and takes over a Secret of the previous certificate provider", async () => {
   const objects = new FakeObjects();
   const foreign: KubeObject = { ...SECRET, metadata: { name: SECRET.name, namespace: "ns" }, type: "kubernetes.io/tls", data: {} };
   objects.objects.set(getObjectKey(SECRET), foreign);

@@ -45,7 +45,7 @@ ensure CRDs are installed first, resource mapping not found for name: "a" namesp
 ensure CRDs are installed first, resource mapping not found for name: "b" namespace: "" from "": no matches for kind "Certificate" in version "cert-manager.io/v1"
 ensure CRDs are installed first]`,
   ],
-])("denyUnservedKinds uses Go's words when the cluster does not serve %s", async ([, missing, text]) => {
+])("denyUnservedKinds returns the Go implementation's message when the cluster does not serve %s", async ([, missing, text]) => {
   const discovery = new CoreOnly();
   const kinds = await lookUpKinds(discovery, [object("v1", "ConfigMap", "x", "ns"), ...missing]);
   const { findings = [], error } = denyUnservedKinds(missing, kinds, discovery) ?? {};
@@ -56,7 +56,7 @@ ensure CRDs are installed first]`,
   expect(findings[0]?.message).toMatch(/^this cluster does not serve /);
 });
 
-test("denyUnservedKinds names the CustomResourceDefinition of the bundle when it defines an unserved kind", async () => {
+test("denyUnservedKinds reports the bundle's CustomResourceDefinition when it defines an unserved kind", async () => {
   const discovery = new CoreOnly();
   const spec = { group: "example.com", names: { kind: "Thing" }, versions: [{ name: "v1" }] };
   const crd = { ...object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com"), spec };
@@ -101,7 +101,7 @@ test("lookUpKinds fails when discovery fails for another reason", async () => {
   await expect(lookUpKinds(broken, [object("v1", "ConfigMap", "x")])).rejects.toThrow("connection refused");
 });
 
-test("denyUnservedKinds returns an error that is over when the first missing kind is served", async () => {
+test("denyUnservedKinds returns an error that ends when the first missing kind is served", async () => {
   const discovery = new CoreOnly();
   const missing = [object("cert-manager.io/v1", "Issuer", "self", "ns"), object("example.com/v1", "Thing", "x")];
   const kinds = await lookUpKinds(discovery, missing);

@@ -102,7 +102,7 @@ describe("CatalogClient with a known package", () => {
     return { before, after: await read(before), tags, sent: api.requests.slice(2).map(({ headers }) => headers["if-none-match"]) };
   }
 
-  test("returns it when the server responds that it has not changed", async () => {
+  test("returns the known package when the server responds that it has not changed", async () => {
     const { before, after, sent } = await readTwice({ [OF_PACKAGE]: NOT_MODIFIED, [PACKAGES]: NOT_MODIFIED });
     expect(after).toBe(before);
     expect(new Set(sent)).toEqual(new Set(['"a"', '"b"']));
@@ -114,13 +114,13 @@ describe("CatalogClient with a known package", () => {
     expect(new Set(tags.values())).toEqual(new Set(['"b"', '"c"']));
   });
 
-  test("reads it again when the server no longer sends tags", async () => {
+  test("reads the package again when the server no longer sends entity tags", async () => {
     const { tags } = await readTwice({ [OF_PACKAGE]: lines(CHANNEL), [PACKAGES]: lines(PACKAGE) });
     expect(tags.size).toBe(0);
   });
 });
 
-test("CatalogClient reads everything when a server has no metas endpoint, with the same result", async () => {
+test("CatalogClient returns the same package from /all when a server has no metas endpoint", async () => {
   const { read, api } = await start({ [ALL]: lines(OTHER, PACKAGE, OTHERS_BUNDLE, CHANNEL, BUNDLE, DEPRECATIONS) });
   expect(await read()).toEqual(CONTENT);
   expect(api.log.at(-1)).toBe(`GET ${ALL}`);
@@ -207,13 +207,13 @@ describe("CatalogClient with a proxy", () => {
     expect(new Set(proxy.seen)).toEqual(new Set([`${host}:443`]));
   });
 
-  test("names the proxy when it cannot be reached", async () => {
+  test("reports the proxy when it cannot be reached", async () => {
     await expect(startClient({ env: { HTTPS_PROXY: "http://127.0.0.1:1" } })).rejects.toThrow(
       `error performing request: Get "${base}/api/v1/metas": proxyconnect tcp: connect ECONNREFUSED 127.0.0.1:1`,
     );
   });
 
-  test("does not use it for loopback addresses", async () => {
+  test("does not use the proxy for loopback addresses", async () => {
     const { api } = await start(SERVED);
     const client = new CatalogClient({ env: { HTTP_PROXY: "http://127.0.0.1:1" } });
     open.push(() => client.close());
@@ -221,7 +221,7 @@ describe("CatalogClient with a proxy", () => {
   });
 });
 
-test("CatalogClient rejects a package when resolution would keep too much of it, from any endpoint, and does not count the rest", async () => {
+test("CatalogClient rejects a package from any endpoint when the members for resolution are too large, and does not count other members", async () => {
   const big = { ...CHANNEL, entries: [{ name: "x".repeat(5_000) }] };
   const options = { limits: { keptBytes: 4_000 } };
   const message = "error performing request: the package is too large for resolution: more than 4000 bytes, exceeded at olm.channel ";
@@ -274,7 +274,7 @@ test("CatalogClient reuses connections", async () => {
 test.for<[when: string, answer: Answer]>([
   ["it does not respond", () => undefined],
   ["its response stops", (response) => void response.writeHead(200).write(JSON.stringify(CHANNEL))],
-])("CatalogClient ends a request to a catalog that is silent when %s", async ([, answer]) => {
+])("CatalogClient ends a request to a catalog when %s", async ([, answer]) => {
   const { read } = await start({ ...SERVED, [OF_PACKAGE]: answer }, { silenceMs: 50 });
   await expect(read()).rejects.toThrow(/^error performing request: .*within 50 ms$/);
 });
@@ -299,7 +299,7 @@ function loopbackAuthority(): ReturnType<typeof generate> {
   });
 }
 
-test("CatalogClient trusts certificates that an authority in the folder signed", async () => {
+test("CatalogClient trusts certificates that a CA in the folder signed", async () => {
   const authority = await loopbackAuthority();
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, {
     key: authority.private,
@@ -328,7 +328,7 @@ test("CatalogClient trusts certificates that an authority in the folder signed",
   }
 });
 
-test("CatalogClient trusts a rotated authority without a restart", async () => {
+test("CatalogClient trusts a rotated CA without a restart", async () => {
   const [old, { cert, private: key }] = [await loopbackAuthority(), await loopbackAuthority()];
   const api = await LoopbackApi.start(({ url }) => SERVED[url] ?? NO_ROUTE, { key, cert, ca: cert });
   open.push(() => api[Symbol.asyncDispose]());
@@ -386,7 +386,7 @@ describe("CatalogClient reads the bundle index", () => {
     expect(api.log).toEqual(log.map((path) => `GET ${path}`));
   });
 
-  test("only once while it has not changed", async () => {
+  test("only once while the index has not changed", async () => {
     let answer: Answer = { ...lines(LINE), headers: { etag: '"a"' } };
     const api = await LoopbackApi.start(() => answer);
     const client = new CatalogClient();

@@ -53,7 +53,7 @@ function newExtension(name: string, packageName: string): ClusterExtension {
   return { ...extensions, metadata: { ...extensions.metadata, generation: 1 }, status };
 }
 
-test("resolving a thousand extensions from five catalogs reads each package of a catalog once, and again only when that catalog changes", async () => {
+test("CatalogPackages reads each package once for a thousand extensions and five catalogs, and again only when its catalog changes", async () => {
   const many = new ManyExtensions();
   const all = (): Promise<(string | undefined)[]> => Promise.all(many.extensions.map((extension) => many.resolve(extension)));
   expect(new Set(await all())).toEqual(new Set(["1.0.1"]));

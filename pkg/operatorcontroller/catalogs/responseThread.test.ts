@@ -55,7 +55,7 @@ test("ResponseThread reads a response of up to 1 MiB in the main thread", async 
   expect(thread.isRunning).toBe(false);
 });
 
-test("ResponseThread returns the same from its thread as from the main thread when a response is larger", async () => {
+test("ResponseThread returns the same objects from its thread as from the main thread when a response is larger", async () => {
   const thread = start();
   const small = await readAll(thread, splitChunks(bundle(1)));
   const large = await readAll(thread, splitChunks(...versions(30).map((version) => bundle(version)), bundle(31, "q")));
@@ -66,7 +66,7 @@ test("ResponseThread returns the same from its thread as from the main thread wh
   expect(JSON.stringify(large[0]?.blob)).not.toContain("description");
 });
 
-test("ResponseThread reads several responses in parallel, and a stalled one does not block the others", async () => {
+test("ResponseThread reads several responses in parallel, and a stalled response does not block others", async () => {
   const thread = start();
   const gate = Promise.withResolvers<void>();
   async function* stall(): AsyncGenerator<Uint8Array> {
@@ -123,7 +123,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
-  test("it needs more memory than the thread has", async () => {
+  test("the response needs more memory than the thread has", async () => {
     const thread = start({ ...THREAD, heapMib: 32 });
     const huge = JSON.stringify({ schema: "other", package: "p", name: "o", list: Array.from({ length: 500_000 }, () => [[]]) });
     const task = { ...TASK, limits: { ...TASK.limits, objectValues: 2_000_000 } };
@@ -133,7 +133,7 @@ describe("ResponseThread fails one response and reads the next when", () => {
     expect(await readAll(thread, splitChunks(...many))).toHaveLength(20);
   });
 
-  test("its reader stops early", async () => {
+  test("the reader of the response stops early", async () => {
     const thread = start();
     for await (const meta of thread.read(TASK, splitChunks(...many))) {
       expect(meta.name).toBe("p.v1");

@@ -59,14 +59,14 @@ function check(server: Server, limits: Partial<ObjectLimits> = {}, schema: unkno
   return checker.check(server, [{ apiVersion: "e.com/v1", kind: "Thing", version: "v1", schema }], undefined, signal);
 }
 
-test("ObjectChecker reads more objects for each page while pages are small, and finds every invalid one", async () => {
+test("ObjectChecker reads more objects per page while pages are small, and finds every invalid object", async () => {
   const server = new Server(newThings(200, (index) => ({ size: index % 20 === 7 ? "large" : "s" })));
   const names = [7, 27, 47, 67, 87].map((index) => `ns/t${index} (v1): spec.size: has more than 3 characters`);
   expect(await check(server)).toEqual({ kind: "seen", count: 200, cut: undefined, invalid: 10, named: names, someUnknown: false });
   expect(server.requests.map(({ limit }) => limit)).toEqual([4, 16, 64, 100, 100]);
 });
 
-test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when objects are large", async () => {
+test("ObjectChecker reads pages of about 1 MiB and stops at the size limit when objects are large", async () => {
   const server = new Server(newThings(150, () => ({ list: "x".repeat(1_350 * KIB) })));
   expect(await check(server, { bytes: 16 * KIB * KIB })).toMatchObject({
     kind: "seen",
@@ -80,13 +80,13 @@ test("ObjectChecker keeps pages near 1 MiB and stops at the limit on bytes when 
   expect(read).toBeLessThan(16 * KIB * KIB + LIMITS.pageBytes);
 });
 
-test("ObjectChecker checks the objects before one that is larger than a page, and reports it", async () => {
+test("ObjectChecker checks all objects before an object that is larger than a page, and reports that object", async () => {
   const server = new Server(newThings(10, (index) => ({ size: index === 3 ? "x".repeat(300 * KIB) : "s" })));
   const found = await check(server, { pageBytes: 256 * KIB });
   expect(found).toMatchObject({ count: 3, cut: { total: 10, reason: "a custom resource is larger than 262144 bytes" } });
 });
 
-test("ObjectChecker parses nothing of a page with too many values", async () => {
+test("ObjectChecker does not parse a page with too many values", async () => {
   const server = new Server(newThings(3, () => ({ list: Array.from({ length: 2_000 }, () => []) })));
   const found = await check(server, { pageValues: 1_000 });
   expect(found).toMatchObject({
@@ -95,7 +95,7 @@ test("ObjectChecker parses nothing of a page with too many values", async () => 
   });
 });
 
-test("ObjectChecker stops after the limit on steps when alternatives of the schema multiply", async () => {
+test("ObjectChecker stops at the limit of steps when alternatives in the schema multiply", async () => {
   let schema: unknown = { type: "string" };
   for (let level = 0; level < 6; level++) schema = { anyOf: Array.from({ length: 8 }, () => ({ type: "array", items: schema })) };
   let value: unknown = "x";

@@ -179,7 +179,7 @@ test.for(["ClusterVersion", "Secret", CLUSTER_EXTENSION])(
   },
 );
 
-test("ClusterUpgradeGate writes many simultaneous changes with few requests, and misses none", async () => {
+test("ClusterUpgradeGate writes many simultaneous changes with few requests, and loses none", async () => {
   const gate = new GateFixture();
   gate.start();
   await gate.later(1_000);

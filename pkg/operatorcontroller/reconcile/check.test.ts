@@ -133,7 +133,7 @@ test("checkRequirements records one Event until the unmet requirements change", 
   expect(world.events.seen).toHaveLength(2);
 });
 
-test("checkRequirements reports twenty findings and the number of the others", async () => {
+test("checkRequirements reports twenty unmet requirements and the number of others", async () => {
   const definitions = Array.from({ length: 30 }, (_, i) => ({ name: `d${i}.g.io`, version: "v1" }));
   const { phase } = await new RequirementsFixture().pass({ bundle: { definitions } });
   expect(problemTexts(phase)[0]).toContain('"d19.g.io" is required, but not served, and 10 more');

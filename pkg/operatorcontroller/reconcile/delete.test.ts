@@ -119,7 +119,7 @@ test("removeCollectorFinalizers keeps other finalizers, and all while the extens
 test.for<[why: string, failure: Error, result: StepResult | undefined]>([
   ["reconciles an extension again immediately when it has changed", refusal(409, "Conflict"), { requeueAfterMs: 20 }],
   ["ends when the extension no longer exists", refusal(404, "NotFound"), {}],
-])("a write of finalizers %s, without a status", async ([, failure, result]) => {
+])("a finalizer update %s, without writing a status", async ([, failure, result]) => {
   const patches = new RecordedPatches();
   patches.failures.push(failure);
   const outcome = await runStep(ensureFinalizer({ client: patches }), buildObserved(extension([])));
@@ -147,13 +147,13 @@ test.for<[why: string, finalizers: readonly string[], left: readonly string[]]>(
   expect(asked).toContain("GET /api/v1/namespaces/x-system/configmaps/a");
 });
 
-test("handleDeletion names the finalizers that it waits for when only others are left", async () => {
+test("handleDeletion reports the finalizers that it waits for when only foreign finalizers are left", async () => {
   const { phase, patches, result, isLeft } = await pass({ extension: extension(["theirs", "and-theirs"], DELETED) });
   expect(progressOf(phase)).toBe("uninstalled; waiting for other finalizers to be removed: theirs, and-theirs");
   expect([patches.bodies, result, isLeft]).toEqual([[], {}, false]);
 });
 
-test("handleDeletion waits for objects to be deleted and names them", async () => {
+test("handleDeletion waits until objects are deleted, and reports them", async () => {
   const live = {
     metadata: { name: "a", namespace: "x-system", uid: "1", deletionTimestamp: DELETED, ownerReferences: [{ uid: "u", controller: true }] },
   };
@@ -235,7 +235,7 @@ test.for([
   expect(events).toEqual(["Normal Orphaned: the extension was deleted with --cascade=orphan: its objects and releases are kept"]);
 });
 
-test("handleDeletion knows the objects when the garbage collector deleted the releases first, as in a foreground deletion", async () => {
+test("handleDeletion deletes the recorded objects when the garbage collector deleted the releases first, as in a foreground deletion", async () => {
   const memory = new ExtensionCache();
   const deleted = extension([FINALIZER_UNINSTALL, "foregroundDeletion"], DELETED);
   memory.record(deleted, [releaseRecord(1, "deployed", { objects: ["a"] })]);
@@ -253,7 +253,7 @@ const held = () => ({
 });
 
 // Source: H-14.
-test("handleDeletion removes nothing while other extensions depend on it, and names them, their needs and the next step", async () => {
+test("handleDeletion deletes nothing while other extensions depend on the extension, and reports them, their constraints and the next step", async () => {
   const given = { ...held(), extension: extension([FINALIZER_UNINSTALL], DELETED) };
   const { error, releases, asked, patches } = { ...given, ...(await pass(given)) };
   expect(error).toMatchObject({ reason: "RequiredByOthers", retry: true });
@@ -270,7 +270,7 @@ test("handleDeletion removes nothing while other extensions depend on it, and na
   expect((await pass(given)).isLeft).toBe(true);
 });
 
-test("handleDeletion names five of many dependents", async () => {
+test("handleDeletion lists five of many dependents", async () => {
   const dependents = Array.from({ length: 7 }, (_, i) => ({ ...DEPENDENT, extension: `b${i}`, needs: ["a", "b", "c", "d"] }));
   const { error } = await pass({ ...held(), dependents, extension: extension([FINALIZER_UNINSTALL], DELETED) });
   expect((error as Error).message).toContain('ClusterExtension "b4" (bundle "b.v1.0.0") needs a, b, c and 1 more; and 2 more');

@@ -165,7 +165,7 @@ test("a reconcile keeps the previous error in the condition while an image is pu
   expect([result, written, events]).toEqual([{ requeueAfterMs: RESYNC, isPending: true }, [], []]);
 });
 
-test("a reconcile appends an error of maintaining the installed bundle to the first error and keeps its kind", async () => {
+test("a reconcile appends the error when maintaining the installed bundle fails to the first error, and keeps the kind of the first error", async () => {
   const installed = { ...RESOLVED, name: "p.v0.9.0" };
   const step = (x: ClusterExtension) =>
     fail<Phase>(buildObserved(x, { releases: { installed } }), new TerminalError("InvalidConfiguration", "bad"));
@@ -181,7 +181,7 @@ test("a reconcile writes nothing and maintains nothing when it is aborted", asyn
   expect([error?.message, written, kept]).toEqual(["stopped", [], 0]);
 });
 
-test("a reconcile writes no status when a step leaves", async () => {
+test("a reconcile writes no status when a step stops without a status", async () => {
   const step = (x: ClusterExtension) => stopWithoutStatus<Phase>(buildStarted(x), { requeueAfterMs: 20 });
   const { result, written } = await pass({ step });
   expect([result, written]).toEqual([{ requeueAfterMs: 20 }, []]);
@@ -190,7 +190,7 @@ test("a reconcile writes no status when a step leaves", async () => {
 test.for<[why: string, Pick<Given, "patchFails" | "isRecreated">]>([
   ["was deleted", { patchFails: [refusal(404, "NotFound")] }],
   ["was recreated", { patchFails: [refusal(422, "Invalid", "testing value /metadata/uid failed")], isRecreated: true }],
-])("a reconcile requeues without an Event when the extension %s meanwhile", async ([, given]) => {
+])("a reconcile requeues without an Event when the extension %s during the reconcile", async ([, given]) => {
   const { result, error, events } = await pass(given);
   expect([result, error, events]).toEqual([{ requeueAfterMs: 20 }, undefined, []]);
 });

@@ -36,7 +36,7 @@ function updatesIn(phase: Authenticated, status?: ClusterExtensionStatus): unkno
 }
 
 // Source: D-03, D-25.
-test("statusFrom lists available updates and the newest blocked one", () => {
+test("statusFrom lists available updates and the newest blocked update", () => {
   const installed = bundle("1.0.0");
   expect(updatesIn(passed(installed, installed))).toEqual([["1.1.0"], "1.2.0"]);
 });

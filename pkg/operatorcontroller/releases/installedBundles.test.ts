@@ -81,7 +81,7 @@ class InstalledFixture {
   }
 }
 
-test("InstalledBundles lists the bundle of each extension's last deployed release, in order of name", async () => {
+test("InstalledBundles lists the bundle of each extension's last deployed release, sorted by name", async () => {
   const world = new InstalledFixture("b", "a", "none");
   world.release("b", 1, "superseded");
   world.release("b", 2, "deployed");

@@ -36,7 +36,7 @@ test.for([
   expect(() => summarizeRelease(withProperties(text))).toThrow(message);
 });
 
-test("InstalledSummaryCache returns facts only for the exact version of the Secret", () => {
+test("InstalledSummaryCache returns a summary only for the exact version of the Secret", () => {
   const cache = new InstalledSummaryCache();
   const noted: string[] = [];
   cache.onChange((uid) => void noted.push(uid));

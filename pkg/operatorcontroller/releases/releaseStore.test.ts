@@ -44,7 +44,7 @@ test.for<[what: string, record: ReleaseRecord]>([
   ["a release whose payload has more than 1 MiB", newLargeRelease(20, 40_000)],
   ["integers that JSON would round", newLargeRelease(20, 40_000, [UNUSUAL])],
   ["many small objects, one of them twice", newLargeRelease(2_000, 40, [configMap("c0", "x"), configMap("c0", "x")])],
-])("StreamingCodec encodes and decodes %s as encodeRelease and decodeRelease do", async ([, record]) => {
+])("StreamingCodec encodes and decodes %s like encodeRelease and decodeRelease", async ([, record]) => {
   const codec = new StreamingCodec();
   const { index, chunks } = encodeIndex(record);
   expect(await codec.encode(record, WHERE)).toEqual([index, ...chunks]);
@@ -64,7 +64,7 @@ test.for<[what: string, payload: string]>([
     `{"labels":{${Array.from({ length: PAYLOAD_LIMITS.values }, (_, i) => `"k${i}":""`).join(",")}}}`,
   ],
   ["more values than a release may hold", `[${"1,".repeat(PAYLOAD_LIMITS.separators)}1]`],
-])("StreamingCodec decodes as decodeRelease does when a payload holds %s", async ([, payload]) => {
+])("StreamingCodec decodes like decodeRelease when a payload contains %s", async ([, payload]) => {
   const index = withPayload(payload);
   expect(await new StreamingCodec().decode(index, [])).toEqual(decodeRelease(index, []));
 });
@@ -74,7 +74,7 @@ test.for<[what: string, change: (data: Buffer) => Buffer]>([
   ["have another checksum", (data) => Buffer.concat([data.subarray(0, -8), Buffer.alloc(8)])],
   ["are not compressed", () => Buffer.from("{}")],
   ["are empty", () => Buffer.alloc(0)],
-])("StreamingCodec decodes as decodeRelease does when the data %s", async ([, change]) => {
+])("StreamingCodec decodes like decodeRelease when the data %s", async ([, change]) => {
   const { index, chunks } = encodeIndex(releaseRecord(1, "deployed"));
   const data = index["data"] as Record<string, string>;
   const chunk = change(Buffer.from(data["chunk"] ?? "", "base64")).toString("base64");
