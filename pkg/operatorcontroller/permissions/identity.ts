@@ -120,7 +120,7 @@ export class Identities {
     });
   }
 
-  /** Reports whether a namespace exists. If reading it is denied, it counts as existing, so that the missing permission is reported. */
+  /** Reports whether a namespace exists. If reading it is denied, it counts as existing, and the missing permission is reported. */
   async #namespaceExists(name: string): Promise<boolean> {
     try {
       return (await this.#client.get({ apiVersion: "v1", kind: "Namespace", name })) !== undefined;

@@ -383,7 +383,7 @@ export interface PlanRequest {
   client: Client;
   /** The client for the objects of the bundle. */
   scoped: Client;
-  /** Whether `scoped` is the extension's ServiceAccount, so that its permissions are checked. */
+  /** Whether `scoped` is the extension's ServiceAccount. If so, its permissions are checked. */
   isServiceAccount: boolean;
   /**
    * Looks up the permissions of the extension's ServiceAccount if `scoped` is another user. Missing permissions are reported as a note, not as a

@@ -143,8 +143,8 @@ const MAX_BACKOFF_MS = 60_000;
 const MAX_CAUSE = 1_024;
 
 /**
- * Reads the releases that this process has neither read nor written yet: each version of a Secret once, a few in parallel.
- * Retries unreadable and incomplete releases with backoff.
+ * Reads releases unless this process has already read or written them: each version of a Secret once, a few in parallel. Retries unreadable and
+ * incomplete releases with backoff.
  */
 export class ReleaseReader {
   readonly #options: ReleaseReaderOptions;

@@ -37,7 +37,7 @@ export interface PlanContext {
 
 /**
  * Returns the stream for each object, by objectKey: by label if that saves streams and was not denied, otherwise by
- * name. Secrets are always watched by name, so that permission for one does not reveal the names of others.
+ * name. Secrets are always watched by name, because permission for one Secret must not reveal the names of others.
  */
 export function planStreams(objects: readonly ObjectRef[], context: PlanContext): Map<string, StreamSpec> {
   const groups = Map.groupBy(objects, ({ apiVersion, kind, namespace }) => JSON.stringify([apiVersion, kind, namespace ?? ""]));
