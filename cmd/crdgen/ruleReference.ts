@@ -11,7 +11,7 @@ export function renderBundleRuleReference(): string {
 
 \`olmv1 bundle validate\` checks these rules. Their codes are stable.
 
-- error: operator-controller or the API server rejects the bundle in at least one of its supported install modes.
+- error (rules without a severity): operator-controller or the API server rejects the bundle in at least one of its supported install modes.
 - warning: most likely a mistake. The bundle can be installed.
 - info: may be intended.
 
@@ -46,7 +46,7 @@ export function renderCatalogRuleReference(): string {
 
 \`olmv1 catalog validate\` checks these rules. Their codes are stable.
 
-- error: opm rejects the catalog. catalogd rejects it with \`--catalog-validation=Strict\`.
+- error (rules without a severity): opm rejects the catalog. catalogd rejects it with \`--catalog-validation=Strict\`.
 - warning: most likely a mistake. The catalog is served.
 - info: may be intended.
 
@@ -71,6 +71,7 @@ function formatTopic(topic: string, rules: Readonly<Record<string, GoRule & { re
   return `## ${topic}\n\nRequired by: ${common?.source}${counts.length > 1 ? ", unless stated" : ""}.\n\n${lines.join("\n")}\n`;
 }
 
+/** Formats one rule. Omits severity error, which most rules have. */
 function formatRule(code: string, { severity, rule }: GoRule): string {
-  return `- \`${code}\` (${severity}): ${rule}`;
+  return `- \`${code}\`${severity === "error" ? "" : ` (${severity})`}: ${rule}`;
 }

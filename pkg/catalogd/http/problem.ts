@@ -63,7 +63,7 @@ export class ProblemError extends Error {
   readonly headers: ContentResponse["headers"];
   readonly text: string;
 
-  /** @param detail what is wrong with this request and how to fix it; limited in length, without secrets. */
+  /** @param detail the problem with this request and how to fix it; limited in length, without secrets. */
   constructor(code: ProblemCode, detail: string, { headers = {}, text, ...options }: ProblemOptions = {}) {
     // Without a stack, because clients can cause these errors at a high rate and a stack takes 40
     // µs, 20% of the time for a 404.
@@ -88,7 +88,7 @@ export const ProblemDetails = z
     type: z.string().describe("URI of the problem type: `urn:olmv1:problem:` followed by the code"),
     title: z.string().describe("readable problem type"),
     status: z.number().int().describe("the HTTP status"),
-    detail: z.string().describe("what is wrong with this request, and how to fix it"),
+    detail: z.string().describe("the problem with this request, and how to fix it"),
     instance: z.string().describe("path of the request"),
     code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]).describe("stable problem code for programs"),
   })
